@@ -1,7 +1,8 @@
-// Package blob is the port to a store of whole objects: files on a laptop, S3 in the cloud.
+// Package blob defines the interface to a store of whole objects: files on a laptop, S3 in the
+// cloud.
 //
-// What every implementation must do is said here and held by the suite in blobtest. It is what AWS
-// promises and nothing more.
+// The comments say what every implementation must do, and the suite in blobtest tests it. The
+// interface promises what AWS promises and nothing more.
 package blob
 
 import (
@@ -11,80 +12,83 @@ import (
 	"time"
 )
 
-// A Bucket keeps whole objects by key. It is safe for concurrent use.
+// A Bucket stores whole objects by key. It is safe for concurrent use.
 //
-// A key is what CheckKey accepts; any other is ErrKey, and nothing is done. A key and one that goes
-// on behind it ("a" and "a/b") are not both used: a folder cannot hold them.
+// A key must be valid for CheckKey; for any other key a method returns ErrKey and does nothing. A
+// key and a longer key that continues it after a slash ("a" and "a/b") must not both be used,
+// because a folder cannot contain both.
 //
-// When the context is done before a call begins, its error is the answer and nothing is done. Every
-// other error that is not named here leaves the outcome of a Put or Delete unknown: it may have
-// happened, or happen later.
+// If the context is done before a call begins, the call returns the context's error and does
+// nothing. Any other error that is not named here leaves the outcome of a Put or Delete unknown: it
+// may have happened, or may happen later.
 type Bucket interface {
-	// Put stores an object and returns its new tag. When it returns, the object is durable. A
-	// condition that does not hold is ErrCondition, and nothing was written; of several writers
-	// whose conditions cannot all hold, one wins.
+	// Put stores an object and returns its new tag. When it returns, the object is durable. If the
+	// condition is not met, the error is ErrCondition and nothing was written. Of concurrent
+	// writers whose conditions exclude each other, one succeeds.
 	Put(ctx context.Context, key string, data []byte, c Cond) (Tag, error)
 
-	// Get returns n bytes from off on, fewer where the object ends before, and the tag of the whole
-	// object. n < 0 means to the end. No such object is ErrNotExist; an off beyond the end, and an n
-	// of 0, give no bytes and the tag. The bytes are those of one Put, and never nil.
+	// Get returns n bytes from offset off, fewer if the object ends before, and the tag of the
+	// whole object. n < 0 means up to the end. If there is no object, the error is ErrNotExist. An
+	// off beyond the end, and n == 0, return no bytes and the tag. The bytes come from a single Put
+	// and are never nil.
 	Get(ctx context.Context, key string, off, n int64) ([]byte, Tag, error)
 
-	// Delete removes an object; to remove what is not there is no error. There is no condition: no
-	// emulator of S3 can be trusted with one.
+	// Delete removes an object. Removing an object that does not exist is not an error. There is no
+	// conditional form, because no emulator of S3 implements one reliably.
 	Delete(ctx context.Context, key string) error
 
-	// List yields the objects whose keys begin with prefix, in bytewise order of their keys; a
-	// prefix that no key begins with yields none. What is put or deleted meanwhile, also by the
-	// consumer, may or may not be seen. It ends with the first error. It yields no tags that would
-	// cost a read: Tag may be empty.
+	// List yields the objects whose keys begin with prefix, in bytewise order of their keys; none
+	// if there are no such keys. It may or may not yield objects that are put or deleted meanwhile,
+	// even by the consumer. It ends with the first error. An object's Tag may be empty, because
+	// List does not read objects to compute it.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 }
 
-// A Tag stands for the contents of an object: equal tags, equal bytes. It is opaque; S3's is the
-// ETag.
+// A Tag identifies the contents of an object: equal tags mean equal bytes. It is opaque; for S3 it
+// is the ETag.
 type Tag string
 
-// An Object is one row of a List.
+// An Object is one result of a List.
 type Object struct {
 	Key      string
 	Tag      Tag // may be empty
 	Size     int64
 	Modified time.Time
 
-	// Changed is when the last change of the file began to show: of its contents, its name or anything
-	// else about it, as far as the system tells. Unlike Modified, nobody can set it back. Buckets that
-	// are no folders leave it zero.
+	// Changed is when the last change of the file became visible: of its contents, its name or
+	// anything else about it, as far as the system reports that. Unlike Modified it cannot be set
+	// back. It is zero for buckets that are not folders.
 	Changed time.Time
 
-	// Mark stands for the state of a file: as long as it is the same, so are the bytes, if the file was
-	// at rest when it was looked at first. It is opaque, and empty where a List cannot tell.
+	// Mark identifies the state of a file: if two marks of a key are equal, so are the bytes,
+	// provided that the file was at rest when the first one was taken. It is opaque, and empty if a
+	// List cannot determine it.
 	//
-	// A file is at rest when Changed lies further back than the clock of its file system has ticks: two
-	// seconds are enough for all of them. Two changes within one tick have the same mark. A file that is
-	// not at rest is read, and looked at again later.
+	// A file is at rest when its Changed is older than one tick of its file system's clock; two
+	// seconds are enough for all file systems. Two changes within one tick have the same mark. A
+	// file that is not at rest must be read, and checked again later.
 	Mark string
 
-	// Foreign is set only by Walk: there is no object at Key, which may be none, but something that is
-	// not a plain file, or one whose name is no key.
+	// Foreign is set only by Walk. It means that there is no object: the file is not a plain file,
+	// or its name, which is in Key, is not a valid key.
 	Foreign bool
 }
 
-// A Cond is the condition of a Put. The zero value always holds.
+// A Cond is the condition of a Put. The zero value is Always.
 type Cond struct {
 	absent bool
 	tag    Tag
 }
 
-// Always is the condition that holds always; IfAbsent, if there is no such object.
+// Always is the condition that is always met. IfAbsent is met if there is no object with the key.
 var (
 	Always   = Cond{}
 	IfAbsent = Cond{absent: true}
 )
 
-// IfTag is the condition that the object still has this tag. An object that is gone does not hold
-// it: that is ErrCondition, not ErrNotExist. The empty tag, which a List may yield, is that of no
-// object: the condition never holds.
+// IfTag returns the condition that the object still has this tag. If there is no object, the
+// condition is not met: the error is ErrCondition, not ErrNotExist. With the empty tag, which a
+// List may yield, it is never met.
 func IfTag(t Tag) Cond {
 	if t == "" {
 		t = noTag
@@ -92,70 +96,74 @@ func IfTag(t Tag) Cond {
 	return Cond{tag: t}
 }
 
-// noTag is the tag of no object on any engine.
+// noTag is a tag that no object has in any implementation.
 const noTag Tag = "none"
 
-// Absent reports whether the condition is that there is no such object.
+// Absent reports whether the condition is IfAbsent.
 func (c Cond) Absent() bool { return c.absent }
 
-// Tag is the tag that the object must still have; empty where the condition is another.
+// Tag returns the tag that the object must have, or "" for other conditions.
 func (c Cond) Tag() Tag { return c.tag }
 
-// The definite answers of a Bucket. Engines wrap them.
+// The errors of a Bucket with a definite outcome. Implementations wrap them.
 var (
 	ErrNotExist  = errors.New("no such object")
 	ErrCondition = errors.New("the condition does not hold")
 	ErrKey       = errors.New("not a key")
 
-	// ErrForeign is given only by folders, which others write to as well: at the key, or on the way
-	// to it, lies what is neither a plain file nor a folder of ours to pass, such as a symbolic
-	// link. It is not followed, read or replaced, and nothing was done.
+	// ErrForeign is returned only by folders, which other programs also write to: at the key, or on
+	// the path to it, is something other than a plain file or a folder, such as a symbolic link. It
+	// is not followed, read or replaced, and the call did nothing.
 	ErrForeign = errors.New("not a plain file")
 )
 
-// A Taker is a Bucket that can remove an object on a condition. Buckets that keep versions implement it.
+// A Taker is a Bucket that can remove an object conditionally. Buckets that keep versions implement
+// it.
 type Taker interface {
 	Bucket
 
-	// Take removes an object that has a tag. If it was another one by then, that one is there when Take returns, or a
-	// later one, and the error is ErrCondition; for the moment between, there is none. No object is no error.
+	// Take removes the object if it has tag t. If it has another tag by then, the error is
+	// ErrCondition, and that object or a later one is there when Take returns; in between, there
+	// may be none for a moment. It is not an error if there is no object.
 	Take(ctx context.Context, key string, t Tag) error
 }
 
-// An Exchanger is a Bucket whose objects are files that others edit too: people, with any editor.
-// Folders implement it. Its writes are atomic for whoever reads the file, and durable only after
-// Sync.
+// An Exchanger is a Bucket whose objects are files that people also edit, with any editor. Folders
+// implement it. Its writes are atomic for readers of the file, but durable only after Sync.
 type Exchanger interface {
-	// Exchange puts data at key if what is there is want, to the byte; a nil want means that nothing
-	// is there, an empty one that an empty file is. Otherwise nothing changes and the error is a
-	// *Found. What it displaces is compared after the exchange, so that a save of an editor in the
-	// very moment of it is found and put back; a reader may see data for that moment.
+	// Exchange writes data to key if the current contents equal want; a nil want means that there
+	// must be no file, an empty one that the file must be empty. Otherwise nothing changes, and the
+	// error is a *Found. The displaced file is compared after the exchange, so that a file which an
+	// editor saved at the same moment is detected and put back. A reader may see data during that
+	// moment.
 	//
-	// An editor may hold the displaced file open and write into it later. So it is kept for a while
-	// out of sight; a Keeper tells what was written.
+	// An editor may have the displaced file open and write to it later. Therefore the file is kept
+	// hidden for a while, and a Keeper reports such writes.
 	Exchange(ctx context.Context, key string, data, want []byte) error
 
-	// Remove takes the file away if it is want, to the byte; otherwise as Exchange. Folders that
-	// become empty by it are removed as well, also that of a Sub: the next write makes it anew.
+	// Remove removes the file if its contents equal want; otherwise it fails as Exchange does.
+	// Folders that become empty are removed too, including the root of a Sub, which the next write
+	// creates again.
 	Remove(ctx context.Context, key string, want []byte) error
 
-	// Append writes data behind the first n bytes of a file, which only we append to, and cuts off
-	// what stood there. With n = 0 the file is made where there is none. A shorter file, or none, is
-	// ErrCondition. It is atomic for nobody, and durable after Sync.
+	// Append writes data after the first n bytes of a file that only this program appends to, and
+	// truncates what followed. With n == 0 the file is created if there is none. If the file is
+	// missing or shorter than n, the error is ErrCondition. Append is not atomic, and durable only
+	// after Sync.
 	Append(ctx context.Context, key string, n int64, data []byte) error
 
-	// Sync makes what was exchanged, removed and appended at these keys durable.
+	// Sync makes all exchanges, removals and appends at these keys durable.
 	Sync(ctx context.Context, keys ...string) error
 }
 
-// Found says that an Exchange or Remove met something else than it was told to expect.
+// A Found is the error of an Exchange or a Remove that found something other than expected.
 type Found struct {
-	Absent  bool   // there was nothing
-	Foreign bool   // there was, or on the way to it, what is no plain file: see ErrForeign
-	Data    []byte // what there was, if it was a file; not nil then
+	Absent  bool   // there was no file
+	Foreign bool   // there was something that is not a plain file, at the key or on the path to it; see ErrForeign
+	Data    []byte // the contents of the file, not nil if there was one
 }
 
-// Error says only that something else was there: what it was is nobody's business but the caller's.
+// Error returns a message without the contents that were found, which only the caller may see.
 func (f *Found) Error() string {
 	switch {
 	case f.Absent:

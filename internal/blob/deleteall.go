@@ -2,15 +2,17 @@ package blob
 
 import "context"
 
-// A Deleter is a Bucket that removes many objects for less than one Delete of each costs.
+// A Deleter is a Bucket that can remove many objects at a lower cost than with one Delete for each.
 type Deleter interface {
-	// DeleteAll removes objects as Delete removes one: when it returns without an error, they are gone for good.
-	// With an error it returns how many of the first were removed; of the others the outcome is unknown.
+	// DeleteAll removes objects as Delete does. If it returns no error, all of them are durably
+	// removed. If it returns an error, the first `removed` of them are, and the outcome of the
+	// others is unknown.
 	DeleteAll(ctx context.Context, keys ...string) (removed int, err error)
 }
 
-// DeleteAll removes objects of any bucket as that of a Deleter does. A Deleter, or the Sub of one, does it in its own
-// way.
+// DeleteAll removes objects from any bucket. If b is a Deleter, or the Sub of one, it calls its
+// DeleteAll, otherwise Delete for each key until one fails. The results are those of
+// Deleter.DeleteAll.
 func DeleteAll(ctx context.Context, b Bucket, keys ...string) (removed int, err error) {
 	switch b := b.(type) {
 	case interface {
@@ -28,7 +30,7 @@ func DeleteAll(ctx context.Context, b Bucket, keys ...string) (removed int, err 
 	return len(keys), nil
 }
 
-// deleteAll removes objects of the part.
+// deleteAll is DeleteAll for a Sub.
 func (s sub) deleteAll(ctx context.Context, keys []string) (int, error) {
 	whole := make([]string, 0, len(keys))
 	for _, key := range keys {

@@ -5,37 +5,39 @@ import (
 	"fmt"
 )
 
-// An Eraser is a Bucket that keeps more than its objects: earlier versions of them, or what others had
-// written in their places.
+// An Eraser is a Bucket that keeps data other than its objects: their earlier versions, or files
+// that they displaced.
 type Eraser interface {
-	// EraseKept destroys what is kept beside the objects whose keys begin with prefix, also of those
-	// that are gone, whoever may still want it.
+	// EraseKept destroys the data that is kept for keys that begin with prefix, including keys
+	// whose object is gone, even if an editor still has such a file open.
 	EraseKept(ctx context.Context, prefix string) (Gone, error)
 }
 
-// A Wiper is an Eraser that destroys the objects together with what is kept beside them, in fewer requests than one
-// for each of them.
+// A Wiper is an Eraser that can destroy the objects together with the kept data, in fewer requests
+// than one for each object.
 type Wiper interface {
 	Eraser
 
-	// Wipe does what Erase does.
+	// Wipe destroys all objects whose keys begin with prefix, and the data kept for them, as Erase
+	// does.
 	Wipe(ctx context.Context, prefix string) (Gone, error)
 }
 
-// Gone counts what was destroyed.
+// A Gone counts destroyed objects and their bytes.
 type Gone struct {
 	Objects int
 	Bytes   int64
 }
 
-// Add counts more.
+// Add adds the counts of more.
 func (g *Gone) Add(more Gone) {
 	g.Objects += more.Objects
 	g.Bytes += more.Bytes
 }
 
-// Erase destroys the objects whose keys begin with prefix, and what the bucket keeps beside them. After
-// an error some may be gone; to erase twice does no harm. A Wiper, or the Sub of one, does it in its own way.
+// Erase destroys the objects whose keys begin with prefix, and the data that the bucket keeps for
+// them. After an error some may be gone; Erase can be repeated. If b is a Wiper, or the Sub of one,
+// it calls its Wipe.
 func Erase(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 	switch b := b.(type) {
 	case interface {
@@ -65,6 +67,7 @@ func Erase(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 	return gone, err
 }
 
+// keysOf returns the keys of objects.
 func keysOf(objects []Object) []string {
 	keys := make([]string, len(objects))
 	for i, o := range objects {
@@ -73,7 +76,8 @@ func keysOf(objects []Object) []string {
 	return keys
 }
 
-// EraseKept is that of the bucket, if it is an Eraser or the Sub of one; another keeps nothing.
+// EraseKept calls the EraseKept of a bucket that is an Eraser or the Sub of one. For any other
+// bucket it does nothing, because such a bucket keeps no other data.
 func EraseKept(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 	switch b := b.(type) {
 	case interface {
@@ -86,7 +90,7 @@ func EraseKept(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 	return Gone{}, nil
 }
 
-// wipe destroys the objects of the part and what is kept beside them.
+// wipe is Erase for a Sub.
 func (s sub) wipe(ctx context.Context, prefix string) (Gone, error) {
 	if s.err != nil {
 		return Gone{}, s.err
@@ -94,6 +98,7 @@ func (s sub) wipe(ctx context.Context, prefix string) (Gone, error) {
 	return Erase(ctx, s.bucket, s.prefix+prefix)
 }
 
+// eraseKept is EraseKept for a Sub.
 func (s sub) eraseKept(ctx context.Context, prefix string) (Gone, error) {
 	if s.err != nil {
 		return Gone{}, s.err

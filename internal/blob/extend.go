@@ -6,27 +6,31 @@ import (
 	"fmt"
 )
 
-// MinExtended is the least Size of an Extension, in bytes: S3 copies no smaller part in front of another one.
+// MinExtended is the minimum Size of an Extension, in bytes: the minimum size of a part in an S3
+// multipart upload, except for the last one.
 const MinExtended = 5 << 20
 
-// An Extension says what an object is to be: the beginning of an object that is there, and bytes behind it.
+// An Extension describes a new object: the first bytes of an existing object, followed by other
+// bytes.
 type Extension struct {
-	From string // the key of the object that it begins with; it may be the key that is put
-	Tag  Tag    // that this one must have
-	Size int64  // how many bytes of it come first, at least MinExtended
-	Data []byte // what comes behind them; may be empty
+	From string // key of the existing object; may equal the key that is put
+	Tag  Tag    // tag that the existing object must have
+	Size int64  // number of its bytes to copy, at least MinExtended
+	Data []byte // bytes that follow them; may be empty
 }
 
-// An Extender is a Bucket that can put an object which begins as another one, without reading or sending these bytes.
+// An Extender is a Bucket that can put an object which begins with the bytes of another one,
+// without transferring these bytes.
 type Extender interface {
 	Bucket
 
-	// Extend is Put with the bytes of an Extension. An object From that is not there, or has another tag, is
-	// ErrCondition too.
+	// Extend is Put with the bytes that an Extension describes. If there is no object e.From, or it
+	// has another tag, the error is ErrCondition.
 	Extend(ctx context.Context, key string, e Extension, c Cond) (Tag, error)
 }
 
-// Extend is that of the bucket, if it is an Extender or the Sub of one. Of another it is errors.ErrUnsupported.
+// Extend calls the Extend of a bucket that is an Extender or the Sub of one. For any other bucket
+// the error wraps errors.ErrUnsupported.
 func Extend(ctx context.Context, b Bucket, key string, e Extension, c Cond) (Tag, error) {
 	switch b := b.(type) {
 	case interface {
@@ -39,7 +43,7 @@ func Extend(ctx context.Context, b Bucket, key string, e Extension, c Cond) (Tag
 	return "", fmt.Errorf("extend an object: %w", errors.ErrUnsupported)
 }
 
-// extend is Extend with keys of the part.
+// extend is Extend for a Sub.
 func (s sub) extend(ctx context.Context, key string, e Extension, c Cond) (Tag, error) {
 	key, err := s.key(key)
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// A Folder is a Bucket whose objects are files in a folder of the operating system, which people have
-// open in their editors and file managers.
+// A Folder is a Bucket whose objects are files in a folder of the operating system, which people
+// open in editors and file managers.
 //
-// Some file systems take names that differ only by case, or by the normalization of their characters,
-// for one. There two keys may name one file, and a caller must know four things:
+// Some file systems treat names that differ only in case or in Unicode normalization as the same.
+// On these, two keys may name one file, with four consequences:
 //
-//   - Get, Look and every condition find the file by any of its spellings. Only List and Walk tell how
-//     the folder spells it.
-//   - What is put or exchanged over a file may leave its spelling as it was.
-//   - So a file gets another spelling in two steps, in this order: it is removed under the old one, and
-//     made under the new one. The other order finds the file itself in the way: a *Found, or
-//     ErrCondition.
-//   - Two calls for two spellings of one file are not kept apart as two for one key are. Nothing is
-//     lost by it, but one may see for a moment what the other takes back.
+//   - Get, Look and all conditions find the file by any of its spellings. Only List and Walk return
+//     the spelling in the folder.
+//   - A file that is put or exchanged over another may keep the spelling of that one.
+//   - Therefore a file is renamed to another spelling in two steps: it is removed under the old
+//     spelling, and then created under the new one. In the other order the file itself is in the
+//     way, and the error is a *Found or ErrCondition.
+//   - Concurrent calls for two spellings of one file are not isolated from each other as those for
+//     one key are. No data is lost, but a call may see for a moment what the other one takes back.
 type Folder interface {
 	Bucket
 	Exchanger
@@ -29,23 +29,26 @@ type Folder interface {
 	Keeper
 }
 
-// A Walker lists what others have put into a folder, too, and goes on where something cannot be read.
+// A Walker lists all files in a folder, including those of other programs, and continues if
+// something cannot be read.
 type Walker interface {
-	// Walk is List, with three differences. It descends only into the folders for which enter is true;
-	// a nil enter is true for all. It is asked for each folder that is met, by its key without a slash
-	// at the end, also for one that has the name of a file or nothing in it.
+	// Walk is List with three differences. First, it descends only into folders for which enter
+	// returns true; a nil enter descends into all. enter is called for each folder found, with its
+	// key without a trailing slash, even if the folder is empty or has a name that looks like a
+	// file's.
 	//
-	// It also yields what is no plain file or has a name that is no key, with Foreign set.
+	// Second, it also yields files that are not plain files or whose names are not keys, with
+	// Foreign set.
 	//
-	// And it does not end with a folder that cannot be read: it yields a *WalkError and goes on beside
-	// it. What lies below that folder is unknown, which is not to say that there is nothing. Every
-	// other error is the last.
+	// Third, it does not end at a folder that cannot be read: it yields a *WalkError and continues
+	// with the next one. The contents of that folder are unknown; it must not be taken for empty.
+	// Any other error ends the walk.
 	Walk(ctx context.Context, prefix string, enter func(folder string) bool) iter.Seq2[Object, error]
 }
 
-// A WalkError says that a folder could not be read.
+// A WalkError is the error of a folder that could not be read.
 type WalkError struct {
-	Folder string // as a key without a slash at the end; empty for that of the bucket itself
+	Folder string // as a key without a trailing slash; empty: the root of the bucket
 	Err    error
 }
 
@@ -56,54 +59,56 @@ func (e *WalkError) Error() string {
 	return fmt.Sprintf("read the folder %s: %v", e.Folder, e.Err)
 }
 
-// Unwrap is why.
+// Unwrap returns the cause.
 func (e *WalkError) Unwrap() error { return e.Err }
 
-// A Looker tells of one object what a List would, and of one that is gone since when that may be.
+// A Looker returns the metadata of single objects.
 type Looker interface {
-	// Look is ErrNotExist and ErrForeign as Get is.
+	// Look returns the Object at a key as List would. It returns ErrNotExist and ErrForeign as Get
+	// does.
 	Look(ctx context.Context, key string) (Object, error)
 
-	// Touched returns when a name came into the folder that a key is in, or left it last; of a folder that
-	// is gone, that of the nearest one on the way to it. It is the zero time where the system does not
-	// tell, and never before the change.
+	// Touched returns when a name was last added to or removed from the folder of a key; if the
+	// folder is gone, from its nearest existing parent. It is never earlier than the change. It is
+	// the zero time if the system does not report it.
 	Touched(ctx context.Context, key string) (time.Time, error)
 }
 
-// A Keeper is an Exchanger that keeps what it displaced for a while, because an editor may still
-// write into it: such text would be seen by nobody.
+// A Keeper is an Exchanger that keeps displaced files for a while, because an editor may still
+// write to them, and nobody would see that text.
 //
-// A displaced file is looked at when its time is over. If it is the text that was expected, it is
-// removed. Otherwise it is somebody's loss, and is kept until it is settled.
+// When its time is over, a displaced file is examined. If it has the text that the exchange
+// expected, it is removed. Otherwise it is a loss: text of a person that would be lost. A loss is
+// kept until it is settled.
 type Keeper interface {
-	// Displaced yields all losses there are by now, in no order, also before their time. It ends with
-	// the first error.
+	// Displaced yields all current losses in no particular order, including files whose time is not
+	// over. It ends with the first error.
 	Displaced(ctx context.Context) iter.Seq2[Displaced, error]
 
-	// Due looks at those files whose time is over, and yields the losses among them, and again those of
-	// earlier calls that were not settled. What it costs depends on their number alone: to call it often
-	// when there is nothing to do costs nothing. It ends with the first error.
+	// Due examines the files whose time is over, and yields the losses among them, and again all
+	// earlier losses that are not settled. Its cost depends only on the number of these files, so
+	// that frequent calls are cheap. It ends with the first error.
 	Due(ctx context.Context) iter.Seq2[Displaced, error]
 
-	// Settle tells that a loss has been taken care of. If the file was written to since it was yielded,
-	// it stays one, and the error is a *Found. One that is gone is settled. The file goes as well, but
-	// not while an editor seems to have it open: then its time begins anew, and what is settled is the
-	// text that it has.
+	// Settle reports that a loss has been handled, and removes the file. If the file was written to
+	// since it was yielded, it stays a loss, and the error is a *Found. A file that is gone is
+	// settled. A file that an editor seems to have open is not removed yet: its time starts again,
+	// and its current text counts as expected.
 	Settle(ctx context.Context, d Displaced) error
 }
 
-// A Displaced is a text that somebody saved at a key and that is there no more, though nobody who
-// wrote through the bucket had been told to replace it. It comes about
+// A Displaced is a text that was saved at a key and is no longer there, although no writer through
+// the bucket had been told to replace it. This happens
 //
-//   - when the process is killed between an exchange and the comparison of what it displaced,
-//   - when an editor writes into a file that it had opened before the file was displaced,
-//   - when somebody saves twice within the moment that an exchange takes: this is the earlier save.
+//   - if the process is killed between an exchange and the comparison of the displaced file,
+//   - if an editor writes to a file that it opened before the file was displaced,
+//   - if a person saves twice during one exchange: this is the earlier save.
 //
-// Whoever owns the key merges the text, or finds that it is an old one after all, and settles it.
+// The owner of the key merges the text, or finds that it is outdated, and settles it.
 type Displaced struct {
 	Key     string
 	Data    []byte
-	Written time.Time // when somebody wrote it last: what is newer cannot be what they began with
-	Foreign bool      // it is no plain file, and has no Data
-	File    string    // tells it from others of the key; opaque
+	Written time.Time // when it was last written; anything newer is not based on it
+	Foreign bool      // it is not a plain file, and Data is nil
+	File    string    // opaque; distinguishes displaced texts with the same key
 }

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a key: S3's, and those of every file system for one name.
+// Limits of a key: that of S3 for a key, and that of common file systems for a name.
 const (
 	MaxKey     = 1024 // bytes of a key
 	MaxSegment = 255  // bytes between two slashes
 )
 
-// CheckKey reports whether a key names an object: 1 to MaxKey bytes of UTF-8 without control
-// characters; segments of 1 to MaxSegment bytes joined by "/", none of them "." or "..". Otherwise
-// the error wraps ErrKey and says what is wrong, without the key.
+// CheckKey returns nil if a key can name an object: 1 to MaxKey bytes of UTF-8 without control
+// characters, in segments of 1 to MaxSegment bytes joined by "/", none of them "." or "..".
+// Otherwise the error wraps ErrKey and says what is wrong, without the key itself.
 func CheckKey(key string) error {
 	switch {
 	case key == "":
@@ -35,6 +35,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
+// checkSegment checks one segment of a key.
 func checkSegment(s string) error {
 	switch {
 	case s == "", s == ".", s == "..":

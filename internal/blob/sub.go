@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Sub is the part of a bucket whose keys begin with prefix + "/", under keys without it: a value
-// that cannot name anything outside. Keys are checked before they are prefixed, so a "../" leads
-// nowhere; with a prefix that is no key itself, every call is ErrKey. A Sub of a Sub is one with
-// both prefixes.
+// Sub returns the part of a bucket whose keys begin with prefix + "/", as a bucket with keys
+// without that prefix. It cannot access anything outside: keys are checked before they are
+// prefixed, so that "../" is refused. If prefix is not a valid key, every call returns ErrKey. A
+// Sub of a Sub has both prefixes.
 //
-// It is an Exchanger if, and only if, b is one, and a Folder and a Taker likewise.
+// The result is an Exchanger if and only if b is one, and likewise a Folder or a Taker. Optional
+// interfaces such as Deleter are reached through the functions of this package, such as DeleteAll.
 func Sub(b Bucket, prefix string) Bucket {
 	s := sub{b, prefix + "/", CheckKey(prefix)}
 	switch b := b.(type) {
@@ -25,7 +26,7 @@ func Sub(b Bucket, prefix string) Bucket {
 	return s
 }
 
-// subTaker is a sub of a bucket that keeps versions.
+// A subTaker is a sub of a Taker.
 type subTaker struct {
 	sub
 	taker Taker
@@ -42,15 +43,16 @@ func (s subTaker) Take(ctx context.Context, key string, t Tag) error {
 	return s.taker.Take(ctx, key, t)
 }
 
+// A sub is a Sub of any bucket.
 type sub struct {
 	bucket Bucket
 	prefix string // ends with "/"
-	err    error  // why the prefix is none
+	err    error  // error of an invalid prefix, returned by every call
 }
 
 var _ Bucket = sub{}
 
-// key is the key in the whole bucket.
+// key returns the key in the whole bucket.
 func (s sub) key(key string) (string, error) {
 	if s.err != nil {
 		return "", s.err
@@ -92,7 +94,7 @@ func (s sub) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 			return
 		}
 		for o, err := range s.bucket.List(ctx, s.prefix+prefix) {
-			// An engine that yielded another key would be wrong; it must not matter here.
+			// Ignore other keys, which a correct implementation does not yield.
 			key, inside := strings.CutPrefix(o.Key, s.prefix)
 			if err == nil && !inside {
 				continue
@@ -105,7 +107,7 @@ func (s sub) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	}
 }
 
-// subExchanger is a sub of a folder.
+// A subExchanger is a sub of an Exchanger.
 type subExchanger struct {
 	sub
 	exchanger Exchanger

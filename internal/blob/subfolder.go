@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// subFolder is a sub of a Folder.
+// A subFolder is a sub of a Folder.
 type subFolder struct {
 	subExchanger
 	folder Folder
@@ -31,7 +31,7 @@ func (s subFolder) Walk(
 		for o, err := range s.folder.Walk(ctx, s.prefix+prefix, below) {
 			key, inside := strings.CutPrefix(o.Key, s.prefix)
 			if err == nil && !inside {
-				continue // as in List
+				continue // see List
 			}
 			o.Key = key
 			if !yield(o, s.walkError(err)) {
@@ -41,7 +41,7 @@ func (s subFolder) Walk(
 	}
 }
 
-// walkError names a folder as the sub does.
+// walkError returns err with the folder of a WalkError relative to the sub.
 func (s subFolder) walkError(err error) error {
 	var failed *WalkError
 	if !errors.As(err, &failed) {
@@ -77,7 +77,7 @@ func (s subFolder) Due(ctx context.Context) iter.Seq2[Displaced, error] {
 	return s.own(s.folder.Due(ctx))
 }
 
-// own are those whose keys are the sub's.
+// own yields those of all whose keys are in the sub, and their errors.
 func (s subFolder) own(all iter.Seq2[Displaced, error]) iter.Seq2[Displaced, error] {
 	return func(yield func(Displaced, error) bool) {
 		if s.err != nil {

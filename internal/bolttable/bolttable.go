@@ -1,18 +1,19 @@
-// Package bolttable is the table port on one bbolt file: a B+tree in a file, written by one
+// Package bolttable implements table.Table with one bbolt file: a B+tree that is written by one
 // process.
 //
-// A Commit is durable when it returns: bbolt writes its pages beside the old ones, syncs them, and
-// only then syncs the page that makes them the state, so that a process may be killed and a machine
-// may lose power at any moment. A sync costs milliseconds; so one goroutine writes for all: what
-// arrives while one transaction is synced goes into the next one, together.
+// A Commit is durable when it returns. bbolt writes new pages next to the old ones, syncs them, and
+// then writes and syncs the page that makes them current, so the process may be killed or the
+// machine may lose power at any time. A sync takes milliseconds. Therefore one goroutine writes for
+// all callers: the commits that arrive during a sync go into the next transaction together.
 //
 // # Layout
 //
-// The bucket "item" holds every item under the length of its Part (two bytes), Part and Sort: a
-// partition is one run of keys, sorted as the port wants it. The value is Count and Expires as
-// varints, then Data. The bucket "expiry" holds, for each item that expires, the second (eight
-// bytes) and the item's key, so that what has expired is found without looking at what has not.
-// The bucket "meta" holds the number of this format.
+// The bucket "item" contains every item. Its key is the length of Part (two bytes, big endian),
+// Part and Sort, so that a partition is one contiguous range of keys in the order of Sort. Its
+// value is Count and Expires as varints, followed by Data. The bucket "expiry" contains a key for
+// each item that expires: the second (eight bytes, big endian) and the item's key. It is used to
+// find expired items without reading the others. The bucket "meta" contains the version of this
+// format.
 package bolttable
 
 import (
@@ -33,32 +34,33 @@ import (
 	"rookery/internal/table"
 )
 
-// What Open and a Table answer beside the errors of the port. Where one of them is the answer,
-// nothing was done.
+// Errors of Open and of a Table, in addition to those of package table. When one of them is
+// returned, nothing was done.
 var (
 	ErrLocked = errors.New("another process holds the database")
 	ErrFormat = errors.New("the database has a format that this program does not know")
 	ErrClosed = errors.New("the database is closed")
 )
 
-// Options are the optional values of Open.
+// Options configure Open. The zero value works.
 type Options struct {
-	Now         func() time.Time // says what has expired; nil is time.Now
-	LockTimeout time.Duration    // how long to wait for another process; 0: not at all
+	Now         func() time.Time // clock for expiry; nil: time.Now
+	LockTimeout time.Duration    // maximum time to wait for another process to close the database; 0: try once
 }
 
-// A Table is a table.Table on one file, which it holds until Close.
+// A Table is a table.Table in one file. It has the file locked until Close. It is safe for
+// concurrent use.
 type Table struct {
 	path  string
-	db    atomic.Pointer[bolt.DB] // Compact puts another in its place
+	db    atomic.Pointer[bolt.DB] // replaced by Compact
 	now   func() time.Time
 	queue queue
 
-	copying sync.Mutex // held by who copies the file, or puts another in its place; taken before writing
-	writing sync.Mutex // held by who writes a transaction, or compacts
-	closes  bool       // Compact closes the old file first: one that is open cannot be replaced here
+	copying sync.Mutex // held while the file is copied or replaced; locked before writing
+	writing sync.Mutex // held while a transaction is written, and by Compact
+	closes  bool       // Compact must close the old file first, because an open file cannot be replaced here
 
-	done chan struct{} // closed when everything that was queued is written
+	done chan struct{} // closed when everything queued is written
 
 	closing  sync.Once
 	closeErr error
@@ -66,10 +68,11 @@ type Table struct {
 
 var _ table.Table = (*Table)(nil)
 
-// Open opens the database at path and makes it where there is none, in a folder that is there. It
-// is ErrLocked while another process, or another Table, holds it, ErrFormat where it is of a later
-// program or not of this one, and ErrDamaged where the file is no database, or is cut off. An empty
-// file is none yet. A read that meets a damaged page later is ErrDamaged, too. Close ends it.
+// Open opens the database at path, and creates it if there is none; its folder must exist. An empty
+// file counts as none. The error is ErrLocked if another process, or another Table, has it open;
+// ErrFormat if it was written by a later version or by another program; and ErrDamaged if the file
+// is not a database or is truncated. A later read of a damaged page also returns ErrDamaged. Close
+// must be called when the Table is no longer used.
 func Open(path string, o Options) (*Table, error) {
 	db, err := openWhole(path, settings(o))
 	if errors.Is(err, ErrLocked) || errors.Is(err, ErrDamaged) {
@@ -84,7 +87,7 @@ func Open(path string, o Options) (*Table, error) {
 	return start(path, db, o), nil
 }
 
-// start makes a Table of an open database.
+// start returns a Table for an open database and starts its writer.
 func start(path string, db *bolt.DB, o Options) *Table {
 	t := &Table{path: path, now: o.Now, done: make(chan struct{}), closes: runtime.GOOS == "windows"}
 	t.db.Store(db)
@@ -96,14 +99,14 @@ func start(path string, db *bolt.DB, o Options) *Table {
 	return t
 }
 
-// settings are the options of bbolt.
+// settings returns the options of bbolt.
 //
-// The list of free pages is a map, for the default, a sorted array, is worked through from the
-// start for every page that is taken. It is also stored with each transaction: without it, every
-// Open would have to read the whole file, and every command of a shell is an Open. The mapping
-// starts small and doubles: to grow it waits for readers, and ours are short.
+// The list of free pages is a map: the default, a sorted array, is searched from its start for each
+// allocated page. The list is stored with each transaction, otherwise every Open would have to read
+// the whole file, and each shell command opens the database. The memory mapping starts small and
+// doubles: growing it waits for readers, and read transactions are short.
 func settings(o Options) *bolt.Options {
-	// To bbolt 0 means to wait for ever; a nanosecond means to try once.
+	// For bbolt 0 means to wait forever; one nanosecond means to try once.
 	return &bolt.Options{
 		Timeout:      max(o.LockTimeout, time.Nanosecond),
 		FreelistType: bolt.FreelistMapType,
@@ -119,9 +122,9 @@ var (
 	format       = []byte("1")
 )
 
-// prepare makes a new database ready, or says whether an older one can be used.
+// prepare initializes a new database, or checks the format of an existing one.
 func prepare(db *bolt.DB) error {
-	// What a process left that was killed while it compacted, or copied.
+	// Remove the files of a Compact or a Snapshot that was interrupted.
 	for _, path := range []string{beside(db.Path()), snapshotOf(db.Path())} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove a database that was not completed: %w", err)
@@ -148,6 +151,7 @@ func prepare(db *bolt.DB) error {
 	return nil
 }
 
+// checkFormat returns ErrFormat if the database has another format.
 func checkFormat(tx *bolt.Tx) error {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
@@ -159,6 +163,7 @@ func checkFormat(tx *bolt.Tx) error {
 	return nil
 }
 
+// create creates the buckets of a new database.
 func create(tx *bolt.Tx) error {
 	for _, name := range [][]byte{itemBucket, expiryBucket, metaBucket} {
 		if _, err := tx.CreateBucket(name); err != nil {
@@ -168,8 +173,8 @@ func create(tx *bolt.Tx) error {
 	return tx.Bucket(metaBucket).Put(formatKey, format)
 }
 
-// syncDir makes the name of a new file durable; bbolt syncs only what is in it. Windows cannot sync
-// a folder, and needs not.
+// syncDir makes the name of a new file durable; bbolt syncs only the contents. Windows cannot sync
+// a folder and does not need to.
 func syncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -184,9 +189,9 @@ func syncDir(path string) error {
 	return nil
 }
 
-// Close writes what was queued, then lets go of the file. It waits for reads that are under way,
-// but not for the body of a loop over a Query, whose next page is ErrClosed. Calls after it are
-// ErrClosed; a second Close answers as the first.
+// Close writes the queued commits and closes the file. It waits for reads in progress, but not for
+// the loop body of a Query, whose next page is ErrClosed. Later calls of other methods return
+// ErrClosed. A second Close returns the result of the first.
 func (t *Table) Close() error {
 	t.closing.Do(func() {
 		t.queue.close()
@@ -217,7 +222,8 @@ func (t *Table) Get(ctx context.Context, k table.Key) (table.Item, error) {
 	return it, err
 }
 
-// view runs fn on a short read transaction.
+// view calls fn with a short read transaction, again if Compact has replaced the database
+// meanwhile.
 func (t *Table) view(fn func(*bolt.Tx) error) error {
 	for {
 		db := t.db.Load()
@@ -231,16 +237,16 @@ func (t *Table) view(fn func(*bolt.Tx) error) error {
 	}
 }
 
-// replaced reports whether another database is in the place of one that is closed. It waits for a Compact, which on some
-// systems closes the old one before it opens the new one.
+// replaced reports whether db was closed because another database replaced it. It waits for a
+// running Compact, which on some systems closes the old database before it opens the new one.
 func (t *Table) replaced(db *bolt.DB) bool {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	return t.db.Load() != db
 }
 
-// read runs fn on a read transaction. At a page that is not what it should be bbolt panics, in whatever
-// goroutine reads it: that is ErrDamaged, for the rest of the database can be read.
+// read calls fn with a read transaction. bbolt panics in the reading goroutine if a page is
+// malformed; read turns this into ErrDamaged, because the rest of the database can still be read.
 func read(db *bolt.DB, fn func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

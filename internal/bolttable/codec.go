@@ -8,10 +8,11 @@ import (
 	"rookery/internal/table"
 )
 
+// errRecord is the error of a value that cannot be decoded.
 var errRecord = errors.New("an item of the database cannot be read")
 
-// encodeKey is the key of an item in its bucket. The length in front keeps partitions apart
-// whatever bytes are in their names.
+// encodeKey returns the key of an item in its bucket. The length prefix keeps partitions apart,
+// whatever bytes their names contain.
 func encodeKey(k table.Key) []byte {
 	b := make([]byte, 0, 2+len(k.Part)+len(k.Sort))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(k.Part)))
@@ -19,23 +20,25 @@ func encodeKey(k table.Key) []byte {
 	return append(b, k.Sort...)
 }
 
-// decodeKey undoes encodeKey.
+// decodeKey is the inverse of encodeKey.
 func decodeKey(b []byte) table.Key {
 	n := 2 + int(binary.BigEndian.Uint16(b))
 	return table.Key{Part: string(b[2:n]), Sort: string(b[n:])}
 }
 
-// A record is an item as it is stored, under a key that is known.
+// A record is the stored value of an item.
 type record struct {
 	count   int64
 	expires int64 // as table.Second
 	data    []byte
 }
 
+// recordOf returns the record of an item.
 func recordOf(it table.Item) record {
 	return record{it.Count, table.Second(it.Expires), it.Data}
 }
 
+// encode returns the value of the record in the item bucket.
 func (r record) encode() []byte {
 	b := make([]byte, 0, 2*binary.MaxVarintLen64+len(r.data))
 	b = binary.AppendVarint(b, r.count)
@@ -43,7 +46,7 @@ func (r record) encode() []byte {
 	return append(b, r.data...)
 }
 
-// decode reads a record whose data is part of b.
+// decode is the inverse of record.encode. The data of the result shares the memory of b.
 func decode(b []byte) (record, error) {
 	count, n := binary.Varint(b)
 	if n <= 0 {
@@ -56,10 +59,10 @@ func decode(b []byte) (record, error) {
 	return record{count, expires, b[n+m:]}, nil
 }
 
-// live reports whether the record has not expired at now.
+// live reports whether the record has not expired at now, in seconds.
 func (r record) live(now int64) bool { return r.expires == 0 || now < r.expires }
 
-// item is a copy of the record that stays when its transaction ends.
+// item returns the item of the record. Its data is a copy that remains valid after the transaction.
 func (r record) item(k table.Key) table.Item {
 	return table.Item{
 		Key:     k,
@@ -69,13 +72,13 @@ func (r record) item(k table.Key) table.Item {
 	}
 }
 
-// encodeExpiry is the key that an item with this key has in the bucket of what expires.
+// encodeExpiry returns the key in the expiry bucket of the item with this key.
 func encodeExpiry(second int64, key []byte) []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(second))
 	return append(b, key...)
 }
 
-// decodeExpiry undoes encodeExpiry.
+// decodeExpiry is the inverse of encodeExpiry. The key is a copy.
 func decodeExpiry(b []byte) (second int64, key []byte) {
 	return int64(binary.BigEndian.Uint64(b)), bytes.Clone(b[8:])
 }

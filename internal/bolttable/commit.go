@@ -13,21 +13,22 @@ import (
 	"rookery/internal/table"
 )
 
-// The limits of one transaction bound its memory, and how long the first in it waits for the last.
+// Limits of one transaction. They bound its memory, and the time that its first commit waits for
+// the last.
 const (
 	maxBatch = 1024     // commits
-	maxBytes = 16 << 20 // of data, though one commit is always taken
-	maxSweep = 64       // expired items that it takes away
+	maxBytes = 16 << 20 // bytes of data; a single commit may exceed it
+	maxSweep = 64       // expired items that it deletes
 )
 
 // A request is a Commit that waits to be written.
 type request struct {
 	ctx    context.Context
 	ops    []table.Op
-	answer chan error // buffered, so that the writer never waits for who has left
+	answer chan error // buffered, so that the writer never waits for a caller that has left
 }
 
-// size is about the memory of the request.
+// size returns the approximate memory of the request in bytes.
 func (r *request) size() int {
 	n := 0
 	for _, op := range r.ops {
@@ -36,14 +37,14 @@ func (r *request) size() int {
 	return n
 }
 
-// Commit implements table.Table. The operations of concurrent Commits are written together, each
-// judged in its turn. When ctx ends before the answer, the outcome is unknown: the Commit may be in
-// the transaction that is being written.
+// Commit implements table.Table. Concurrent Commits are written in one transaction, each checked
+// against the result of those before it. If ctx ends first, the outcome is unknown: the Commit may
+// be part of the transaction that is being written.
 func (t *Table) Commit(ctx context.Context, ops ...table.Op) error {
 	if err := errors.Join(ctx.Err(), table.CheckOps(ops)); err != nil {
 		return err
 	}
-	// A caller who stops waiting may change the data while it is written.
+	// A caller that stops waiting may change the data while it is written.
 	r := &request{ctx, table.Clone(ops), make(chan error, 1)}
 	if !t.queue.push(r) {
 		return ErrClosed
@@ -56,16 +57,16 @@ func (t *Table) Commit(ctx context.Context, ops ...table.Op) error {
 	}
 }
 
-// A queue holds the Commits that nobody writes yet. Each is of a caller who waits, so it is as long
-// as there are callers.
+// A queue contains the Commits that are not being written yet. A caller waits for each of them, so
+// its length is bounded by the number of callers.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*request
 	closed  bool
-	wake    chan struct{} // has a token when there may be something new to see
+	wake    chan struct{} // has a token if the queue may have changed
 }
 
-// push adds a request; false means that the queue is closed.
+// push adds a request. It returns false if the queue is closed.
 func (q *queue) push(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,6 +78,7 @@ func (q *queue) push(r *request) bool {
 	return true
 }
 
+// signal wakes take.
 func (q *queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
@@ -84,7 +86,7 @@ func (q *queue) signal() {
 	}
 }
 
-// close lets nothing more in.
+// close closes the queue for new requests.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,8 +94,8 @@ func (q *queue) close() {
 	q.signal()
 }
 
-// take waits until something is queued and returns it, as much as one transaction takes. It is
-// empty when the queue is closed and nothing will come.
+// take waits for requests and returns the ones that fit into one transaction. It returns none if
+// the queue is closed and empty.
 func (q *queue) take() []*request {
 	for {
 		batch, closed := q.cut()
@@ -104,6 +106,7 @@ func (q *queue) take() []*request {
 	}
 }
 
+// cut removes and returns the requests for one transaction without waiting.
 func (q *queue) cut() (batch []*request, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,7 +116,7 @@ func (q *queue) cut() (batch []*request, closed bool) {
 	return batch, q.closed
 }
 
-// first is how many of the requests one transaction takes.
+// first returns how many of the requests fit into one transaction, at least one.
 func first(waiting []*request) int {
 	size := 0
 	for n, r := range waiting {
@@ -125,8 +128,8 @@ func first(waiting []*request) int {
 	return len(waiting)
 }
 
-// write writes what is queued until the queue is closed and empty. It never waits for company: a
-// lone Commit is written at once, and company gathers by itself while a transaction is synced.
+// write writes the queued requests until the queue is closed and empty. It does not delay a commit
+// to form a batch: batches form by themselves while a transaction is synced.
 func (t *Table) write() {
 	defer close(t.done)
 	for batch := t.queue.take(); len(batch) > 0; batch = t.queue.take() {
@@ -141,8 +144,9 @@ func (t *Table) write() {
 	}
 }
 
-// commit writes a batch in one transaction and returns an answer for each request. An error is the
-// answer for all of them, refused ones too: what refused them may not have been written.
+// commit writes a batch in one transaction and returns the result of each request. An error applies
+// to all of them, including those with a conflict, because the change that caused the conflict may
+// not have been written.
 func (t *Table) commit(batch []*request) ([]error, error) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -160,8 +164,8 @@ func (t *Table) commit(batch []*request) ([]error, error) {
 	return answers, nil
 }
 
-// prepare applies a batch in a transaction that is still to be committed. A damaged page that it meets is
-// ErrDamaged, as it is for a read: nothing is written then, and the process goes on.
+// prepare applies a batch within a transaction that is not committed yet. If it finds a damaged
+// page it returns ErrDamaged, as a read does, and nothing is written.
 func (t *Table) prepare(tx *bolt.Tx, batch []*request) (answers []error, changed bool, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -179,8 +183,8 @@ func (t *Table) prepare(tx *bolt.Tx, batch []*request) (answers []error, changed
 	return answers, true, nil
 }
 
-// applyAll applies each request to what the ones before it left, and answers it. A request whose
-// caller has left is not applied. It reports whether anything was applied.
+// applyAll applies the requests in order and returns the result of each. Requests whose context has
+// ended are skipped. changed reports whether any request was applied.
 func (s state) applyAll(batch []*request) (answers []error, changed bool, err error) {
 	answers = make([]error, len(batch))
 	for i, r := range batch {

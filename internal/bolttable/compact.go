@@ -12,16 +12,16 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// maxCompact bounds the transactions by which Compact writes, in bytes.
+// maxCompact is the maximum size, in bytes, of the transactions that Compact writes.
 const maxCompact = 16 << 20
 
-// beside is where Compact writes the database anew.
+// beside returns the path of the new file that Compact writes.
 func beside(path string) string { return path + ".compact" }
 
-// Compact writes the database anew and puts that file in the place of the old one. bbolt never clears a
-// page that it has freed, so until then what was removed or replaced can still be read in the file.
-// Commits wait meanwhile; reads do not. A process that is killed in it has the old file or the new one,
-// which say the same.
+// Compact copies the database to a new file and replaces the old one by it. bbolt does not clear
+// freed pages, so deleted or replaced data can be read in the file until then. Commits wait
+// meanwhile; reads do not. If the process is killed, either the old or the new file is in place;
+// both have the same contents.
 func (t *Table) Compact(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (t *Table) Compact(ctx context.Context) error {
 	if t.closes {
 		return t.replaceClosed(old, next)
 	}
-	// Both files stay locked until the new one has the name. A process that waits for the old one finds
-	// that it has none any more.
+	// Both files stay locked until the new one has the name. A process that waited for the old one
+	// then finds that the path is another file.
 	if err := os.Rename(beside(t.path), t.path); err != nil {
 		return errors.Join(fmt.Errorf("put the compacted database in place: %w", err), discard(next))
 	}
@@ -51,7 +51,7 @@ func (t *Table) Compact(ctx context.Context) error {
 	return errors.Join(err, old.Close())
 }
 
-// rewrite writes everything that a database holds into a new one.
+// rewrite copies the contents of a database to a new one at path.
 func rewrite(from *bolt.DB, path string) (*bolt.DB, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -60,7 +60,7 @@ func rewrite(from *bolt.DB, path string) (*bolt.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	to.NoSync = true // until all of it is there
+	to.NoSync = true // sync once at the end
 	err = bolt.Compact(to, from, maxCompact)
 	to.NoSync = false
 	if err == nil {
@@ -72,12 +72,13 @@ func rewrite(from *bolt.DB, path string) (*bolt.DB, error) {
 	return to, nil
 }
 
-// discard removes a database that nobody uses.
+// discard closes and removes a database.
 func discard(db *bolt.DB) error {
 	return errors.Join(db.Close(), os.Remove(db.Path()))
 }
 
-// replaceClosed puts the new file in place where a file that is open cannot be replaced. Reads wait.
+// replaceClosed is the last part of Compact where an open file cannot be replaced. Reads wait
+// meanwhile.
 func (t *Table) replaceClosed(old, next *bolt.DB) error {
 	path := beside(t.path)
 	if err := errors.Join(next.Close(), old.Close()); err != nil {
@@ -92,18 +93,17 @@ func (t *Table) replaceClosed(old, next *bolt.DB) error {
 	return renamed
 }
 
-// open opens the database that has a name now. One that lost it, while it was waited for, is held by the
-// process that put another in its place: that is ErrLocked. bbolt reads pages in memory where the file
-// should be: those of one that is cut off are no memory, or no pages, and end the program if nobody looks
-// out. That is ErrDamaged; what bbolt mapped then stays mapped, and the file may stay locked with it, until
-// the process ends.
+// open opens the database file at a path. If another process replaced the file while open waited
+// for the lock, the error is ErrLocked. bbolt reads pages through a memory mapping; in a truncated
+// file these reads fault or return garbage, and would crash the program. Here they return
+// ErrDamaged; the mapping, and possibly the lock, then remain until the process ends.
 func open(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	var file *os.File
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			db, err = nil, fmt.Errorf("%w: it cannot be opened: %v", ErrDamaged, p)
-			_ = file.Close() // the first error is the one to tell
+			_ = file.Close() // report only the first error
 		}
 	}()
 	s.OpenFile = func(name string, flag int, perm os.FileMode) (*os.File, error) {
@@ -124,7 +124,7 @@ func open(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	return db, nil
 }
 
-// named is ErrLocked if an open file is not the one at a path.
+// named returns ErrLocked if an open file is no longer the one at a path.
 func named(file *os.File, path string) error {
 	held, err := file.Stat()
 	if err != nil {
@@ -137,7 +137,7 @@ func named(file *os.File, path string) error {
 	return err
 }
 
-// closedIs says in the words of this package that a database is closed.
+// closedIs converts bbolt's error for a closed database to ErrClosed.
 func closedIs(err error) error {
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return ErrClosed

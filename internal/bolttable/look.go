@@ -15,18 +15,19 @@ import (
 
 var _ table.Checker = (*Table)(nil)
 
-// ErrDamaged says that a file is no whole database.
+// ErrDamaged means that the file is not a complete database.
 var ErrDamaged = table.ErrDamaged
 
-// Look opens a database to read from it, and changes nothing: a Commit fails. There must be one. It is
-// ErrLocked while another process holds the database, unless that only looks, too; ErrFormat as in Open;
-// and ErrDamaged where the file is no database, or is cut off. Close ends it.
+// Look opens an existing database read only: every Commit fails, and the file is not changed. The
+// error is ErrLocked if another process has the database open for writing; other readers do not
+// matter. ErrFormat and ErrDamaged are as for Open. Close must be called when the Table is no
+// longer used.
 func Look(path string, o Options) (*Table, error) {
 	file, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	if file.Size() == 0 { // bbolt would begin a new one
+	if file.Size() == 0 { // bbolt would initialize it
 		return nil, fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
 	s := settings(o)
@@ -41,7 +42,7 @@ func Look(path string, o Options) (*Table, error) {
 	return start(path, db, o), nil
 }
 
-// openWhole opens a database whose file is as long as its pages need.
+// openWhole opens a database and checks that its file is not truncated.
 func openWhole(path string, s *bolt.Options) (*bolt.DB, error) {
 	db, err := open(path, s)
 	var system *fs.PathError
@@ -57,7 +58,7 @@ func openWhole(path string, s *bolt.Options) (*bolt.DB, error) {
 	return db, nil
 }
 
-// asLong is ErrDamaged if the file of an open database is shorter than its pages need.
+// asLong returns ErrDamaged if the file of an open database is shorter than its pages require.
 func asLong(db *bolt.DB) error {
 	file, err := os.Stat(db.Path())
 	if err != nil {
@@ -74,12 +75,13 @@ func asLong(db *bolt.DB) error {
 	return err
 }
 
-// Check implements table.Checker: every page is used once or free, and every key is in its place.
+// Check implements table.Checker. It checks that every page is either used once or free, and that
+// all keys are in order.
 func (t *Table) Check(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		more := true
 		err := t.view(func(tx *bolt.Tx) error {
-			for damage := range tx.Check() { // to the end, for somebody sends
+			for damage := range tx.Check() { // read to the end, otherwise the sender blocks
 				more = more && ctx.Err() == nil && yield(damage)
 			}
 			return ctx.Err()

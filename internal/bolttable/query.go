@@ -10,18 +10,18 @@ import (
 	"rookery/internal/table"
 )
 
-// The size of a page of a Query: it is read, copied and let go before its first item is yielded.
-// A transaction that stayed open meanwhile would keep every page that is replaced from being used
-// again, and would stop a Commit that has to grow the file.
+// The size of a page of a Query. A page is read and copied in one transaction, which ends before
+// the first item is yielded. A transaction that stayed open would prevent freed pages from being
+// reused, and would block a Commit that has to grow the file.
 const (
-	pageItems = 256 // that are looked at, expired ones too
+	pageItems = 256 // items read, including expired ones
 	pageBytes = 1 << 20
 )
 
-// A page is a part of the answer to a Query.
+// A page is a part of the result of a Query.
 type page struct {
 	items []table.Item
-	next  []byte // where the next page begins; nil where this is the last
+	next  []byte // key at which the next page begins; nil: this is the last page
 }
 
 // Query implements table.Table.
@@ -47,6 +47,7 @@ func (t *Table) Query(ctx context.Context, part, from, to string) iter.Seq2[tabl
 	}
 }
 
+// yieldAll yields items, and reports whether the loop continues.
 func yieldAll(items []table.Item, yield func(table.Item, error) bool) bool {
 	for _, it := range items {
 		if !yield(it, nil) {
@@ -56,7 +57,8 @@ func yieldAll(items []table.Item, yield func(table.Item, error) bool) bool {
 	return true
 }
 
-// page reads what is stored from one key on, and not beyond another of the same partition.
+// page reads the next page, from the key `from` up to and including the key `last` of the same
+// partition.
 func (t *Table) page(ctx context.Context, from, last []byte) (p page, err error) {
 	if err := ctx.Err(); err != nil {
 		return page{}, err
@@ -68,6 +70,7 @@ func (t *Table) page(ctx context.Context, from, last []byte) (p page, err error)
 	return p, err
 }
 
+// page reads a page within a transaction.
 func (s state) page(from, last []byte) (page, error) {
 	var p page
 	looked, size := 0, 0

@@ -8,16 +8,16 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// snapshotOf is where Snapshot writes a copy of the database.
+// snapshotOf returns the path of the copy that Snapshot writes.
 func snapshotOf(path string) string { return path + ".snapshot" }
 
-// Snapshot writes a copy of the database beside it, as it is at one moment, and returns the path of the copy, which the
-// caller removes. While frozen runs no commit does: what lies beside the database is not behind the copy then, and
-// whatever a process still does to it is what a crash at that moment might have left. Reads go on, and commits do while
-// the copy is written. What a process leaves that is killed in it, the next Open removes. An error of frozen is
-// returned as it is.
+// Snapshot writes a consistent copy of the database next to it and returns its path. The caller
+// must remove the copy. No commit runs while frozen is called: files outside the database are then
+// at least as new as the copy, and later changes to them are like those that a crash at that moment
+// would leave. Reads continue, and commits continue while the copy is written. If the process is
+// killed, the next Open removes the copy. An error of frozen is returned unchanged.
 func (t *Table) Snapshot(frozen func() error) (path string, err error) {
-	t.copying.Lock() // Compact would put another file under the name that bbolt reads
+	t.copying.Lock() // Compact would replace the file from which bbolt reads
 	defer t.copying.Unlock()
 	tx, err := t.freeze(frozen)
 	if err != nil {
@@ -32,7 +32,7 @@ func (t *Table) Snapshot(frozen func() error) (path string, err error) {
 	return path, nil
 }
 
-// freeze begins a transaction that reads, and calls frozen before anything is committed after it.
+// freeze begins a read transaction, and calls frozen before anything more is committed.
 func (t *Table) freeze(frozen func() error) (*bolt.Tx, error) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -46,7 +46,7 @@ func (t *Table) freeze(frozen func() error) (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// copyTo writes what a transaction reads to a new file, durably.
+// copyTo writes the database of a transaction to a new file and syncs it.
 func copyTo(path string, tx *bolt.Tx) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

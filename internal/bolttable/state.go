@@ -9,15 +9,16 @@ import (
 	"rookery/internal/table"
 )
 
-// A state is what a transaction sees at a moment.
+// A state is the database within one transaction, at one time.
 type state struct {
 	tx  *bolt.Tx
-	now int64 // in seconds since 1970, rounded down: no item expires early
+	now int64 // seconds since 1970, rounded down so that no item expires early
 }
 
+// state returns the state of a transaction at the current time.
 func (t *Table) state(tx *bolt.Tx) state { return state{tx, t.now().Unix()} }
 
-// live reads an item that has not expired.
+// live returns an item, and false if it is missing or expired.
 func (s state) live(k table.Key) (it table.Item, found bool, err error) {
 	value := s.tx.Bucket(itemBucket).Get(encodeKey(k))
 	if value == nil {
@@ -30,8 +31,8 @@ func (s state) live(k table.Key) (it table.Item, found bool, err error) {
 	return r.item(k), true, nil
 }
 
-// apply does the operations, or, where the condition of one does not hold, nothing and says which.
-// An error leaves the transaction spoilt.
+// apply executes the operations of one Commit. If a condition is not met, it does nothing and
+// returns the conflict. After an error the transaction must not be committed.
 func (s state) apply(ops []table.Op) (*table.Conflict, error) {
 	current := make([]table.Item, len(ops))
 	for i, op := range ops {
@@ -52,7 +53,7 @@ func (s state) apply(ops []table.Op) (*table.Conflict, error) {
 	return nil, nil
 }
 
-// holds reports whether the condition of an operation holds against what is there.
+// holds reports whether the condition of an operation is met by the current item.
 func holds(op table.Op, it table.Item, found bool) bool {
 	switch op.Kind {
 	case table.OpCreate:
@@ -70,7 +71,7 @@ func holds(op table.Op, it table.Item, found bool) bool {
 	return true
 }
 
-// fits reports whether the sum is an int64.
+// fits reports whether a + b does not overflow.
 func fits(a, b int64) bool {
 	if b > 0 {
 		return a <= math.MaxInt64-b
@@ -78,7 +79,8 @@ func fits(a, b int64) bool {
 	return a >= math.MinInt64-b
 }
 
-// do does an operation whose condition holds against it, the zero Item where there is none.
+// do executes an operation whose condition is met. it is the current item, or the zero Item if
+// there is none.
 func (s state) do(op table.Op, it table.Item) error {
 	switch op.Kind {
 	case table.OpCheck:
@@ -96,7 +98,7 @@ func (s state) do(op table.Op, it table.Item) error {
 	return s.put(encodeKey(op.Item.Key), recordOf(op.Item))
 }
 
-// put stores a record and keeps the bucket of what expires in step.
+// put writes a record and updates the expiry bucket.
 func (s state) put(key []byte, r record) error {
 	if err := s.forget(key); err != nil {
 		return err
@@ -110,7 +112,7 @@ func (s state) put(key []byte, r record) error {
 	return s.tx.Bucket(itemBucket).Put(key, r.encode())
 }
 
-// remove takes an item away, if it is there.
+// remove deletes an item, if there is one.
 func (s state) remove(key []byte) error {
 	if err := s.forget(key); err != nil {
 		return err
@@ -118,7 +120,7 @@ func (s state) remove(key []byte) error {
 	return s.tx.Bucket(itemBucket).Delete(key)
 }
 
-// forget drops what the bucket of what expires has of an item.
+// forget deletes the entry of an item in the expiry bucket.
 func (s state) forget(key []byte) error {
 	value := s.tx.Bucket(itemBucket).Get(key)
 	if value == nil {
@@ -131,7 +133,7 @@ func (s state) forget(key []byte) error {
 	return s.tx.Bucket(expiryBucket).Delete(encodeExpiry(old.expires, key))
 }
 
-// sweep removes up to n items that have expired, the oldest first.
+// sweep deletes up to n expired items, the earliest expired first.
 func (s state) sweep(n int) error {
 	var gone [][]byte
 	cursor := s.tx.Bucket(expiryBucket).Cursor()

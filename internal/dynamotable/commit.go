@@ -13,13 +13,14 @@ import (
 	"rookery/internal/table"
 )
 
-// mostSends is how often a write is sent whose outcome is unknown.
+// mostSends is the maximum number of times that a write with an unknown outcome is sent.
 const mostSends = 3
 
-// allOld asks for the item with which a condition did not hold.
+// allOld requests the current item when a condition is not met.
 const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// Commit implements table.Table. One operation is a plain write, several are a transaction.
+// Commit implements table.Table. A single operation is a plain write, several are a transaction. A
+// single OpCheck is a consistent read.
 func (t *Table) Commit(ctx context.Context, ops ...table.Op) error {
 	if err := errors.Join(ctx.Err(), table.CheckOps(ops)); err != nil {
 		return err
@@ -33,7 +34,7 @@ func (t *Table) Commit(ctx context.Context, ops ...table.Op) error {
 	return t.write(ctx, ops[0])
 }
 
-// check compares an item with the one that must be there.
+// check compares the current item with the required one. It writes nothing.
 func (t *Table) check(ctx context.Context, op table.Op) error {
 	it, err := t.Get(ctx, op.Item.Key)
 	found := err == nil
@@ -46,7 +47,8 @@ func (t *Table) check(ctx context.Context, op table.Op) error {
 	return &table.Conflict{Key: op.Item.Key, Item: it, Found: found}
 }
 
-// write does one operation. An Add goes on in its other form when the item turns out to have expired, and back.
+// write executes one operation. An Add is a put if the item has expired and an update otherwise;
+// write changes the form if it turns out to be the wrong one.
 func (t *Table) write(ctx context.Context, op table.Op) error {
 	w := writeOf(op, t.second())
 	for {
@@ -62,7 +64,8 @@ func (t *Table) write(ctx context.Context, op table.Op) error {
 	}
 }
 
-// errorOf is a conflict as an error, or an error.
+// errorOf returns err, or the conflict as an error if err is nil. It avoids a non-nil error with a
+// nil *Conflict.
 func errorOf(c *table.Conflict, err error) error {
 	if err != nil || c == nil {
 		return err
@@ -70,10 +73,11 @@ func errorOf(c *table.Conflict, err error) error {
 	return c
 }
 
-// A refusal is an item with which the condition of a write did not hold; without attributes there was none.
+// A refusal is the current item that did not meet the condition of a write. It has no attributes if
+// there is no item.
 type refusal struct{ item attributes }
 
-// judge decides what a refusal means: a conflict, or for an Add the form that it goes on with.
+// judge interprets a refusal. It returns a conflict or, for an Add, the other form of the write.
 func (t *Table) judge(w write, item attributes) (write, *table.Conflict, error) {
 	it, live, err := t.decode(item)
 	if err != nil {
@@ -87,7 +91,9 @@ func (t *Table) judge(w write, item attributes) (write, *table.Conflict, error) 
 	return write{}, &table.Conflict{Key: w.op.Item.Key, Item: it, Found: live}, nil
 }
 
-// otherForm is the form in which an Add goes on: over an item that has expired it is a put, and otherwise an update.
+// otherForm returns the form in which an Add must continue: a put over an expired item, otherwise
+// an update. It returns false if the write already has that form, or if the bound does not allow
+// it.
 func (t *Table) otherForm(w write, there, live bool) (write, bool) {
 	switch {
 	case w.method == updateItem && there && !live:
@@ -98,12 +104,14 @@ func (t *Table) otherForm(w write, there, live bool) (write, bool) {
 	return write{}, false
 }
 
-// errOvertaken says that a write may have had its effect, and was then overwritten by another one.
+// errOvertaken means that a write may have had its effect and then been overwritten by another one.
 var errOvertaken = errors.New("the item was changed by another write while the outcome of this one was unknown")
 
-// settle sends a write until its outcome is known, at most three times. A refusal by an item that the write itself
-// left, in an attempt whose outcome was unknown, is success. Another item then tells nothing: a conflict would say
-// that nothing was done, but the write may have been done before the one that left it.
+// settle sends a write until its outcome is known, at most mostSends times. If the condition is not
+// met because of the item that the write itself left in an earlier attempt, the write has
+// succeeded. With any other item the outcome stays unknown: a conflict would mean that nothing was
+// done, but the write may have been done before the one that left that item. A non-nil refusal
+// means that the condition was not met.
 func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
 	unknown := false
 	for sends := 1; ; sends++ {
@@ -129,18 +137,18 @@ func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
 	}
 }
 
-// left reports whether an item is exactly what the write leaves. Creates carry an id of their call and replaces a
-// revision, so that an equal item is the writer's own.
+// left reports whether an item is exactly what the write leaves. A created item contains an id of
+// its call and a replaced one a revision, so an equal item was written by the same call.
 func (w *write) left(item attributes) bool {
 	it, expires, err := read(item)
 	if err != nil || !bytes.Equal(it.Data, w.op.Item.Data) || expires != table.Second(w.op.Item.Expires) {
 		return false
 	}
-	// A Replace leaves the count as it is.
+	// a Replace does not change the count
 	return w.op.Kind == table.OpReplace || w.op.Kind == table.OpCreate && it.Count == w.op.Item.Count
 }
 
-// send sends a write once, and again where that had no effect.
+// send sends a write. The SDK repeats it only if it had no effect.
 func (t *Table) send(ctx context.Context, w write) error {
 	var err error
 	switch w.method {

@@ -1,17 +1,19 @@
-// Package dynamotable is the table port on one table of DynamoDB.
+// Package dynamotable implements table.Table with one DynamoDB table.
 //
 // # Schema
 //
-// The key is p, the partition (S), and s, the sort key (S). d is the data (B), n the count (N, absent for 0), and x
-// the second at which the item expires (N, absent for never), which is the attribute of the table's TTL. There is no
-// index. Every read is consistent.
+// The primary key is p, the partition key (S), and s, the sort key (S). d is the data (B), n the
+// count (N, absent for 0), and x the second at which the item expires (N, absent for never), which
+// is also the attribute of the table's TTL. There is no secondary index. All reads are strongly
+// consistent.
 //
 // # Unknown outcomes
 //
-// The SDK repeats only writes that certainly had no effect. After any other failure a Commit sends the same write up
-// to two more times. A conflict with an item that is exactly what the write would leave is then its own, and success;
-// with another item the outcome stays unknown. A transaction carries a token by which DynamoDB knows it again. An Add
-// is never sent a second time. See docs/design/0034-dynamodb-as-a-table.md.
+// The SDK repeats a write only if it certainly had no effect. After any other failure a Commit
+// sends the same write up to two more times. If the condition is then not met because of an item
+// that is exactly what the write would leave, the write succeeded earlier; with any other item the
+// outcome stays unknown. A transaction has a token by which DynamoDB recognizes a repetition. An
+// Add is never sent again. See docs/design/0034-dynamodb-as-a-table.md.
 package dynamotable
 
 import (
@@ -26,27 +28,27 @@ import (
 	"rookery/internal/table"
 )
 
-// The time that an attempt may take.
+// The time limits of an attempt.
 const (
 	attemptTime = 3 * time.Second
 	queryTime   = 5 * time.Second
 )
 
-// Options are what a Table may be given. The zero value works.
+// Options configure a Table. The zero value works.
 type Options struct {
-	// Now is the time by which items expire and writes are late, best that of an awsclient.Clock. Nil is
-	// time.Now.
+	// Now is the clock by which items expire and writes are too late, preferably that of an
+	// awsclient.Clock. Nil is time.Now.
 	Now func() time.Time
 
-	// Log gets an error about the deployment, such as a table that is not there, once a minute. Nil is
+	// Log receives errors of the deployment, such as a missing table, at most once a minute. Nil is
 	// slog.Default.
 	Log *slog.Logger
 
-	// Attempt is how long an attempt may take; 0 is 3 s, and 5 s for a Query.
+	// Attempt is the time limit of an attempt; 0 is 3 s, and 5 s for a Query.
 	Attempt time.Duration
 }
 
-// A Table is a table of DynamoDB. It is safe for concurrent use.
+// A Table is a DynamoDB table. It is safe for concurrent use.
 type Table struct {
 	name                   string
 	reads, queries, writes *dynamodb.Client
@@ -56,7 +58,8 @@ type Table struct {
 
 var _ table.Table = (*Table)(nil)
 
-// New returns the table of this name, which has to be there, in the account and region of a configuration.
+// New returns a Table for the DynamoDB table with this name in the account and region of cfg. The
+// table must exist; New does not check that.
 func New(cfg aws.Config, name string, o Options) *Table {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -82,7 +85,8 @@ func New(cfg aws.Config, name string, o Options) *Table {
 	return t
 }
 
-// second is the time in whole seconds, by which items expire: rounded down, so that none does early.
+// second returns the current time for expiry in whole seconds, rounded down so that no item expires
+// early.
 func (t *Table) second() int64 { return t.now().Unix() }
 
 // Get implements table.Table.

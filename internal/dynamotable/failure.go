@@ -15,7 +15,7 @@ import (
 	"rookery/internal/table"
 )
 
-// deployment says what is wrong with the deployment where DynamoDB answers with one of these codes.
+// deployment maps error codes of DynamoDB to what is wrong with the deployment.
 var deployment = map[string]string{
 	"AccessDeniedException":       "the role may not use the table",
 	"ExpiredTokenException":       "the credentials have expired",
@@ -24,7 +24,7 @@ var deployment = map[string]string{
 	"ValidationException":         "the table does not take the request; its keys must be p and s, both strings",
 }
 
-// failure is the error of a call that did not succeed, with a verb and its object.
+// failure returns the error of a failed call. doing is the verb and the object of the call.
 func (t *Table) failure(ctx context.Context, doing string, err error) error {
 	if ctx.Err() == nil && tooLargeAnItem(err) {
 		return fmt.Errorf("%s: %w: an item is larger than DynamoDB allows", doing, table.ErrLimit)
@@ -32,7 +32,7 @@ func (t *Table) failure(ctx context.Context, doing string, err error) error {
 	return t.failures.Of(ctx, doing, err)
 }
 
-// tooLargeAnItem reports whether an item, alone or in a transaction, is over DynamoDB's limit.
+// tooLargeAnItem reports whether an item, alone or in a transaction, exceeds DynamoDB's size limit.
 func tooLargeAnItem(err error) bool {
 	var canceled *types.TransactionCanceledException
 	if errors.As(err, &canceled) {
@@ -47,7 +47,8 @@ func tooLargeAnItem(err error) bool {
 		strings.Contains(answer.ErrorMessage(), "Item size")
 }
 
-// answeredNo reports whether DynamoDB refused a request: it had no effect, whatever else is known of the answer.
+// answeredNo reports whether DynamoDB refused a request with a 4xx status, so that it had no
+// effect.
 func answeredNo(err error) bool {
 	var answer *smithyhttp.ResponseError
 	return errors.As(err, &answer) &&
@@ -55,11 +56,11 @@ func answeredNo(err error) bool {
 		answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// repeatable reports whether a write may be sent again after a failure: its outcome is unknown, or it was refused and
-// the reason could not be read.
+// repeatable reports whether a write may be sent again after a failure: its outcome is unknown, or
+// it was refused with a response that could not be decoded.
 func repeatable(err error) bool {
 	if awsclient.NoEffect(err) {
-		return false // it has been repeated
+		return false // the SDK has already repeated it
 	}
 	var unread *smithy.DeserializationError
 	return !answeredNo(err) || errors.As(err, &unread)

@@ -11,7 +11,7 @@ import (
 	"rookery/internal/table"
 )
 
-// attributes are those of an item, by their names.
+// attributes are the attributes of an item by name.
 type attributes = map[string]types.AttributeValue
 
 // The names of the attributes.
@@ -23,7 +23,8 @@ const (
 	expiresAttribute = "x"
 )
 
-// Definition asks for a table of the schema, without a stream, that is paid for by the request.
+// Definition returns the request that creates a table with the package's schema, without a stream,
+// and with on-demand billing.
 func Definition(name string) *dynamodb.CreateTableInput {
 	key := func(name string) types.AttributeDefinition {
 		return types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS}
@@ -38,16 +39,18 @@ func Definition(name string) *dynamodb.CreateTableInput {
 	}
 }
 
-// ExpiresAttribute is the attribute of the table's time to live.
+// ExpiresAttribute is the attribute for the table's time to live.
 const ExpiresAttribute = expiresAttribute
 
+// text returns a string value.
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
+// number returns a number value.
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// binary is the value of data, which is empty rather than absent.
+// binary returns a binary value. Nil data becomes an empty value.
 func binary(data []byte) types.AttributeValue {
 	if data == nil {
 		data = []byte{}
@@ -55,11 +58,12 @@ func binary(data []byte) types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: data}
 }
 
+// keyOf returns the primary key of an item.
 func keyOf(k table.Key) attributes {
 	return attributes{partAttribute: text(k.Part), sortAttribute: text(k.Sort)}
 }
 
-// encode returns the attributes of an item. Its data is not copied.
+// encode returns the attributes of an item. The data is not copied.
 func encode(it table.Item) attributes {
 	all := keyOf(it.Key)
 	all[dataAttribute] = binary(it.Data)
@@ -72,8 +76,8 @@ func encode(it table.Item) attributes {
 	return all
 }
 
-// decode reads the attributes of an item. It reports false, and no item, where there are none, and where it has
-// expired.
+// decode returns the item with these attributes. It returns the zero Item and false if there are
+// none or if the item has expired.
 func (t *Table) decode(all attributes) (it table.Item, live bool, err error) {
 	if len(all) == 0 {
 		return table.Item{}, false, nil
@@ -88,7 +92,8 @@ func (t *Table) decode(all attributes) (it table.Item, live bool, err error) {
 	return it, true, nil
 }
 
-// read reads the attributes of an item, and the second at which it expires.
+// read returns the item with these attributes, and the second at which it expires (0: never). An
+// attribute of the wrong type is table.ErrDamaged.
 func read(all attributes) (table.Item, int64, error) {
 	r := reader{all: all}
 	it := table.Item{
@@ -105,12 +110,13 @@ func read(all attributes) (table.Item, int64, error) {
 	return it, expires, nil
 }
 
-// A reader reads attributes, and remembers one that has the wrong type.
+// A reader decodes attributes and records the name of one that has the wrong type.
 type reader struct {
 	all   attributes
 	wrong string
 }
 
+// text reads a string, which must be present.
 func (r *reader) text(name string) string {
 	v, ok := r.all[name].(*types.AttributeValueMemberS)
 	if !ok {
@@ -120,7 +126,7 @@ func (r *reader) text(name string) string {
 	return v.Value
 }
 
-// binary reads data; absent reads as empty.
+// binary reads data; a missing attribute is empty data.
 func (r *reader) binary(name string) []byte {
 	value, there := r.all[name]
 	v, ok := value.(*types.AttributeValueMemberB)
@@ -133,7 +139,7 @@ func (r *reader) binary(name string) []byte {
 	return v.Value
 }
 
-// number reads a number; absent reads as 0.
+// number reads an integer; a missing attribute is 0.
 func (r *reader) number(name string) int64 {
 	value, there := r.all[name]
 	if !there {

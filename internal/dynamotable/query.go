@@ -10,7 +10,7 @@ import (
 	"rookery/internal/table"
 )
 
-// Query implements table.Table. A page is read when the loop wants an item of it.
+// Query implements table.Table. A page is read only when the loop needs an item of it.
 func (t *Table) Query(ctx context.Context, part, from, to string) iter.Seq2[table.Item, error] {
 	return func(yield func(table.Item, error) bool) {
 		err := ctx.Err()
@@ -38,8 +38,8 @@ func (t *Table) Query(ctx context.Context, part, from, to string) iter.Seq2[tabl
 	}
 }
 
-// query is the request for the items of a partition between two Sorts. No key is empty in DynamoDB, so an empty from
-// is left out.
+// query returns the request for the items of a partition between two Sorts. DynamoDB does not allow
+// empty key values, so an empty from is omitted.
 func (t *Table) query(part, from, to string) *dynamodb.QueryInput {
 	in := &dynamodb.QueryInput{
 		TableName: &t.name, ConsistentRead: aws.Bool(true),
@@ -53,7 +53,8 @@ func (t *Table) query(part, from, to string) *dynamodb.QueryInput {
 	return in
 }
 
-// yieldAll yields the items of a page that have not expired. It reports whether the loop wants more.
+// yieldAll yields the items of a page that have not expired, and reports whether the loop
+// continues.
 func (t *Table) yieldAll(page []attributes, yield func(table.Item, error) bool) bool {
 	for _, all := range page {
 		it, live, err := t.decode(all)

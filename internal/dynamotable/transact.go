@@ -13,15 +13,16 @@ import (
 	"rookery/internal/table"
 )
 
-// The codes of the reasons for which a transaction is canceled that matter here. The others are none, or pass.
+// The reasons for the cancellation of a transaction that are permanent. All others are temporary or
+// mean no failure.
 const (
 	conditionFailed = "ConditionalCheckFailed"
 	invalid         = "ValidationError"
 	tooLarge        = "ItemCollectionSizeLimitExceeded"
 )
 
-// transact does several operations in one transaction. An Add goes on in its other form when its item turns out to
-// have expired, and back.
+// transact executes several operations in one transaction. If the form of an Add turns out to be
+// wrong, because its item has expired or has not, it sends a new transaction with the other form.
 func (t *Table) transact(ctx context.Context, ops []table.Op) error {
 	ws := make([]write, len(ops))
 	for i, op := range ops {
@@ -40,9 +41,10 @@ func (t *Table) transact(ctx context.Context, ops []table.Op) error {
 	}
 }
 
-// settleAll sends a transaction until its outcome is known: at most three times where it is unknown, and as long as
-// the context allows where others have its items. It returns the first write that was refused. The token makes all
-// that is sent one transaction.
+// settleAll sends a transaction until its outcome is known: at most mostSends times if it is
+// unknown, and as long as the context allows if other transactions have locked its items. It
+// returns the index of the first write whose condition was not met, with its refusal. All requests
+// have the same token, so that DynamoDB executes the transaction only once.
 func (t *Table) settleAll(ctx context.Context, ws []write) (int, *refusal, error) {
 	in := t.transaction(ws)
 	unknown := 0
@@ -63,7 +65,8 @@ func (t *Table) settleAll(ctx context.Context, ws []write) (int, *refusal, error
 	}
 }
 
-// refusedBy is the first write of a canceled transaction whose condition did not hold, if any.
+// refusedBy returns the first write of a canceled transaction whose condition was not met; a nil
+// refusal means none.
 func refusedBy(err error) (int, *refusal) {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
@@ -77,8 +80,8 @@ func refusedBy(err error) (int, *refusal) {
 	return 0, nil
 }
 
-// passing reports whether a transaction was canceled for reasons that pass: another one has an item, or too much is
-// asked of the store.
+// passing reports whether a transaction was canceled for temporary reasons: another one has locked
+// an item, or requests are throttled.
 func passing(err error) bool {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
@@ -93,7 +96,7 @@ func passing(err error) bool {
 	return true
 }
 
-// transaction is the request for several writes, with a token of its own.
+// transaction returns the request for several writes, with a new token.
 func (t *Table) transaction(ws []write) *dynamodb.TransactWriteItemsInput {
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text())}
 	for _, w := range ws {
@@ -102,7 +105,7 @@ func (t *Table) transaction(ws []write) *dynamodb.TransactWriteItemsInput {
 	return in
 }
 
-// part is a write as a part of a transaction.
+// part returns a write as a part of a transaction.
 func (t *Table) part(w write) types.TransactWriteItem {
 	switch w.method {
 	case putItem:

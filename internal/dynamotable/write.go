@@ -8,7 +8,7 @@ import (
 	"rookery/internal/table"
 )
 
-// A method is the request of DynamoDB that an operation becomes.
+// A method is the DynamoDB request for an operation.
 type method int
 
 const (
@@ -18,23 +18,24 @@ const (
 	checkItem
 )
 
-// A write is one operation as DynamoDB takes it.
+// A write is one operation in the form of a DynamoDB request.
 type write struct {
 	op     table.Op
 	method method
-	item   attributes // of a put
-	update string     // of an update
-	cond   string     // may be empty
+	item   attributes // for putItem
+	update string     // update expression, for updateItem
+	cond   string     // condition expression; may be empty
 	values attributes // of both expressions
 }
 
-// The conditions that an item must meet which has not expired, or that must not be there.
+// Conditions of an item: that it has not expired, or that there is none. An expired item counts as
+// none.
 const (
 	alive  = "(attribute_not_exists(x) OR x > :now)"
 	absent = "(attribute_not_exists(p) OR x <= :now)"
 )
 
-// writeOf is the request of an operation at a time in seconds.
+// writeOf returns the request for an operation. now is the current time in seconds.
 func writeOf(op table.Op, now int64) write {
 	w := write{op: op, values: attributes{}}
 	switch op.Kind {
@@ -62,7 +63,7 @@ func writeOf(op table.Op, now int64) write {
 	return w
 }
 
-// unchanged is the condition that the item is there with the data of Old.
+// unchanged sets the condition that there is an item with the data of Old.
 func (w *write) unchanged(now int64) {
 	same := "d = :old"
 	if len(w.op.Old.Data) == 0 {
@@ -72,7 +73,8 @@ func (w *write) unchanged(now int64) {
 	w.values[":old"], w.values[":now"] = binary(w.op.Old.Data), number(now)
 }
 
-// expire sets when the item expires. One that never does loses the attribute, or keeps it.
+// expire adds the new expiry to the update expression. For an item that never expires, it removes
+// the attribute if remove is set, and otherwise leaves it unchanged.
 func (w *write) expire(remove bool) {
 	switch s := table.Second(w.op.Item.Expires); {
 	case s != 0:
@@ -83,7 +85,8 @@ func (w *write) expire(remove bool) {
 	}
 }
 
-// setSeparator is what goes before one more part of a SET clause, which the update may have.
+// setSeparator returns the text that precedes another assignment in an update expression: a comma
+// if its SET clause comes first, otherwise a new SET clause.
 func setSeparator(update string) string {
 	if update[:4] == "SET " {
 		return ", "
@@ -91,8 +94,8 @@ func setSeparator(update string) string {
 	return " SET "
 }
 
-// add is the request for an Add to an item that has not expired, or is not there. A bound that no count meets is a
-// condition that never holds.
+// add sets the request for an Add to an item that has not expired or does not exist. If no count
+// satisfies the bound, the condition is one that is never met.
 func (w *write) add(now int64) {
 	least, most, ok := bounds(w.op.Delta, w.op.Max)
 	w.method, w.update = updateItem, "ADD n :by"
@@ -110,8 +113,8 @@ func (w *write) add(now int64) {
 	w.values[":least"], w.values[":most"] = number(least), number(most)
 }
 
-// bounds are the counts to which delta can be added so that the sum is an int64 and not greater than limit. It
-// reports false where there are none.
+// bounds returns the range of counts to which delta can be added without overflow and without
+// exceeding limit. It returns false if there are none.
 func bounds(delta, limit int64) (least, most int64, ok bool) {
 	least, most = math.MinInt64, math.MaxInt64
 	if delta < 0 {
@@ -127,8 +130,8 @@ func bounds(delta, limit int64) (least, most int64, ok bool) {
 	return least, limit - delta, true
 }
 
-// fresh is the request for an Add to an item that has expired: it begins again with the count 0. It reports false
-// where the bound does not allow that.
+// fresh returns the request for an Add to an expired item, which starts again with count 0. It
+// returns false if the bound does not allow that.
 func fresh(op table.Op, now int64) (write, bool) {
 	least, most, ok := bounds(op.Delta, op.Max)
 	if !ok || least > 0 || most < 0 {
@@ -141,7 +144,7 @@ func fresh(op table.Op, now int64) (write, bool) {
 	return w, true
 }
 
-// condition is the condition expression; nil where there is none.
+// condition returns the condition expression, or nil if there is none.
 func (w *write) condition() *string {
 	if w.cond == "" {
 		return nil
@@ -149,7 +152,8 @@ func (w *write) condition() *string {
 	return aws.String(w.cond)
 }
 
-// arguments are the values of the expressions; nil where there are none, as DynamoDB requires.
+// arguments returns the values of the expressions, or nil if there are none, because DynamoDB
+// refuses an empty map.
 func (w *write) arguments() attributes {
 	if len(w.values) == 0 {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Args are the arguments of a call, by name.
+// Args maps the names of a call's arguments to values that encoding/json can encode.
 type Args map[string]any
 
-// A Call is one call of a tool, as a fix proposes it. Its text, which String writes and ParseCall
-// reads, is the form in which HTTP, MCP and callers in process see it: raven_read {"path":"x"}.
+// A Call is a call of a tool that a fix proposes. Its text form, which String writes and ParseCall
+// reads, is the one that HTTP, MCP and in-process callers see: raven_read {"path":"x"}.
 type Call struct {
 	Tool string
-	Args []Arg // in the order in which they are written
+	Args []Arg // in the order of the text form
 }
 
 // An Arg is one argument of a Call.
@@ -26,8 +26,8 @@ type Arg struct {
 	Value json.RawMessage // compact JSON
 }
 
-// NewCall returns the call of a tool, with its arguments in the order of their names. It panics if
-// an argument cannot be written as JSON: the program is malformed.
+// NewCall returns a call of a tool, with its arguments sorted by name. It panics if an argument
+// cannot be encoded as JSON, which is an error in the program.
 func NewCall(tool string, args Args) Call {
 	c := Call{Tool: tool}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
@@ -36,7 +36,7 @@ func NewCall(tool string, args Args) Call {
 	return c
 }
 
-// compact writes JSON in which <, > and & stay as they are.
+// compact encodes v as compact JSON without escaping <, > and &. It panics if v cannot be encoded.
 func compact(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -47,7 +47,8 @@ func compact(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// String writes the name of the tool and, behind a space, the arguments as one JSON object.
+// String returns the text form: the name of the tool, a space, and the arguments as one JSON
+// object.
 func (c Call) String() string {
 	var b strings.Builder
 	b.WriteString(c.Tool + " {")
@@ -62,7 +63,7 @@ func (c Call) String() string {
 	return b.String() + "}"
 }
 
-// Arg returns the value of an argument, and whether the call has it.
+// Arg returns the value of an argument and reports whether the call has it.
 func (c Call) Arg(name string) (json.RawMessage, bool) {
 	for _, a := range c.Args {
 		if a.Name == name {
@@ -72,10 +73,11 @@ func (c Call) Arg(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// callForm is the beginning of every call: the name of a tool, and the brace of its arguments.
+// callForm matches the text form of a call: the name of a tool, a space, and an object in braces.
 var callForm = regexp.MustCompile(`^([a-z][a-z0-9_]*) (\{.*\})$`)
 
-// ParseCall reads the text of a call. It returns false for any other text, such as advice.
+// ParseCall parses the text form of a call. It returns false for any other text, such as a fix that
+// is advice in a sentence.
 func ParseCall(text string) (Call, bool) {
 	parts := callForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -85,7 +87,7 @@ func ParseCall(text string) (Call, bool) {
 	if !json.Valid([]byte(parts[2])) {
 		return Call{}, false
 	}
-	_, _ = dec.Token() // the JSON is valid, and an object
+	_, _ = dec.Token() // skip the opening brace; the JSON is a valid object
 	for dec.More() {
 		name, _ := dec.Token()
 		var value json.RawMessage
@@ -97,8 +99,8 @@ func ParseCall(text string) (Call, bool) {
 	return c, true
 }
 
-// Try returns a copy of the fault with one more fix that is a call. Of its arguments those that are
-// nil or an empty text are left out.
+// Try returns a copy of the fault with an additional fix: a call of a tool. Arguments that are nil
+// or "" are omitted.
 func (f *Fault) Try(tool string, args Args) *Fault {
 	given := Args{}
 	for name, v := range args {

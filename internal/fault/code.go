@@ -1,6 +1,6 @@
 package fault
 
-// A Code says what happened. Callers match on it, so a code is never renamed.
+// A Code identifies a kind of failure. Callers match on codes, so a code is never renamed.
 type Code string
 
 // The codes of CONTRACT §2.
@@ -50,22 +50,23 @@ const (
 	EmbeddingUnavailable Code = "EMBEDDING_UNAVAILABLE"
 )
 
-// A Status says what a caller can do about a fault. Each code has one.
+// A Status is the class of a code. It tells a caller how to react to a fault. Each code has one
+// status.
 type Status string
 
 // The eight statuses of CONTRACT §2.
 const (
 	StatusInvalidArgument Status = "invalid_argument" // change the call
-	StatusUnauthenticated Status = "unauthenticated"  // say who you are
+	StatusUnauthenticated Status = "unauthenticated"  // authenticate
 	StatusForbidden       Status = "forbidden"        // ask for a higher role
-	StatusNotFound        Status = "not_found"        // name another thing
-	StatusConflict        Status = "conflict"         // read again, then decide
+	StatusNotFound        Status = "not_found"        // use another name or id
+	StatusConflict        Status = "conflict"         // read the current state, then decide
 	StatusRateLimited     Status = "rate_limited"     // wait
 	StatusInternal        Status = "internal"         // report it
 	StatusUnavailable     Status = "unavailable"      // try again
 )
 
-// row is one status of the table in CONTRACT §2.
+// A row is one status in the table of CONTRACT §2, with its HTTP status, exit code and codes.
 type row struct {
 	status Status
 	http   int
@@ -73,7 +74,7 @@ type row struct {
 	codes  []Code
 }
 
-// table is CONTRACT §2, row by row.
+// table is the table of CONTRACT §2.
 var table = []row{
 	{StatusInvalidArgument, 400, 2, []Code{
 		InvalidType, InvalidTrait, InvalidField, InvalidValue, InvalidRef, AmbiguousRef,
@@ -91,11 +92,12 @@ var table = []row{
 	{StatusUnavailable, 503, 6, []Code{Unavailable, StorageError, EmbeddingUnavailable}},
 }
 
-// exits are the codes whose exit code is not that of their status.
+// exits contains the exit codes that differ from those of the code's status.
 var exits = map[Code]int{IndexNotFound: 4, IndexIncompatible: 7}
 
 var statusOf, rowOf = lookups()
 
+// lookups returns the table indexed by code and by status.
 func lookups() (map[Code]Status, map[Status]row) {
 	codes, rows := map[Code]Status{}, map[Status]row{}
 	for _, r := range table {
@@ -107,7 +109,7 @@ func lookups() (map[Code]Status, map[Status]row) {
 	return codes, rows
 }
 
-// Codes lists every code, in the order of CONTRACT §2.
+// Codes returns every code, in the order of CONTRACT §2.
 func Codes() []Code {
 	var all []Code
 	for _, r := range table {
@@ -116,7 +118,7 @@ func Codes() []Code {
 	return all
 }
 
-// Status is what a caller can do about the code; an unknown code is internal.
+// Status returns the class of the code. An unknown code is StatusInternal.
 func (c Code) Status() Status {
 	if s, ok := statusOf[c]; ok {
 		return s
@@ -124,7 +126,7 @@ func (c Code) Status() Status {
 	return StatusInternal
 }
 
-// HTTP is the status code of an answer that holds the fault.
+// HTTP returns the HTTP status code of an answer with this fault.
 func (f *Fault) HTTP() int {
 	if f.BodyTooLarge {
 		return 413
@@ -132,8 +134,8 @@ func (f *Fault) HTTP() int {
 	return rowOf[f.Status()].http
 }
 
-// Exit is the exit code of a command that ends with the code (CONTRACT §2). It is 2 or more; 1 is
-// kept for a command line that cannot be read.
+// Exit returns the exit code of a command that fails with this code (CONTRACT §2). It is at least
+// 2; 1 means that the command line could not be parsed.
 func (c Code) Exit() int {
 	if n, ok := exits[c]; ok {
 		return n

@@ -1,8 +1,10 @@
-// Package fault is Rookery's one vocabulary of failure (CONTRACT §2).
+// Package fault defines the errors that callers see (CONTRACT §2).
 //
-// A Fault says what happened (its Code), what a caller can do about it (its Status), and how to put
-// it right. Everything that is not a Fault is internal: Of turns it into one that says nothing of
-// what it was, and keeps the cause for the log.
+// A Fault has a Code, which identifies the failure; a Status, which tells the caller how to react;
+// and fixes. Every other error is internal: Of replaces it by an INTERNAL fault that reveals
+// nothing about it, and keeps the error as the cause, for the log.
+//
+// Methods that return a changed Fault copy it first, so a Fault can be shared.
 package fault
 
 import (
@@ -12,49 +14,49 @@ import (
 	"time"
 )
 
-// A Fault is a failure that a caller can read and act on. It never holds the text of a note, a
-// token, or an absolute path.
+// A Fault is an error that a caller can read and act on. It must never contain the text of a note,
+// a token, or an absolute path.
 type Fault struct {
 	Code       Code
-	Message    string         // what was wrong, and what would be right
-	Details    map[string]any // for programs; the keys are those of the document that asks for them
-	Location   *Location      // where in the vault, if the fault is about a text
-	FailedAt   *int           // of a batch: the index of the first operation that failed; nil: it is no batch
-	Errors     []*Fault       // the single problems, where a call had several
-	Fixes      []string       // each one thing to do: the text of a Call, or advice in a sentence
-	RetryAfter time.Duration  // how long to wait before the same call may succeed; 0: not known
+	Message    string         // what is wrong, and what is expected
+	Details    map[string]any // for programs; CONTRACT defines the keys of each code
+	Location   *Location      // in the vault; nil: the fault is not about a text
+	FailedAt   *int           // index of the first operation of a batch that failed; nil: not a batch
+	Errors     []*Fault       // the individual problems, if a call has several
+	Fixes      []string       // possible remedies: the text form of a Call, or advice in a sentence
+	RetryAfter time.Duration  // delay after which the same call may succeed; 0: unknown
 
-	// RequestID names the call in the log. The catalogue sets it on the fault that it answers.
+	// RequestID identifies the call in the log. The catalogue sets it on the fault that it returns.
 	RequestID string
 
-	// BodyTooLarge says that the body of the call, not a thing in it, is over its limit. Over HTTP
-	// it is 413 where the code alone would be 400.
+	// BodyTooLarge says that the request body as a whole exceeds its limit. The HTTP status is then
+	// 413 instead of that of the code.
 	BodyTooLarge bool
 
 	cause error
 }
 
-// A Location is a place in a file of the vault.
+// A Location is a position in a file of the vault.
 type Location struct {
 	File string `json:"file"`           // relative to the vault
-	Line int    `json:"line,omitempty"` // counted from 1; 0: the file as a whole
+	Line int    `json:"line,omitempty"` // from 1; 0: the whole file
 }
 
-// New makes a fault of any code. The functions named for a code are shorter where there is one.
+// New returns a fault with a code and a formatted message.
 func New(code Code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Error is the code and the message. It is what a log line shows; callers get the JSON form.
+// Error returns the code and the message, for logs. Callers see the JSON form instead.
 func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
 
-// Unwrap is the internal cause, nil for most faults.
+// Unwrap returns the internal cause, or nil if there is none.
 func (f *Fault) Unwrap() error { return f.cause }
 
-// Status says what a caller can do about the fault.
+// Status returns the class of the fault's code.
 func (f *Fault) Status() Status { return f.Code.Status() }
 
-// With returns a copy of the fault with one more detail.
+// With returns a copy of the fault with an additional detail.
 func (f *Fault) With(key string, value any) *Fault {
 	g := *f
 	g.Details = maps.Clone(f.Details)
@@ -65,47 +67,49 @@ func (f *Fault) With(key string, value any) *Fault {
 	return &g
 }
 
-// At returns a copy of the fault that says where in the vault it is. Line 0 is the whole file.
+// At returns a copy of the fault with a location in the vault. Line 0 means the whole file.
 func (f *Fault) At(file string, line int) *Fault {
 	g := *f
 	g.Location = &Location{File: file, Line: line}
 	return &g
 }
 
-// Fix returns a copy of the fault with one more advice. A fix that is a call is added by Try.
+// Fix returns a copy of the fault with an additional fix: advice in a sentence. Use Try for a fix
+// that is a call.
 func (f *Fault) Fix(format string, args ...any) *Fault {
 	g := *f
 	g.Fixes = append(append([]string(nil), f.Fixes...), fmt.Sprintf(format, args...))
 	return &g
 }
 
-// OnServer returns a copy of the fault with the advice to run a command where the server is. Only who
-// operates it can do that.
+// OnServer returns a copy of the fault with the advice to run a rookery command on the server's
+// machine. Only its operator can do that.
 func (f *Fault) OnServer(command string) *Fault {
 	return f.Fix("on the machine of the server, run: rookery %s", command)
 }
 
-// After returns a copy of the fault that says when to try again.
+// After returns a copy of the fault with a delay after which the call may be repeated.
 func (f *Fault) After(d time.Duration) *Fault {
 	g := *f
 	g.RetryAfter = d
 	return &g
 }
 
-// Because returns a copy of the fault with an internal cause. Only the log shows it.
+// Because returns a copy of the fault with an internal cause, which only the log shows.
 func (f *Fault) Because(err error) *Fault {
 	g := *f
 	g.cause = err
 	return &g
 }
 
-// Is reports whether err is, or wraps, a fault of this code.
+// Is reports whether err is or wraps a fault with this code.
 func Is(err error, code Code) bool {
 	var f *Fault
 	return errors.As(err, &f) && f.Code == code
 }
 
-// Of is the fault in err. An error that holds none is INTERNAL: its text stays inside.
+// Of returns the fault that err is or wraps. For any other error, and for nil, it returns an
+// INTERNAL fault with err as its cause.
 func Of(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
@@ -115,17 +119,18 @@ func Of(err error) *Fault {
 		Because(err)
 }
 
-// MaxProblems is how many of the problems of a call are told.
+// MaxProblems is the maximum number of problems of a call that a fault lists.
 const MaxProblems = 20
 
-// Join makes one fault of several problems of one call: the problem itself if there is one, else a
-// fault of the given code that holds them, the first MaxProblems of more. It is nil for no problems.
+// Join combines the problems of one call into one fault. It returns nil for no problems, and the
+// problem itself if there is one. Otherwise it returns a fault with the given code that lists the
+// first MaxProblems of them.
 func Join(code Code, problems []*Fault) *Fault {
 	return JoinFirst(code, problems, len(problems))
 }
 
-// JoinFirst is Join for a call with n problems, of which only the first need to be given: MaxProblems, or
-// all if there are fewer.
+// JoinFirst is Join for a call with n problems of which only the first min(n, MaxProblems) must be
+// given.
 func JoinFirst(code Code, problems []*Fault, n int) *Fault {
 	switch n {
 	case 0:
@@ -144,8 +149,8 @@ func JoinFirst(code Code, problems []*Fault, n int) *Fault {
 	return f
 }
 
-// NoVault is the fault of a vault that does not exist, and, byte for byte, of one that the caller
-// may not see.
+// NoVault returns the NOT_FOUND fault of a vault. It is the same, byte for byte, whether the vault
+// does not exist or the caller may not see it. A name longer than 63 bytes is not echoed.
 func NoVault(name string) *Fault {
 	f := New(NotFound, "no vault of that name")
 	if len(name) <= 63 {
@@ -154,8 +159,8 @@ func NoVault(name string) *Fault {
 	return f.Try("team_vault_list", nil).Because(errNoVault)
 }
 
-// errNoVault is the cause of NoVault.
+// errNoVault is the cause of every NoVault; LacksVault looks for it.
 var errNoVault = errors.New("there is no such vault")
 
-// LacksVault reports whether err is, or wraps, NoVault.
+// LacksVault reports whether err is or wraps a fault that NoVault returned.
 func LacksVault(err error) bool { return errors.Is(err, errNoVault) }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// wire is the `error` of an envelope (CONTRACT §1), and one entry of its `errors`.
+// A wire is the JSON form of a fault: the `error` of an envelope (CONTRACT §1) or an entry of its
+// `errors`.
 type wire struct {
 	Code       Code           `json:"code"`
 	Status     Status         `json:"status"`
@@ -20,7 +21,8 @@ type wire struct {
 	RequestID  string         `json:"request_id,omitempty"`
 }
 
-// MarshalJSON writes the form that callers see. RetryAfter is in whole seconds, rounded up.
+// MarshalJSON returns the JSON form that callers see. RetryAfter is in seconds, rounded up. The
+// cause and BodyTooLarge are not included.
 func (f *Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
 		f.Code, f.Status(), f.Message, f.Details, f.FailedAt, f.Location, f.Errors, f.Fixes,
@@ -28,7 +30,8 @@ func (f *Fault) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. The status follows from the code.
+// UnmarshalJSON decodes the form that MarshalJSON writes. The status is not read: it follows from
+// the code.
 func (f *Fault) UnmarshalJSON(data []byte) error {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {

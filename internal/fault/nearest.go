@@ -8,13 +8,13 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// MaxNear is how many bytes a name has at most for which a near one is looked for. What is longer was not
-// mistyped.
+// MaxNear is the maximum length, in bytes, of a name for which similar names are searched. Longer
+// names are not typing errors.
 const MaxNear = 64
 
-// Nearest returns the option that was probably meant by a name that is none of them, or "" if none is
-// near. Of equally near ones that of the nearest length wins, for letters are swapped more often than
-// forgotten; then the first.
+// Nearest returns the option most similar to a name, or "" if none is similar enough. Among options
+// with the same edit distance, the one with the closest length wins, because letters are swapped
+// more often than omitted; among those, the first.
 func Nearest(name string, options []string) string {
 	measure := NewMeasure(name)
 	best, least := "", 0
@@ -29,8 +29,8 @@ func Nearest(name string, options []string) string {
 	return best
 }
 
-// Suggest returns a copy of the fault that offers the option nearest to a name, if one is near: as
-// the detail `nearest`, which is a list, and as advice.
+// Suggest returns a copy of the fault that offers the option nearest to a name, as the detail
+// `nearest`, which is a list, and as a fix. If no option is near, it returns f itself.
 func (f *Fault) Suggest(name string, options []string) *Fault {
 	if near := Nearest(name, options); near != "" {
 		return f.With("nearest", []string{near}).Fix("did you mean %s?", near)
@@ -38,17 +38,17 @@ func (f *Fault) Suggest(name string, options []string) *Fault {
 	return f
 }
 
-// A Measure says how near other names are to a name, whatever their case. One is made for many
-// comparisons: most names that are not near cost little.
+// A Measure compares other names with one name, ignoring case. It is meant for many comparisons:
+// names that differ greatly are rejected cheaply.
 type Measure struct {
 	name    string
 	runes   int
 	letters uint64
-	most    int // of the letters that may differ
+	most    int // maximum edit distance; -1: nothing is near
 }
 
-// NewMeasure returns the measure of a name. At most a third of its letters may differ, and at most
-// three. To a name that is longer than MaxNear nothing is near.
+// NewMeasure returns the measure of a name. A name is near if its edit distance is at most a third
+// of the letters, plus one, and at most three. Nothing is near a name longer than MaxNear.
 func NewMeasure(name string) Measure {
 	if len(name) > MaxNear {
 		return Measure{most: -1}
@@ -59,8 +59,8 @@ func NewMeasure(name string) Measure {
 	return m
 }
 
-// To returns a number that is less the nearer an option is: ten for each letter that differs, and up
-// to nine for the length. near is false for an option that is not near.
+// To returns the distance of an option: ten times the edit distance, plus up to nine for the
+// difference in length. near is false, and the distance meaningless, if the option is not near.
 func (m Measure) To(option string) (distance int, near bool) {
 	if m.never() || len(option) > utf8.UTFMax*(MaxNear+3) {
 		return 0, false
@@ -78,8 +78,8 @@ func (m Measure) To(option string) (distance int, near bool) {
 // never reports whether no option is near.
 func (m Measure) never() bool { return m.most < 0 }
 
-// sketch returns how many letters a text has, and a set with a bit for each ASCII one, where several
-// share a bit and case does not count. One edit changes at most two bits.
+// sketch returns the number of letters of a text and a bit set of its ASCII letters, ignoring case.
+// Several letters share a bit. One edit changes at most two bits.
 func sketch(text string) (runes int, letters uint64) {
 	for i := range len(text) {
 		switch c := text[i]; {

@@ -10,7 +10,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// Append is blob.Exchanger's.
+// Append implements blob.Exchanger.
 func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) e
 	return nil
 }
 
-// append writes data behind the first n bytes of a plain file.
+// append writes data after the first n bytes of a plain file and truncates the rest.
 func (s spot) append(n int64, data []byte) error {
 	file, size, err := s.openToWrite(n == 0)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s spot) append(n int64, data []byte) error {
 	return file.Close()
 }
 
-// openToWrite opens a plain file and tells its size. Where there is nothing, it is made if that is
-// wanted. A link is never followed.
+// openToWrite opens a plain file for writing and returns its size. If there is none and create is
+// set, it creates the file. It never follows a link.
 func (s spot) openToWrite(create bool) (*os.File, int64, error) {
 	want, err := s.plain()
 	if errors.Is(err, fs.ErrNotExist) && create {

@@ -10,50 +10,53 @@ import (
 	"rookery/internal/blob"
 )
 
-// An aside is a file in displaced. Its name says everything that is to be known about it after the
+// An aside is a displaced file. Its name contains all that is needed to handle the file after the
 // process was killed:
 //
 //	<stage>-<want>-<mark>-<random>-<key>
 //
-// want is the short digest of the text that was expected; mark depends on the stage. The key is
-// escaped, so that its slashes are none, and cut into names that are short enough, each the folder
-// of the next.
+// want is the short digest of the expected text. The meaning of mark depends on the stage. The key
+// is escaped, so that it contains no slashes, and split into parts that fit into a file name; each
+// part is the folder of the next.
 type aside struct {
 	spot
 	asideName
 	bucket *Bucket
 }
 
+// An asideName is the name of an aside, parsed.
 type asideName struct {
-	in     string // the folder of displaced files that has it
+	in     string // the folder of displaced files that contains it
 	stage  stage
-	want   blob.Tag // short
+	want   blob.Tag // short digest
 	mark   string
 	random string
 	key    string
 }
 
-// A stage says how far an exchange had come.
+// A stage is the progress of an exchange, as the name of the aside records it.
 type stage string
 
 const (
-	// swapped: this is the new file, which has the inode mark, or what it displaced.
+	// swapped: the file is the new one, whose inode is mark, or the one that it displaced.
 	swapped stage = "s"
-	// restoring: this is the new file, which has the short digest mark, or what is to be put back.
+	// restoring: the file is the new one, whose short digest is mark, or one that must be put back.
 	restoring stage = "r"
-	// moved: this was moved aside, and belongs to its key if nothing is there.
+	// moved: the file was moved aside, and belongs to its key if there is no file there.
 	moved stage = "m"
-	// settled: this was displaced rightly, or something newer is in its place.
+	// settled: the file was displaced as intended, or a newer one is in its place.
 	settled stage = "k"
 )
 
-// cut is the length of the parts of an escaped key. With the rest of a name they stay under 255.
+// cut is the length of the parts of an escaped key. A name with such a part is shorter than 255
+// bytes.
 const cut = 140
 
-// short is a digest that is long enough for a name to hold, and to tell texts apart.
+// short returns a prefix of a digest that fits into a name and still distinguishes texts.
 func short(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
 
-// newAside makes the place of a file that is to be displaced. It will be looked at again.
+// newAside opens the place of a file that is about to be displaced, and schedules the file to be
+// examined later.
 func (b *Bucket) newAside(n asideName, w walk) (*aside, error) {
 	n.in, n.want, n.random = b.store.Load().aside.path, short(n.want), newRandom()
 	w.make = true
@@ -61,10 +64,11 @@ func (b *Bucket) newAside(n asideName, w walk) (*aside, error) {
 	return b.openAside(n, w)
 }
 
+// newRandom returns a random part of a name.
 func newRandom() string { return rand.Text()[:13] }
 
-// openAside opens the place of a name. A long one has folders, which it makes if that is wanted. Who
-// wants them to be durable holds b.folders.
+// openAside opens the place with a name. A long name has folders, which it creates if w.make is
+// set. With w.keep the caller must hold b.folders.
 func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
 	in, name := path.Split(n.path())
 	in = path.Clean(in)
@@ -79,7 +83,7 @@ func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
 	return &aside{spot{f, name}, n, b}, nil
 }
 
-// path is where the file lies in the bucket.
+// path returns the path of the file in the bucket.
 func (n asideName) path() string {
 	key := strings.ReplaceAll(url.PathEscape(n.key), ".", "%2E")
 	parts := []string{
@@ -92,7 +96,7 @@ func (n asideName) path() string {
 	return n.in + "/" + name
 }
 
-// parseAside reads what path wrote; a file of another name is none of ours.
+// parseAside parses a path that asideName.path returned. It returns false for any other path.
 func parseAside(file string) (asideName, bool) {
 	in := homeDir + displacedName
 	if inWork(file) {
@@ -110,15 +114,15 @@ func parseAside(file string) (asideName, bool) {
 	return asideName{in, stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
 }
 
-// rename takes the file to another stage.
+// rename renames the file to another stage.
 func (a *aside) rename(st stage, mark string) error {
 	n := a.asideName
 	n.stage, n.mark = st, mark
 	return a.become(n)
 }
 
-// become gives the file another name, which is new in all: a loss of power may have left it its last
-// two, and to rename a file to another name that it has does nothing.
+// become renames the file to n with a new random part. After a power loss the file may have both
+// its old and its new name, and renaming a file to another of its own names would do nothing.
 func (a *aside) become(n asideName) error {
 	n.random = newRandom()
 	to, err := a.bucket.openAside(n, walk{make: true})
@@ -140,7 +144,7 @@ func (a *aside) become(n asideName) error {
 
 func (a *aside) close() { a.folder.close() }
 
-// tag is that of the file; empty for what is no plain file.
+// tag returns the tag of the file, or "" if it is not a plain file.
 func (a *aside) tag() blob.Tag {
 	c, err := a.read(0, 0)
 	if err != nil {
@@ -149,12 +153,12 @@ func (a *aside) tag() blob.Tag {
 	return c.tag
 }
 
-// known reports whether a file with these contents is nobody's loss: it is the text that was
-// expected, or the new one that was to take its place.
+// known reports whether a file with this tag is not a loss: it has the expected text, or it is the
+// new file itself.
 func (a *aside) known(tag blob.Tag) bool {
 	tag = short(tag)
 	switch a.stage {
-	case moved: // it belongs to its key still
+	case moved: // it still belongs to its key
 		return false
 	case swapped:
 		if info, err := a.stat(); err == nil && a.mark != "" && inode(info) == a.mark {

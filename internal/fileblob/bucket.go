@@ -1,19 +1,20 @@
-// Package fileblob is the blob port on a folder: every object is a plain file at its key.
+// Package fileblob implements blob.Folder with a folder of the operating system: each object is a
+// plain file at its key.
 //
-// The folder may be read and edited by people with any tool while a Bucket writes to it. A Bucket
-// keeps three promises about it:
+// People and other programs may read and edit the folder while a Bucket writes to it. A Bucket
+// promises:
 //
-//   - An acknowledged Put or Delete survives a killed process, and a loss of power as far as fsync
-//     can tell. No object is ever seen half written.
-//   - It follows no symbolic link below the folder, neither as a file nor on the way to one.
-//   - It destroys no text that it was not told to expect, but for Delete and for Put with
-//     blob.Always. An Exchange displaces what is there, compares, and puts back what is not the text
-//     that it was to replace; what cannot be put back is kept, and told by Displaced.
+//   - An acknowledged Put or Delete survives a killed process, and a power loss as far as fsync
+//     guarantees it. An object is never visible half written.
+//   - It follows no symbolic link below the folder, neither as a file nor on the path to one.
+//   - It destroys no text that it was not told to expect, except in Delete and in Put with
+//     blob.Always. An Exchange displaces the current file, compares it, and puts back a file that
+//     it was not told to replace. A file that cannot be put back is kept, and Displaced returns it.
 //
-// Its own files lie in ".rookery" in the folder, which therefore begins no key, or in another
-// directory (Options.Work): "tmp" has files that are being written; "displaced" has those that were
-// taken away for another text, for at least a minute and until later calls remove them, and those that
-// somebody still has to look at.
+// Its own files are in ".rookery" in the folder, which is therefore not a valid beginning of a key,
+// or in another directory (Options.Work). "tmp" contains files that are being written. "displaced"
+// contains files that were displaced, for at least a minute and until later calls remove them, and
+// losses that are not settled.
 package fileblob
 
 import (
@@ -33,66 +34,69 @@ import (
 	"rookery/internal/blob"
 )
 
-// A Bucket keeps objects as files of one folder. Tags are digests of the content: the same bytes
-// have the same tag everywhere and always.
+// A Bucket stores objects as the files of one folder. It implements blob.Folder and is safe for
+// concurrent use. A tag is the SHA-256 of the content, so that equal bytes have the same tag in
+// every bucket.
 //
-// Besides the keys that blob.CheckKey refuses, those that begin with ".rookery", in any case, are
-// blob.ErrKey, and so are those that the operating system has no file for.
+// In addition to the keys that blob.CheckKey refuses, blob.ErrKey is the error for keys that begin
+// with ".rookery", in any case, and for those that are not valid file names on the operating
+// system.
 type Bucket struct {
 	top      dir  // the folder
-	work     dir  // Options.Work; without a File if there is none
-	readOnly bool // nothing is ever changed
+	work     dir  // Options.Work; its File is nil if there is none
+	readOnly bool // nothing may be changed
 	modes    modes
-	leaps    bool // the system can reach a folder in one step
-	seam     Seam // nil but in tests
+	leaps    bool // the system can open a folder by its path in one call
+	seam     Seam // nil except in tests
 
-	store  atomic.Pointer[store] // the one in use; nil if nothing is ever changed
-	stores []*store              // all that were in use
-	moves  sync.Mutex            // held by who changes them
-	grace  time.Duration         // keepFor
+	store  atomic.Pointer[store] // the current one; nil if the bucket is read only
+	stores []*store              // all that were opened
+	moves  sync.Mutex            // held while stores is changed
+	grace  time.Duration         // how long displaced files are kept; keepFor except in tests
 
 	seed    maphash.Seed
-	keys    [256]sync.RWMutex // held by who changes or reads a key, by the hash of the key
+	keys    [256]sync.RWMutex // held while a key is changed or read, by the hash of the key
 	folders sync.RWMutex      // held for writing while folders are removed
-	durable sync.Map          // paths of folders whose entries are known to be on disk
+	durable sync.Map          // paths of folders whose entries in their parents are known to be durable
 	tags    *memo
-	later   queue          // displaced files that are to be looked at again
-	losses  set[asideName] // those that were found to be somebody's loss
-	settled set[string]    // folders of displaced files that no longer belong to their keys
+	later   queue          // displaced files to examine later
+	losses  set[asideName] // displaced files that were found to be losses
+	settled set[string]    // folders from which files that belonged to their keys were removed, and which must be synced
 }
 
 var _ blob.Folder = (*Bucket)(nil)
 
-// ErrReadOnly is the answer to every change of a folder that was opened to be read.
+// ErrReadOnly is the error of every change of a bucket that was opened read only.
 var ErrReadOnly = errors.New("the folder is open to be read")
 
-// Options say how a folder is opened. The zero value is that of a folder which is all ours.
+// Options configure a Bucket. The zero value is for a folder that only this program writes to.
 type Options struct {
-	// Work is a directory of this bucket alone, elsewhere, that has the files of our own, so that none
-	// lie in the folder. It is made (0700) if there is none.
+	// Work is a directory outside the folder, used by this bucket alone, for the bucket's own
+	// files, so that none are in the folder. It is created with mode 0700 if necessary.
 	//
-	// It must be on the file system of the folder. Where it turns out not to be, by the first change
-	// that would move a file between the two, ".rookery" in the folder has them after all; what of it
-	// is empty goes with Close, or with the next Open after a kill. Both are looked at for what the last
-	// process left, for a disk may have been mounted elsewhere since.
+	// It must be on the folder's file system. If the first change that moves a file between the two
+	// finds that it is not, the bucket uses ".rookery" in the folder instead; Close, or the next
+	// Open after a kill, removes what is empty of it. Open looks in both for files that the last
+	// process left, because a disk may have been mounted elsewhere since.
 	Work string
 
-	// ReadOnly opens a folder only to be read. There must be one. Nothing in it is changed, nor tried to
-	// be: what would is ErrReadOnly. Nobody needs to have the folder for that; what another process
-	// changes meanwhile is seen before or after.
+	// ReadOnly opens an existing folder for reading only. Nothing in it is changed; changing
+	// methods return ErrReadOnly. Other processes may have the folder open and change it.
 	ReadOnly bool
 
-	// Private makes new files 0600 and new folders 0700: no other user of the machine reads them. Else
-	// they are 0644 and 0755, within the umask. A file that replaces another one has the mode of that.
+	// Private creates files with mode 0600 and folders with 0700, so that other users cannot read
+	// them. Otherwise the modes are 0644 and 0755, subject to the umask. A file that replaces
+	// another one gets its mode.
 	Private bool
 
 	// Seam is for tests.
 	Seam Seam
 }
 
-// modes are the permissions of what a bucket makes.
+// A modes is the permissions of new files and folders.
 type modes struct{ file, folder fs.FileMode }
 
+// modesOf returns the modes for Options.Private.
 func modesOf(private bool) modes {
 	if private {
 		return modes{file: 0o600, folder: 0o700}
@@ -100,16 +104,16 @@ func modesOf(private bool) modes {
 	return modes{file: 0o644, folder: 0o755}
 }
 
-// Open is OpenWith without options.
+// Open is OpenWith with the zero Options.
 func Open(dir string) (*Bucket, error) { return OpenWith(dir, Options{}) }
 
-// Look opens a folder to read from it.
+// Look opens an existing folder read only.
 func Look(dir string) (*Bucket, error) { return OpenWith(dir, Options{ReadOnly: true}) }
 
-// OpenWith opens the folder, which it makes (0700) if there is none. It removes what a killed process
-// left half written, and puts back what one had just moved aside; so the caller must know that no
-// other process has the folder open. If the folder is moved while it is open, all goes on in the moved
-// one.
+// OpenWith opens a folder, and creates it with mode 0700 if necessary. It removes files that a
+// killed process left half written, and puts back files that one had moved aside. Therefore no
+// other process may have the folder open for writing. If the folder is moved while it is open, the
+// Bucket continues in the moved folder.
 func OpenWith(dir string, o Options) (*Bucket, error) {
 	b := &Bucket{
 		readOnly: o.ReadOnly, modes: modesOf(o.Private), seam: o.Seam, grace: keepFor, seed: maphash.MakeSeed(),
@@ -120,13 +124,13 @@ func OpenWith(dir string, o Options) (*Bucket, error) {
 		err = b.prepare()
 	}
 	if err != nil {
-		_ = b.Close() // the first error is the one to tell
+		_ = b.Close() // report only the first error
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
 	return b, nil
 }
 
-// openDirs opens the folder, and work if there is one.
+// openDirs opens the folder, and work unless it is "".
 func (b *Bucket) openDirs(folder, work string) (err error) {
 	if !b.readOnly {
 		if err := Make(folder); err != nil {
@@ -152,8 +156,8 @@ func (b *Bucket) openDirs(folder, work string) (err error) {
 	return err
 }
 
-// Make makes a folder (0700), and those on the way to it, where there is none. What it made is there
-// also after a loss of power.
+// Make creates a folder and its parents with mode 0700, where they do not exist. New folders are
+// durable when it returns.
 func Make(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -174,7 +178,7 @@ func Make(dir string) error {
 	return errors.Join(syncEntries(made), made.Close())
 }
 
-// Close releases the folder. No other call may be running, and none may follow.
+// Close closes the bucket. No other method may be running, or be called afterwards.
 func (b *Bucket) Close() error {
 	err := b.closeStores()
 	for _, d := range []dir{b.work, b.top} {
@@ -185,7 +189,7 @@ func (b *Bucket) Close() error {
 	return err
 }
 
-// Put is blob.Bucket's. With blob.Always it replaces whatever file is there.
+// Put implements blob.Bucket. With blob.Always it replaces any plain file.
 func (b *Bucket) Put(
 	ctx context.Context, key string, data []byte, c blob.Cond,
 ) (blob.Tag, error) {
@@ -194,7 +198,7 @@ func (b *Bucket) Put(
 	}
 	err := b.moving(func() error { return b.put(key, data, c) })
 	if err == nil {
-		err = b.syncSettled() // an older text that was moved aside must not come back
+		err = b.syncSettled() // an older text that was moved aside must not be restored
 	}
 	if err != nil {
 		return "", fmt.Errorf("put %s: %w", key, err)
@@ -202,6 +206,7 @@ func (b *Bucket) Put(
 	return tagOf(data), nil
 }
 
+// put writes a file and moves it to its key.
 func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 	s, err := b.stage(data, true)
 	if err != nil {
@@ -218,7 +223,8 @@ func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 		} else {
 			err = s.replace(to)
 		}
-		// A file that is in the way may not be on disk itself yet. Who is refused will rely on it.
+		// Sync even if the file was not created: the file that is in the way may not be durable
+		// yet, and the caller will rely on it.
 		if synced := to.folder.sync(); synced != nil {
 			return synced
 		}
@@ -229,7 +235,7 @@ func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 	})
 }
 
-// refusal says what keeps a file from being created.
+// refusal returns the error for a file that cannot be created because something is in the way.
 func refusal(to spot) error {
 	if info, err := to.stat(); err == nil && !info.Mode().IsRegular() {
 		return blob.ErrForeign
@@ -237,6 +243,7 @@ func refusal(to spot) error {
 	return blob.ErrCondition
 }
 
+// putIfTag exchanges a staged file with the one that has the tag want.
 func (b *Bucket) putIfTag(key string, s *staged, want blob.Tag) error {
 	b.tidy()
 	defer b.lock(key)()
@@ -256,8 +263,8 @@ func (b *Bucket) putIfTag(key string, s *staged, want blob.Tag) error {
 	return err
 }
 
-// Get is blob.Bucket's. It reads the whole file, whatever part is asked for, since the tag is a
-// digest of all of it; but not where a part was read before, and the file has not changed.
+// Get implements blob.Bucket. It reads the whole file even for a part, because the tag is a digest
+// of the whole file, unless a part was read before and the file has not changed since.
 func (b *Bucket) Get(
 	ctx context.Context, key string, off, n int64,
 ) (data []byte, tag blob.Tag, err error) {
@@ -281,7 +288,7 @@ func (b *Bucket) Get(
 	return data, tag, nil
 }
 
-// read is n bytes of a file, from off on, and its tag.
+// read reads n bytes of a file from offset off, and the tag of the file.
 func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
 	if n < 0 {
 		return from.read(off, n)
@@ -298,7 +305,7 @@ func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
 	return c, err
 }
 
-// Delete is blob.Bucket's. Folders that become empty by it are removed as well.
+// Delete implements blob.Bucket. Folders that become empty are removed too.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -308,7 +315,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err == nil {
 		err = b.prune(path.Dir(key))
 	}
-	// The file may be gone because a process was killed before it could sync the removal.
+	// Sync also if the file is gone: a killed process may have removed it without syncing that.
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {
 		if err = b.syncSettled(); err == nil {
 			err = b.syncFolder(path.Dir(key))
@@ -320,7 +327,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// begin is what every call does first.
+// begin makes the checks that every method begins with.
 func begin(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -328,7 +335,7 @@ func begin(ctx context.Context, key string) error {
 	return checkKey(key)
 }
 
-// beginWrite is what every change does first.
+// beginWrite makes the checks that every change begins with.
 func (b *Bucket) beginWrite(ctx context.Context, key string) error {
 	if err := begin(ctx, key); err != nil {
 		return err
@@ -339,11 +346,12 @@ func (b *Bucket) beginWrite(ctx context.Context, key string) error {
 	return nil
 }
 
+// checkKey returns an error that wraps blob.ErrKey if key is not valid in a Bucket.
 func checkKey(key string) error {
 	if err := blob.CheckKey(key); err != nil {
 		return err
 	}
-	// File systems that fold case take ".Rookery" for ours.
+	// Case is ignored, because some file systems treat ".Rookery" as the same name.
 	if first, _, _ := strings.Cut(key, "/"); strings.EqualFold(first, reserved) {
 		return fmt.Errorf("%w: %s is reserved", blob.ErrKey, reserved)
 	}
@@ -353,14 +361,15 @@ func checkKey(key string) error {
 	return nil
 }
 
-// lock keeps others of this process from reading and changing the key until the result is called:
-// so they do not see a file that an exchange puts in place and takes away again.
+// lock prevents other calls of this process from reading or changing the key until unlock is
+// called. So they do not see a file that an exchange puts in place and takes back.
 func (b *Bucket) lock(key string) (unlock func()) {
 	m := b.mutex(key)
 	m.Lock()
 	return m.Unlock
 }
 
+// mutex returns the lock of a key. Several keys may share one.
 func (b *Bucket) mutex(key string) *sync.RWMutex {
 	return &b.keys[maphash.String(b.seed, key)%uint64(len(b.keys))]
 }

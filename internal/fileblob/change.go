@@ -6,40 +6,40 @@ import (
 	"path"
 )
 
-// An Op is a kind of Change.
+// An Op is the kind of a Change.
 type Op int
 
-// The kinds of changes. A folder that is synced keeps its names, a file what was written to it.
+// The kinds of changes. Syncing a folder makes its names durable, syncing a file its contents.
 const (
-	Create       Op = iota + 1 // an empty file, where nothing is
-	Write                      // Data at Size
-	Truncate                   // to Size
-	SyncFile                   // what is in a file
-	SyncFolder                 // which names a folder has
-	MakeFolder                 // where nothing is
-	RemoveFolder               // an empty one
-	Remove                     // a file
-	Rename                     // to To, over what is there
-	Swap                       // with To
+	Create       Op = iota + 1 // creates an empty file; fails if the name exists
+	Write                      // writes Data at offset Size
+	Truncate                   // to length Size
+	SyncFile                   // the contents of a file
+	SyncFolder                 // the names in a folder
+	MakeFolder                 // fails if the name exists
+	RemoveFolder               // removes an empty folder
+	Remove                     // removes a file
+	Rename                     // renames to To, replacing a file there
+	Swap                       // exchanges with To
 )
 
-// A Change is one call to the operating system that changes what a Bucket has on disk, or makes it
-// durable. Paths are from the bucket's folder, which is ".", with slashes; those that begin with
-// ".rookery/elsewhere" lie in Options.Work.
+// A Change is one system call that changes the files of a Bucket or makes them durable. Paths are
+// relative to the bucket's folder, ".", with slashes; paths that begin with ".rookery/elsewhere"
+// are in Options.Work.
 type Change struct {
 	Op   Op
 	Path string
 	To   string
-	Data []byte // must not be kept
-	Size int64  // the length of a file, or an offset in it
+	Data []byte // must not be retained
+	Size int64  // length of a file, or an offset in it
 }
 
-// A Seam is called for every Change that a Bucket makes, from any goroutine. The change is made when
-// and if it calls do, once; its answer is the answer of the call. So a test sees everything that a
-// power cut could undo.
+// A Seam is called for every Change that a Bucket makes, from any goroutine. It may make the change
+// by calling do, once, and its error becomes the result of the system call. With it a test sees
+// everything that a power loss could undo.
 type Seam func(c Change, do func() error) error
 
-// do makes a change of what has a name in the folder.
+// do makes a change of the entry with a name in the folder.
 func (f *folder) do(op Op, name string, call func() error) error {
 	if f.seam == nil {
 		return call()
@@ -47,7 +47,7 @@ func (f *folder) do(op Op, name string, call func() error) error {
 	return f.seam(Change{Op: op, Path: path.Join(f.path, name)}, call)
 }
 
-// create makes and opens a plain file where nothing is; else fs.ErrExist.
+// create creates and opens a plain file. If the name exists, the error is fs.ErrExist.
 func (f *folder) create(name string) (file *os.File, err error) {
 	err = f.do(Create, name, func() (err error) {
 		file, err = f.dir.create(name, f.mode)
@@ -56,17 +56,17 @@ func (f *folder) create(name string) (file *os.File, err error) {
 	return file, err
 }
 
-// remove removes what is no directory.
+// remove removes a file that is not a directory.
 func (f *folder) remove(name string) error {
 	return f.do(Remove, name, func() error { return f.dir.remove(name) })
 }
 
-// sync makes durable which files the folder has.
+// sync makes the names in the folder durable.
 func (f *folder) sync() error {
 	return f.do(SyncFolder, ".", func() error { return syncEntries(f.File) })
 }
 
-// mkdir makes the folder at a path, which has this name in its parent.
+// mkdir creates the folder with the path at in its parent.
 func (b *Bucket) mkdir(parent dir, at string, perm fs.FileMode) error {
 	call := func() error { return parent.mkdir(path.Base(at), uint32(perm)) }
 	if b.seam == nil {
@@ -75,7 +75,7 @@ func (b *Bucket) mkdir(parent dir, at string, perm fs.FileMode) error {
 	return b.seam(Change{Op: MakeFolder, Path: at}, call)
 }
 
-// syncParent makes durable that the folder at a path is in its parent.
+// syncParent makes the entry of the folder with the path at durable in its parent.
 func (b *Bucket) syncParent(parent dir, at string) error {
 	call := func() error { return syncEntries(parent.File) }
 	if b.seam == nil {
@@ -84,7 +84,7 @@ func (b *Bucket) syncParent(parent dir, at string) error {
 	return b.seam(Change{Op: SyncFolder, Path: path.Dir(at)}, call)
 }
 
-// write writes to the open file of the spot.
+// write writes data to the open file of the spot, at an offset.
 func (s spot) write(file *os.File, data []byte, at int64) error {
 	call := func() error {
 		_, err := file.WriteAt(data, at)
@@ -97,7 +97,7 @@ func (s spot) write(file *os.File, data []byte, at int64) error {
 	return s.folder.seam(c, call)
 }
 
-// truncate cuts the open file of the spot, or lengthens it.
+// truncate changes the length of the open file of the spot.
 func (s spot) truncate(file *os.File, size int64) error {
 	call := func() error { return file.Truncate(size) }
 	if s.folder.seam == nil {
@@ -107,20 +107,20 @@ func (s spot) truncate(file *os.File, size int64) error {
 	return s.folder.seam(c, call)
 }
 
-// syncFile makes durable what is in the open file of the spot.
+// syncFile makes the contents of the open file of the spot durable.
 func (s spot) syncFile(file *os.File) error { return s.folder.do(SyncFile, s.name, file.Sync) }
 
-// move renames a file over what is at the other spot.
+// move renames a file to another spot and replaces a file there.
 func move(from, to spot) error { return pair(Rename, from, to, renameOver) }
 
-// moveNew renames a file to a spot where nothing is; else fs.ErrExist. Of several that try at once
-// one succeeds.
+// moveNew renames a file to another spot. If there is something, the error is fs.ErrExist. Of
+// concurrent callers one succeeds.
 func moveNew(from, to spot) error { return pair(Rename, from, to, renameBeside) }
 
-// swap exchanges what is at two spots, in one step.
+// swap exchanges the files at two spots atomically.
 func swap(one, two spot) error { return pair(Swap, one, two, exchangeNames) }
 
-// pair makes a change of two names.
+// pair makes a change that concerns two names.
 func pair(op Op, one, two spot, call func(one, two spot) error) error {
 	if one.folder.seam == nil {
 		return call(one, two)
@@ -134,5 +134,5 @@ func removeFolder(s spot) error {
 	return s.folder.do(RemoveFolder, s.name, func() error { return rmdir(s) })
 }
 
-// full is the path from the top.
+// full returns the path from the bucket's folder.
 func (s spot) full() string { return path.Join(s.folder.path, s.name) }

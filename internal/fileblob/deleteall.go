@@ -14,14 +14,15 @@ import (
 
 var _ blob.Deleter = (*Bucket)(nil)
 
-// A file system that has written a file frees its blocks when it is removed, which takes longer than all else about it,
-// and several at a time: deleters is how many files are removed at once, and deletesEach how many more each needs.
+// A file system frees the blocks of a written file when the file is removed. This takes most of the
+// time of a removal, and several can run in parallel. deleters is the maximum number of parallel
+// removals; each worker after the first needs deletesEach more files.
 const (
 	deleters    = 8
 	deletesEach = 16
 )
 
-// DeleteAll is blob.Deleter's. Each folder is synced once, behind all removals from it.
+// DeleteAll implements blob.Deleter. It syncs each folder once, after all removals from it.
 func (b *Bucket) DeleteAll(ctx context.Context, keys ...string) (removed int, err error) {
 	gone, err := b.deleteEach(ctx, keys)
 	folders := map[string]bool{}
@@ -36,7 +37,8 @@ func (b *Bucket) DeleteAll(ctx context.Context, keys ...string) (removed int, er
 	return removed, errors.Join(err, b.settleFolders(folders))
 }
 
-// deleteEach removes objects until one cannot be removed, and reports which are gone.
+// deleteEach removes objects until one cannot be removed, and reports for each key whether it is
+// removed.
 func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) {
 	gone, failed := make([]bool, len(keys)), make([]error, len(keys))
 	var next atomic.Int64
@@ -60,7 +62,7 @@ func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) 
 	return gone, errors.Join(failed...)
 }
 
-// deleteLoose removes an object as Delete does, but leaves its folder there, and the removal to be synced.
+// deleteLoose removes an object as Delete does, but does not remove its folder or sync the removal.
 func (b *Bucket) deleteLoose(ctx context.Context, key string) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -73,7 +75,7 @@ func (b *Bucket) deleteLoose(ctx context.Context, key string) error {
 	return err
 }
 
-// settleFolders removes those of the folders that are empty, and makes durable which files the others have.
+// settleFolders removes the folders that are empty, and syncs the others.
 func (b *Bucket) settleFolders(folders map[string]bool) error {
 	if len(folders) == 0 {
 		return nil
@@ -86,7 +88,7 @@ func (b *Bucket) settleFolders(folders map[string]bool) error {
 	return b.syncFolders(folders)
 }
 
-// syncFolders makes durable which files the folders have, and what was displaced.
+// syncFolders makes the names in the folders durable, and those of displaced files.
 func (b *Bucket) syncFolders(folders map[string]bool) error {
 	if err := b.syncSettled(); err != nil {
 		return fmt.Errorf("sync displaced files: %w", err)

@@ -11,14 +11,14 @@ import (
 	"rookery/internal/blob"
 )
 
-// A dir is an open directory. Root follows links that stay inside it, so what is opened is compared
-// with what had been looked at.
+// A dir is an open directory. os.Root follows links that stay inside it, so a file is compared with
+// its earlier lstat after it is opened.
 type dir struct {
 	*os.File
 	root *os.Root
 }
 
-// openTop opens the directory at a path, whose links are followed.
+// openTop opens the directory at a path. Links in the path are followed.
 func openTop(path string) (dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -27,7 +27,7 @@ func openTop(path string) (dir, error) {
 	return asDir(root)
 }
 
-// asDir takes a root over.
+// asDir returns a root as a dir, which then owns it.
 func asDir(root *os.Root) (dir, error) {
 	file, err := root.Open(".")
 	if err != nil {
@@ -37,13 +37,14 @@ func asDir(root *os.Root) (dir, error) {
 	return dir{file, root}, nil
 }
 
+// Close closes the directory.
 func (d dir) Close() error {
 	_ = d.File.Close() // it was only read
 	return d.root.Close()
 }
 
-// enter opens the directory of a name. A plain file is fs.ErrNotExist, and what else is no
-// directory blob.ErrForeign.
+// enter opens the subdirectory with a name. A plain file is fs.ErrNotExist; anything else is
+// blob.ErrForeign.
 func (d dir) enter(name string) (dir, error) {
 	for range 10 {
 		want, err := d.lstat(name)
@@ -71,8 +72,8 @@ func (d dir) enter(name string) (dir, error) {
 	return dir{}, errMoved
 }
 
-// openPlain opens a file that was looked at and found to be plain; errMoved says that it is another
-// thing by now.
+// openPlain opens a file that lstat, which returned want, found to be plain. If it is another file
+// by now, the error is errMoved.
 func (d dir) openPlain(name string, flags int, want fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	file, err := d.root.OpenFile(name, flags, 0)
 	if err != nil {
@@ -89,14 +90,14 @@ func (d dir) openPlain(name string, flags int, want fs.FileInfo) (*os.File, fs.F
 	return file, got, nil
 }
 
-// create makes and opens a plain file where nothing is; else fs.ErrExist.
+// create creates and opens a plain file. If the name exists, the error is fs.ErrExist.
 func (d dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
 
 func (d dir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
-// look tells of names what there is. One that is gone is left out.
+// look returns the entries with these names. Names that do not exist are omitted.
 func (d dir) look(names []string) ([]entry, error) {
 	found := make([]entry, 0, len(names))
 	for _, name := range names {
@@ -118,5 +119,5 @@ func (d dir) mkdir(name string, perm uint32) error { return d.root.Mkdir(name, f
 
 func (d dir) remove(name string) error { return d.root.Remove(name) }
 
-// leap opens nothing here: the way to a directory is gone segment by segment.
+// leap returns false: on this system a path is opened segment by segment.
 func (dir) leap(string) (dir, bool) { return dir{}, false }

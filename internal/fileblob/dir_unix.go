@@ -15,18 +15,18 @@ import (
 	"rookery/internal/blob"
 )
 
-// A dir is an open directory. Every call of it is one to the system, by the descriptor: nothing is
-// looked up by a path, and no link is followed.
+// A dir is an open directory. Its methods are system calls relative to the descriptor: they look up
+// no path and follow no link.
 type dir struct{ *os.File }
 
-// openTop opens the directory at a path, whose links are followed.
+// openTop opens the directory at a path. Links in the path are followed.
 func openTop(path string) (dir, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	return dir{file}, err
 }
 
-// enter opens the directory of a name. A plain file is fs.ErrNotExist, and what else is no
-// directory blob.ErrForeign.
+// enter opens the subdirectory with a name. A plain file is fs.ErrNotExist; anything else is
+// blob.ErrForeign.
 func (d dir) enter(name string) (dir, error) {
 	for range 10 {
 		file, err := d.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -45,12 +45,12 @@ func (d dir) enter(name string) (dir, error) {
 		case !info.IsDir():
 			return dir{}, fmt.Errorf("%w: on the way", blob.ErrForeign)
 		}
-		// It was replaced by a directory between the two looks.
+		// It was replaced by a directory after the first look; try again.
 	}
 	return dir{}, errMoved
 }
 
-// open opens what is under a name, and follows no link there.
+// open opens the file with a name without following a link.
 func (d dir) open(name string, flags int, perm uint32) (*os.File, error) {
 	const always = unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd := -1
@@ -64,8 +64,8 @@ func (d dir) open(name string, flags int, perm uint32) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// openPlain opens a file that was looked at and found to be plain; errMoved says that it is another
-// thing by now.
+// openPlain opens a file that lstat found to be plain. If it is not a plain file by now, the error
+// is errMoved.
 func (d dir) openPlain(name string, flags int, _ fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	file, err := d.open(name, flags, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EISDIR) {
@@ -85,11 +85,12 @@ func (d dir) openPlain(name string, flags int, _ fs.FileInfo) (*os.File, fs.File
 	return file, info, nil
 }
 
-// create makes and opens a plain file where nothing is; else fs.ErrExist.
+// create creates and opens a plain file. If the name exists, the error is fs.ErrExist.
 func (d dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	return d.open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, uint32(perm))
 }
 
+// lstat returns the entry with a name, without following a link.
 func (d dir) lstat(name string) (fs.FileInfo, error) {
 	found, err := d.look([]string{name})
 	if err == nil && len(found) == 0 {
@@ -101,7 +102,7 @@ func (d dir) lstat(name string) (fs.FileInfo, error) {
 	return &found[0], nil
 }
 
-// look tells of names what there is. One that is gone is left out.
+// look returns the entries with these names. Names that do not exist are omitted.
 func (d dir) look(names []string) ([]entry, error) {
 	found := make([]entry, 0, len(names))
 	err := d.by(func(at int) error {
@@ -120,6 +121,7 @@ func (d dir) look(names []string) ([]entry, error) {
 	return found, err
 }
 
+// newEntry returns the entry of a stat result.
 func newEntry(name string, stat *unix.Stat_t) entry {
 	return entry{
 		name: name, mode: modeOf(stat), size: stat.Size, inode: stat.Ino,
@@ -127,6 +129,8 @@ func newEntry(name string, stat *unix.Stat_t) entry {
 	}
 }
 
+// modeOf returns the mode of a stat result. Everything but plain files and directories is
+// irregular.
 func modeOf(stat *unix.Stat_t) fs.FileMode {
 	perm := fs.FileMode(stat.Mode) & fs.ModePerm
 	switch stat.Mode & unix.S_IFMT {
@@ -138,16 +142,17 @@ func modeOf(stat *unix.Stat_t) fs.FileMode {
 	return perm | fs.ModeIrregular
 }
 
+// mkdir creates a subdirectory.
 func (d dir) mkdir(name string, perm uint32) error {
 	return d.by(func(at int) error { return unix.Mkdirat(at, name, perm) })
 }
 
-// remove removes what is no directory.
+// remove removes a file that is not a directory.
 func (d dir) remove(name string) error {
 	return d.by(func(at int) error { return unix.Unlinkat(at, name, 0) })
 }
 
-// by calls with the descriptor, again if a signal came.
+// by calls a function with the descriptor, again if it was interrupted by a signal.
 func (d dir) by(call func(at int) error) error {
 	conn, err := d.SyscallConn()
 	if err != nil {

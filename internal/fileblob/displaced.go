@@ -14,7 +14,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// Displaced is blob.Keeper's.
+// Displaced implements blob.Keeper.
 func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
 		names, err := b.asides(ctx)
@@ -36,7 +36,7 @@ func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error]
 	}
 }
 
-// Settle is blob.Keeper's.
+// Settle implements blob.Keeper.
 func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
 	if err := b.beginWrite(ctx, d.Key); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
 	return b.prune(path.Dir(n.path()))
 }
 
-// asides are the names of all displaced files, the longest displaced first.
+// asides returns the names of all displaced files, the earliest displaced first.
 func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
 	var names []waiting
 	var unread error
@@ -66,7 +66,7 @@ func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
 		},
 		unread: func(_ string, err error) bool {
 			unread = err
-			return errors.Is(err, blob.ErrForeign) // it is none of ours
+			return errors.Is(err, blob.ErrForeign) // not one of the bucket's own files
 		},
 	}
 	for _, dir := range b.storeDirs() {
@@ -78,7 +78,8 @@ func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
 	return names, nil
 }
 
-// displaced is when a file was renamed last, if the system tells; else it may have been just now.
+// displaced returns when a file was last renamed, or the current time if the system does not report
+// that.
 func (e *entry) displaced() time.Time {
 	now := time.Now()
 	if e.changed.IsZero() || e.changed.After(now) {
@@ -87,7 +88,7 @@ func (e *entry) displaced() time.Time {
 	return e.changed
 }
 
-// examine reads a displaced file, and reports whether it is somebody's loss.
+// examine reads a displaced file, and reports whether it is a loss.
 func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 	defer b.lock(n.key)()
 	d = blob.Displaced{Key: n.key, File: n.path()}
@@ -102,7 +103,7 @@ func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 		}
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // an exchange has ended meanwhile
+	case errors.Is(err, fs.ErrNotExist): // an exchange has just finished with it
 		return d, false, nil
 	case errors.Is(err, blob.ErrForeign):
 		d.Foreign = true
@@ -111,8 +112,8 @@ func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 	return d, lost, err
 }
 
-// resume takes up what a killed process left: what it had moved aside goes back where nothing is,
-// and everything else will be looked at.
+// resume handles the files that a killed process left. A file that was moved aside is put back if
+// there is none at its key. All others are scheduled to be examined.
 func (b *Bucket) resume() error {
 	names, err := b.asides(context.Background())
 	if err != nil {
@@ -131,10 +132,12 @@ func (b *Bucket) resume() error {
 	if len(names) == 0 {
 		return nil
 	}
-	// What is newer than a moved file may be removed next. It must not be put back then.
+	// A newer file at the key of a moved one may be removed next. Then the moved one must not be
+	// restored.
 	return b.syncSettled()
 }
 
+// putBackNow moves an aside back to its key, or settles it if something is in the way.
 func (b *Bucket) putBackNow(n asideName) error {
 	a, err := b.openAside(n, walk{})
 	if err != nil {
@@ -151,8 +154,8 @@ func (b *Bucket) putBackNow(n asideName) error {
 	return err
 }
 
-// copyBack puts back what lies on another file system than the folder by now. The file itself stays
-// aside, where it is known from then on.
+// copyBack copies a file back that is no longer on the folder's file system. The original stays
+// aside, with its text as the expected one.
 func (b *Bucket) copyBack(a *aside) error {
 	c, err := a.read(0, -1)
 	if err != nil {
@@ -177,7 +180,7 @@ func (b *Bucket) copyBack(a *aside) error {
 	})
 	var found *blob.Found
 	switch {
-	case errors.As(err, &found): // there is something newer
+	case errors.As(err, &found): // there is a newer file
 		return a.rename(settled, "")
 	case err != nil:
 		return err
@@ -185,8 +188,8 @@ func (b *Bucket) copyBack(a *aside) error {
 	return a.keepOn(c.tag)
 }
 
-// syncSettled makes durable that what was moved aside belongs to its key no more. Else the next Open
-// after a loss of power would put back what was removed.
+// syncSettled makes durable that files which were moved aside no longer belong to their keys.
+// Otherwise the next Open after a power loss would restore files that were removed.
 func (b *Bucket) syncSettled() error {
 	folders := b.settled.take()
 	for _, dir := range folders {

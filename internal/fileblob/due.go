@@ -15,11 +15,11 @@ import (
 	"rookery/internal/blob"
 )
 
-// keepFor is how long a displaced file is kept for an editor that may still write into it.
+// keepFor is how long a displaced file is kept for an editor that may still write to it.
 const keepFor = time.Minute
 
-// Due is blob.Keeper's. The time of a displaced file is a minute, and another one as long as an
-// editor has written into it within the last, or after it could not be read.
+// Due implements blob.Keeper. The time of a displaced file is keepFor. It starts again if the file
+// was modified within the last keepFor, or if it could not be read.
 func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
 		if err := b.lookAtDue(ctx); err != nil {
@@ -41,7 +41,7 @@ func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	}
 }
 
-// lookAtDue looks at all displaced files whose time is over.
+// lookAtDue examines all displaced files whose time is over.
 func (b *Bucket) lookAtDue(ctx context.Context) error {
 	now := time.Now()
 	for {
@@ -58,20 +58,20 @@ func (b *Bucket) lookAtDue(ctx context.Context) error {
 	}
 }
 
-// tidy looks at displaced files whose time is over, two at a time, so that what one call displaces
-// another has put away, also where nobody calls Due.
+// tidy examines up to two displaced files whose time is over. Since each exchange calls it, files
+// are removed at the rate at which they are displaced even if Due is not called.
 func (b *Bucket) tidy() {
 	for range 2 {
 		name, ok := b.later.due(time.Now().Add(-b.grace))
 		if !ok {
 			return
 		}
-		_ = b.lookAgain(name) // it has another minute, and Due will tell of it
+		_ = b.lookAgain(name) // on an error it is examined again later, and Due returns the error
 	}
 }
 
-// lookAgain removes a displaced file whose time is over, if it is nobody's loss, and the folders of
-// its name.
+// lookAgain removes a displaced file whose time is over if it is not a loss, with the empty folders
+// of its name.
 func (b *Bucket) lookAgain(n asideName) error {
 	d, lost, err := b.examine(n)
 	if err != nil {
@@ -90,8 +90,8 @@ func (b *Bucket) lookAgain(n asideName) error {
 	return b.prune(path.Dir(n.path()))
 }
 
-// putAway removes a displaced file, if it is still as it was found and no editor seems to have it
-// open; else it has another minute. Who calls it holds the key.
+// putAway removes a displaced file if it still has the contents of d and no editor seems to have it
+// open. In the latter case its time starts again. The caller must hold the lock of the key.
 func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
 	a, err := b.openAside(n, walk{})
 	if err != nil {
@@ -111,7 +111,8 @@ func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
 	return a.remove()
 }
 
-// keepOn keeps a displaced file whose text is nobody's loss.
+// keepOn keeps a displaced file that is not a loss for another period. tag is that of its current
+// text.
 func (a *aside) keepOn(tag blob.Tag) error {
 	if a.known(tag) {
 		a.bucket.later.add(a.asideName)
@@ -122,12 +123,13 @@ func (a *aside) keepOn(tag blob.Tag) error {
 	return a.become(n)
 }
 
-// A queue holds names in the order in which they were added.
+// A queue contains names in the order in which they were added.
 type queue struct {
 	mu      sync.Mutex
 	waiting []waiting
 }
 
+// A waiting is a name in a queue, with the time from which it waits.
 type waiting struct {
 	name  asideName
 	since time.Time
@@ -135,14 +137,14 @@ type waiting struct {
 
 func (q *queue) add(n asideName) { q.addAll(waiting{n, time.Now()}) }
 
-// addAll adds names that have waited for a while.
+// addAll adds names that may have been waiting before.
 func (q *queue) addAll(names ...waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, names...)
 }
 
-// due takes the first name, if it was added before a time.
+// due removes and returns the first name if it has been waiting since before a time.
 func (q *queue) due(before time.Time) (asideName, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +156,7 @@ func (q *queue) due(before time.Time) (asideName, bool) {
 	return first, true
 }
 
-// A set is empty at first, and safe for concurrent use.
+// A set is a set of values. The zero value is empty. It is safe for concurrent use.
 type set[T comparable] struct {
 	mu  sync.Mutex
 	has map[T]bool
@@ -183,7 +185,7 @@ func (s *set[T]) all() []T {
 	return slices.Collect(maps.Keys(s.has))
 }
 
-// take empties the set.
+// take returns the elements of the set and empties it.
 func (s *set[T]) take() []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

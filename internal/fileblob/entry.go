@@ -8,15 +8,15 @@ import (
 	"rookery/internal/blob"
 )
 
-// An entry is what a directory says of a name. Of a thing that is neither a plain file nor a
-// directory, it does not say what it is.
+// An entry is the metadata of a name in a directory. It distinguishes plain files, directories, and
+// all other files.
 type entry struct {
 	name     string
 	mode     fs.FileMode
 	size     int64
-	modified time.Time // its contents
-	changed  time.Time // it, in any way, as also its name; zero where the system does not tell
-	inode    uint64    // 0 where the system does not tell
+	modified time.Time // when the contents changed
+	changed  time.Time // when anything changed, including the name; zero if the system does not report it
+	inode    uint64    // 0 if the system does not report it
 }
 
 var _ fs.FileInfo = (*entry)(nil)
@@ -28,7 +28,7 @@ func (e *entry) ModTime() time.Time { return e.modified }
 func (e *entry) IsDir() bool        { return e.mode.IsDir() }
 func (e *entry) Sys() any           { return nil }
 
-// object is the file of a key.
+// object returns the entry as the object of a key.
 func (e *entry) object(key string) blob.Object {
 	return blob.Object{
 		Key: key, Size: e.size, Modified: e.modified, Changed: e.touched(), Mark: e.mark(),
@@ -36,7 +36,7 @@ func (e *entry) object(key string) blob.Object {
 	}
 }
 
-// touched is when anything about the file changed last.
+// touched returns when anything about the file last changed.
 func (e *entry) touched() time.Time {
 	if e.changed.After(e.modified) {
 		return e.changed
@@ -44,8 +44,8 @@ func (e *entry) touched() time.Time {
 	return e.modified
 }
 
-// mark is a blob.Object's. The device is not in it: it is another after each time that a disk is
-// mounted.
+// mark returns the entry's blob.Object.Mark. It does not include the device number, which may
+// change each time a disk is mounted.
 func (e *entry) mark() string {
 	text := make([]byte, 0, 80)
 	text = strconv.AppendUint(text, e.inode, 36)

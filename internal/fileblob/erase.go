@@ -13,8 +13,8 @@ import (
 
 var _ blob.Eraser = (*Bucket)(nil)
 
-// EraseKept is blob.Eraser's: it removes every displaced file of these keys, also one that an editor
-// has written into.
+// EraseKept implements blob.Eraser. It removes every displaced file of these keys, including those
+// that an editor has written to.
 func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
 	var gone blob.Gone
 	if b.readOnly {
@@ -31,7 +31,7 @@ func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error
 		}
 		size, err := b.eraseAside(n)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // an exchange has ended meanwhile
+			continue // an exchange has just finished with it
 		}
 		if err != nil {
 			return gone, fmt.Errorf("erase what was displaced at %s: %w", n.key, err)
@@ -41,7 +41,7 @@ func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error
 	return gone, b.syncSettled()
 }
 
-// eraseAside removes a displaced file for good, and answers how long it was.
+// eraseAside removes a displaced file and returns its size in bytes.
 func (b *Bucket) eraseAside(n asideName) (int64, error) {
 	defer b.lock(n.key)()
 	a, err := b.openAside(n, walk{})

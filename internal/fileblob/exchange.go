@@ -10,9 +10,9 @@ import (
 	"rookery/internal/blob"
 )
 
-// Exchange is blob.Exchanger's. The new file has the permissions of the old one. What was displaced
-// stays out of sight for a minute; if an editor has written into it by then, Displaced and Due tell of
-// it.
+// Exchange implements blob.Exchanger. The new file has the permissions of the old one. The
+// displaced file is kept hidden for a minute; if an editor has written to it by then, Displaced and
+// Due yield it.
 func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -25,6 +25,7 @@ func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) er
 	return nil
 }
 
+// exchangeFile makes one attempt of an exchange.
 func (b *Bucket) exchangeFile(key string, data, want []byte) error {
 	s, err := b.stage(data, false)
 	if err != nil {
@@ -38,7 +39,8 @@ func (b *Bucket) exchangeFile(key string, data, want []byte) error {
 	return b.at(key, walk{}, func(to spot) error { return b.exchange(key, to, s, tagOf(want)) })
 }
 
-// createAt puts a staged file where nothing is; a *Found says what is there instead.
+// createAt moves a staged file to a spot. If there is something, the error is a *Found or
+// blob.ErrForeign.
 func createAt(s *staged, to spot) error {
 	for {
 		err := s.create(to)
@@ -48,15 +50,16 @@ func createAt(s *staged, to spot) error {
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// What was in the way may be gone when it is looked at: then nothing is.
+		// The file that was in the way may be gone by now. Then try again.
 		if _, err := to.expect(""); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 }
 
-// exchange puts a staged file in the place of one whose tag is want. What else is there is left: a
-// *Found, fs.ErrNotExist or blob.ErrForeign. Who calls it holds the key.
+// exchange replaces the file whose tag is want by a staged file. Anything else at the spot is left
+// unchanged, and the error is a *Found, fs.ErrNotExist or blob.ErrForeign. The caller must hold the
+// lock of the key.
 func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
 	info, err := to.expect(want)
 	if err != nil {
@@ -71,7 +74,8 @@ func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
 	return b.exchangeByMove(key, to, s, want)
 }
 
-// expect reports as an error what else than the file of that tag there is.
+// expect returns nil if the file at the spot has the tag want. Otherwise the error describes what
+// is there: a *Found, fs.ErrNotExist or blob.ErrForeign.
 func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
 	c, err := s.read(0, -1)
 	if err != nil {
@@ -83,8 +87,8 @@ func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
 	return c.info, nil
 }
 
-// exchangeBySwap lays the new file aside under the name that the displaced one will have, so that
-// whatever is displaced has, from the first moment, a name that tells where it came from.
+// exchangeBySwap first moves the new file to the name that the displaced file will have. So the
+// displaced file has, from the first moment, a name that records where it came from.
 func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) error {
 	n := asideName{stage: swapped, key: key, want: want, mark: inode(s.info)}
 	a, err := b.newAside(n, walk{})
@@ -104,7 +108,8 @@ func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) e
 	return nil
 }
 
-// undone is why an exchange was taken back, unless that did not succeed.
+// undone returns the error why, for which an exchange was taken back, or an error if taking it back
+// failed.
 func undone(why, undo error) error {
 	if undo != nil {
 		//nolint:errorlint // not wrapped: a *Found in it would say that nothing changed
@@ -113,9 +118,9 @@ func undone(why, undo error) error {
 	return why
 }
 
-// restore puts back what an exchange should not have displaced. If something else than was placed
-// there last comes out for it, then an editor has saved in between, and its text is put back in
-// turn: the latest save stays in the place, each earlier one in Displaced.
+// restore puts back a file that an exchange should not have displaced. If that displaces another
+// file than the one placed there last, an editor has saved in between, and that file is put back in
+// turn. In the end the latest save is in place, and each earlier one is in Displaced.
 func (a *aside) restore(to spot, placed blob.Tag) error {
 	if err := a.rename(restoring, string(short(placed))); err != nil {
 		return err
@@ -124,7 +129,7 @@ func (a *aside) restore(to spot, placed blob.Tag) error {
 		held := a.tag()
 		err := swap(a.spot, to)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // somebody deleted what was placed there
+		case errors.Is(err, fs.ErrNotExist): // the placed file was deleted
 			if err := moveNew(a.spot, to); !errors.Is(err, fs.ErrExist) {
 				return err
 			}
@@ -138,9 +143,10 @@ func (a *aside) restore(to spot, placed blob.Tag) error {
 	}
 }
 
-// exchangeByMove is for file systems that cannot swap: for a moment there is no file at the key.
+// exchangeByMove is exchange for file systems that cannot swap files: for a moment there is no file
+// at the key.
 func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) error {
-	// The file must be found aside after a loss of power: it may not be replaced yet.
+	// The moved file must be found after a power loss, because it may not have been replaced yet.
 	a, err := b.moveAside(asideName{key: key, want: want}, to, walk{keep: true})
 	if err != nil {
 		return err
@@ -149,14 +155,14 @@ func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) e
 	if err := createAt(s, to); err != nil {
 		return undone(err, a.putBack(to))
 	}
-	// Until the new file is durable, the old one must go back if it is missing.
+	// Until the new file is durable, the old one must be restored if the new one is missing.
 	if err := to.folder.sync(); err != nil {
 		return err
 	}
 	return a.rename(settled, "")
 }
 
-// Remove is blob.Exchanger's. The file stays out of sight for a minute, as with Exchange.
+// Remove implements blob.Exchanger. The file is kept hidden for a minute, as by Exchange.
 func (b *Bucket) Remove(ctx context.Context, key string, want []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -170,6 +176,7 @@ func (b *Bucket) Remove(ctx context.Context, key string, want []byte) error {
 	return nil
 }
 
+// removeFile makes one attempt of a removal.
 func (b *Bucket) removeFile(key string, want []byte) error {
 	if want == nil {
 		return b.expectNothing(key)
@@ -191,7 +198,7 @@ func (b *Bucket) removeFile(key string, want []byte) error {
 	return b.prune(path.Dir(key))
 }
 
-// expectNothing is a *Found if there is something at the key.
+// expectNothing returns a *Found if there is something at the key.
 func (b *Bucket) expectNothing(key string) error {
 	err := b.at(key, walk{}, func(from spot) error {
 		_, err := from.expect("")
@@ -203,7 +210,8 @@ func (b *Bucket) expectNothing(key string) error {
 	return asFound(err)
 }
 
-// moveAside takes a file whose tag is n.want from its place. What else comes is put back.
+// moveAside moves the file whose tag is n.want aside. If it moved another file, it puts that back
+// and returns an error.
 func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
 	want := n.want
 	n.stage = moved
@@ -224,7 +232,8 @@ func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
 	return a, nil
 }
 
-// putBack puts back what was moved. If there is something newer in its place, it stays aside.
+// putBack puts back a file that was moved aside. If there is a newer one in its place, the file
+// stays aside.
 func (a *aside) putBack(to spot) error {
 	err := moveNew(a.spot, to)
 	if errors.Is(err, fs.ErrExist) {
@@ -236,7 +245,7 @@ func (a *aside) putBack(to spot) error {
 	return err
 }
 
-// Sync is blob.Exchanger's. Each folder is synced once.
+// Sync implements blob.Exchanger. Each folder is synced once.
 func (b *Bucket) Sync(ctx context.Context, keys ...string) error {
 	if b.readOnly {
 		return ErrReadOnly
@@ -254,6 +263,7 @@ func (b *Bucket) Sync(ctx context.Context, keys ...string) error {
 	return b.syncFolders(folders)
 }
 
+// syncFile makes the contents of a file durable. If there is no plain file, it does nothing.
 func (b *Bucket) syncFile(key string) error {
 	err := b.in(key, walk{}, spot.sync)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
@@ -262,7 +272,8 @@ func (b *Bucket) syncFile(key string) error {
 	return err
 }
 
-// asFound turns what says that something else is there into a *Found.
+// asFound converts an error that reports what is at a key to a *Found. Other errors are returned
+// unchanged.
 func asFound(err error) error {
 	var found *blob.Found
 	switch {

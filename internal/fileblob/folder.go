@@ -12,41 +12,42 @@ import (
 	"rookery/internal/blob"
 )
 
-// A folder is an open directory of the bucket. It was reached without following a link, and what is
-// done in it is done there, even if somebody moves it meanwhile.
+// A folder is an open directory of the bucket that was reached without following a link. Its
+// methods work in that directory even if it is moved meanwhile.
 type folder struct {
 	dir
-	root dir         // where its path begins
+	root dir         // directory to which path is relative
 	seam Seam        // the bucket's
 	mode fs.FileMode // of new files
 	path string      // in the bucket; see Bucket.root
-	kept bool        // it is the bucket's own, and stays open as long as that
+	kept bool        // it belongs to the bucket and stays open until that is closed
 }
 
+// close closes the folder unless it belongs to the bucket.
 func (f *folder) close() {
 	if !f.kept {
 		f.Close()
 	}
 }
 
-// empty reports whether the folder has no entries. It is asked at most once of a folder.
+// empty reports whether the folder has no entries. It may be called only once for an open folder.
 func (f *folder) empty() bool {
 	_, err := f.Readdirnames(1)
 	return errors.Is(err, io.EOF)
 }
 
-// A walk says what to do with the folders on a way.
+// A walk selects how the folders on a path are opened.
 type walk struct {
-	make bool // make those that are missing
-	keep bool // make durable that they are there
+	make bool // create missing folders
+	keep bool // make the entries of the folders durable
 }
 
-// errMoved says that somebody took a folder away while it was used.
+// errMoved means that a folder or a file was replaced by another program while it was used.
 var errMoved = errors.New("the folder was moved meanwhile")
 
-// open opens the folder at a path, segment by segment where the system has no call that goes all the
-// way. A missing one is fs.ErrNotExist, and so is a file on the way unless the folder is to be made;
-// what else is no folder is blob.ErrForeign.
+// open opens the folder at a path, in one call if the system has one, otherwise segment by segment.
+// A missing folder is fs.ErrNotExist, and so is a file on the path unless w.make is set. Anything
+// else is blob.ErrForeign.
 func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	root := b.root(dir)
 	if root.File == nil {
@@ -77,7 +78,8 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, path: dir}, nil
 }
 
-// root is the directory at which a path begins: Options.Work under workDir, else the folder.
+// root returns the directory to which a path is relative: Options.Work below workDir, else the
+// folder.
 func (b *Bucket) root(dir string) dir {
 	if inWork(dir) {
 		return b.work
@@ -85,12 +87,13 @@ func (b *Bucket) root(dir string) dir {
 	return b.top
 }
 
+// inWork reports whether a path is in Options.Work.
 func inWork(dir string) bool {
 	rest, ok := strings.CutPrefix(dir, workDir)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// belowRoot is the path from there.
+// belowRoot returns a path relative to its root.
 func belowRoot(dir string) string {
 	if !inWork(dir) {
 		return dir
@@ -98,7 +101,7 @@ func belowRoot(dir string) string {
 	return path.Clean(strings.TrimPrefix(dir[len(workDir):], "/"))
 }
 
-// canLeap tries whether a folder can be reached in one step here.
+// canLeap reports whether the system can open a folder by its path in one call.
 func (b *Bucket) canLeap() bool {
 	at, ok := b.top.leap(".")
 	if ok {
@@ -107,7 +110,7 @@ func (b *Bucket) canLeap() bool {
 	return ok
 }
 
-// steps yields each folder on the way to dir from its root: its path and its name.
+// steps yields the path and the name of each folder from the root of dir down to dir.
 func steps(dir string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		here, rest := "", belowRoot(dir)
@@ -126,7 +129,7 @@ func steps(dir string) iter.Seq2[string, string] {
 	}
 }
 
-// step opens the folder of a name, whose path is here.
+// step opens the folder with a name in parent; its path is here.
 func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
 	next, err := parent.enter(name)
 	if w.make && errors.Is(err, fs.ErrNotExist) {
@@ -142,13 +145,13 @@ func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
 	return next, nil
 }
 
-// makeFolder makes and opens the folder at here, which another may have made by now.
+// makeFolder creates and opens the folder at here. Another process may create it at the same time.
 func (b *Bucket) makeFolder(parent dir, here string) (dir, error) {
 	err := b.mkdir(parent, here, b.modes.folder)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return dir{}, err
 	}
-	// Somebody may have removed the one that was known, or it was known by another spelling.
+	// The folder may have been removed and known as durable, or known by another spelling.
 	b.durable.Delete(here)
 	made, err := parent.enter(path.Base(here))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,8 +160,8 @@ func (b *Bucket) makeFolder(parent dir, here string) (dir, error) {
 	return made, err
 }
 
-// keepEntry makes durable that the folder at here is in its parent, once until the folder is pruned.
-// Who calls it holds b.folders.
+// keepEntry makes the entry of the folder at here durable in its parent, once until the folder is
+// pruned. The caller must hold b.folders.
 func (b *Bucket) keepEntry(parent dir, here string) error {
 	if _, known := b.durable.Load(here); known {
 		return nil
@@ -170,14 +173,14 @@ func (b *Bucket) keepEntry(parent dir, here string) error {
 	return nil
 }
 
-// at does something at the place of a key, while no folder is pruned.
+// at calls do with the spot of a key. No folder is pruned meanwhile.
 func (b *Bucket) at(key string, w walk, do func(spot) error) error {
 	b.folders.RLock()
 	defer b.folders.RUnlock()
 	return b.in(key, w, do)
 }
 
-// in is at without the promise that no folder is pruned, for what only reads.
+// in is at for reading: folders may be pruned meanwhile.
 func (b *Bucket) in(key string, w walk, do func(spot) error) error {
 	f, err := b.open(path.Dir(key), w)
 	if err != nil {
@@ -187,8 +190,8 @@ func (b *Bucket) in(key string, w walk, do func(spot) error) error {
 	return do(spot{f, path.Base(key)})
 }
 
-// prune removes dir, if it is empty, and then each parent that is empty by it, up to one that stays.
-// What is no folder, or cannot be removed, stays as well.
+// prune removes dir if it is empty, and then each parent that becomes empty, except those that
+// stay. A folder that cannot be removed is left, without an error.
 func (b *Bucket) prune(dir string) error {
 	if b.stays(dir) || !b.looksEmpty(dir) {
 		return nil
@@ -213,7 +216,7 @@ func (b *Bucket) prune(dir string) error {
 	return nil
 }
 
-// looksEmpty spares the lock where there is nothing to prune. A folder that is gone is empty.
+// looksEmpty reports whether a folder seems to be empty or gone. It saves prune the lock.
 func (b *Bucket) looksEmpty(dir string) bool {
 	f, err := b.open(dir, walk{})
 	if err != nil {
@@ -223,8 +226,8 @@ func (b *Bucket) looksEmpty(dir string) bool {
 	return f.empty()
 }
 
-// syncFolder makes durable what dir has and has no longer. If it is gone, that is so for what is
-// left of the way to it.
+// syncFolder makes the additions and removals in dir durable. If dir is gone, it syncs its nearest
+// existing parent.
 func (b *Bucket) syncFolder(dir string) error {
 	b.folders.RLock()
 	defer b.folders.RUnlock()

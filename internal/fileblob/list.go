@@ -15,8 +15,8 @@ import (
 	"rookery/internal/blob"
 )
 
-// List is blob.Bucket's. It holds the names of one folder, and of those that it is in, at a time.
-// It passes over what is no plain file, and files whose name is no key.
+// List implements blob.Bucket. At a time it has the names of one folder and its parents in memory.
+// It skips files that are not plain, and those whose name is not a key.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		for o, err := range b.Walk(ctx, prefix, nil) {
@@ -34,9 +34,9 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object,
 	}
 }
 
-// Walk is blob.Walker's. That something which is no folder lies where the walk begins is a
-// *blob.WalkError, too; and so is that the bucket's own folder is gone. It yields keys as the folder
-// spells them.
+// Walk implements blob.Walker. It also yields a *blob.WalkError if the walk begins at something
+// that is not a folder, or if the bucket's own folder is gone. It yields keys in the spelling of
+// the folder.
 func (b *Bucket) Walk(
 	ctx context.Context, prefix string, enter func(folder string) bool,
 ) iter.Seq2[blob.Object, error] {
@@ -61,7 +61,7 @@ func (b *Bucket) Walk(
 	}
 }
 
-// Look is blob.Looker's.
+// Look implements blob.Looker.
 func (b *Bucket) Look(ctx context.Context, key string) (o blob.Object, err error) {
 	if err := begin(ctx, key); err != nil {
 		return blob.Object{}, err
@@ -88,7 +88,7 @@ func (b *Bucket) Look(ctx context.Context, key string) (o blob.Object, err error
 	return o, nil
 }
 
-// Touched is blob.Looker's.
+// Touched implements blob.Looker.
 func (b *Bucket) Touched(ctx context.Context, key string) (at time.Time, err error) {
 	if err := begin(ctx, key); err != nil {
 		return at, err
@@ -105,7 +105,7 @@ func (b *Bucket) Touched(ctx context.Context, key string) (at time.Time, err err
 	return at, nil
 }
 
-// touched is when the names in a folder changed last.
+// touched returns when the names in a folder last changed.
 func (b *Bucket) touched(dir string) (time.Time, error) {
 	f, err := b.open(dir, walk{})
 	if err != nil {
@@ -119,19 +119,19 @@ func (b *Bucket) touched(dir string) (time.Time, error) {
 	return found[0].touched(), nil
 }
 
-// A walker visits what is no folder, in bytewise order of the paths. It ends when one of its functions
-// returns false, but for enter.
+// A walker visits the files below a folder in bytewise order of their paths. It stops when visit or
+// unread returns false.
 type walker struct {
 	ctx    context.Context
 	bucket *Bucket
-	enter  func(folder string) bool // whether to go there; nil: always
+	enter  func(folder string) bool // reports whether to descend; nil: always
 	visit  func(file string, e *entry) bool
 	unread func(folder string, err error) bool
 }
 
-// folder visits what is in a folder under names with a prefix, and in the folders there. It ends
-// with fs.SkipAll when a function ended it. A folder that is gone has nothing; of one that cannot be
-// read whole, nothing is visited.
+// folder visits the entries of a folder whose names have a prefix, recursively. It returns
+// fs.SkipAll if a function stopped the walk. A folder that is gone is empty; if a folder cannot be
+// read completely, none of its entries is visited.
 func (w walker) folder(dir, prefix string) error {
 	entries, err := w.entries(dir, prefix)
 	switch {
@@ -148,7 +148,7 @@ func (w walker) folder(dir, prefix string) error {
 	return nil
 }
 
-// entries are those of a folder whose names have a prefix, sorted as the keys are.
+// entries returns the entries of a folder whose names have a prefix, sorted by their keys.
 func (w walker) entries(dir, prefix string) ([]entry, error) {
 	f, err := w.bucket.open(dir, walk{})
 	if err != nil {
@@ -171,7 +171,7 @@ func (w walker) entries(dir, prefix string) ([]entry, error) {
 	return entries, nil
 }
 
-// compare sorts a folder where the keys in it belong: "a-b" comes before "a/b".
+// compare orders the entries of a folder by the keys in them: "a-b" comes before "a/b".
 func compare(a, b *entry) int {
 	n := min(len(a.name), len(b.name))
 	if order := strings.Compare(a.name[:n], b.name[:n]); order != 0 {
@@ -180,7 +180,8 @@ func compare(a, b *entry) int {
 	return strings.Compare(rest(a, n), rest(b, n))
 }
 
-// rest is what a key has behind the first n bytes of an entry's name, as far as it matters.
+// rest returns the key of an entry after the first n bytes of its name, as far as it matters for
+// the order.
 func rest(e *entry, n int) string {
 	if e.IsDir() && n == len(e.name) {
 		return "/"
@@ -188,6 +189,7 @@ func rest(e *entry, n int) string {
 	return e.name[n:]
 }
 
+// entry visits a file or descends into a folder.
 func (w walker) entry(file string, e *entry) error {
 	if err := w.ctx.Err(); err != nil {
 		return err

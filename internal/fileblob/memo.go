@@ -12,36 +12,38 @@ import (
 )
 
 const (
-	// mostTags is how many tags are remembered.
+	// mostTags is the number of cached tags.
 	mostTags = 4096
 
-	// atRest is how long a file must not have changed for its tag to be remembered: a change within the
-	// same tick of the file system's clock would not show in its time.
+	// atRest is the minimum age of a file's last change for its tag to be cached: a second change
+	// within the same tick of the file system's clock would not be visible in the modification
+	// time.
 	atRest = 2 * time.Second
 )
 
-// A memo remembers the tags of files of which a part was read. A tag is a digest of the whole file, so
-// without it every part costs as much as all of a segment.
+// A memo caches the tags of files of which a part was read. A tag is a digest of the whole file, so
+// without the cache reading a part would cost as much as reading the whole segment.
 type memo struct {
 	mu  sync.Mutex
 	lru *simplelru.LRU[string, knownTag]
 }
 
-// A knownTag is the tag that a file had when it looked like this.
+// A knownTag is the tag that a file had when it had this metadata.
 type knownTag struct {
 	info fs.FileInfo
 	tag  blob.Tag
 }
 
+// newMemo returns an empty cache.
 func newMemo() *memo {
 	lru, err := simplelru.NewLRU[string, knownTag](mostTags, nil)
 	if err != nil {
-		panic(err) // never: the size is positive
+		panic(err) // cannot happen: the size is positive
 	}
 	return &memo{lru: lru}
 }
 
-// find is the tag of a file, if it is known and the file has not changed since.
+// find returns the tag of a file if it is cached and the file has not changed since.
 func (m *memo) find(key string, now fs.FileInfo) (blob.Tag, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +53,7 @@ func (m *memo) find(key string, now fs.FileInfo) (blob.Tag, bool) {
 	return known.tag, same
 }
 
-// learn remembers the tag of a file that has been at rest.
+// learn caches the tag of a file that was not modified within atRest.
 func (m *memo) learn(key string, c content) {
 	if time.Since(c.info.ModTime()) < atRest {
 		return

@@ -6,17 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// renameNew renames a file if the new name does not exist.
 func renameNew(a int, from string, b int, to string) error {
 	return unix.Renameat2(a, from, b, to, unix.RENAME_NOREPLACE)
 }
 
+// renameSwap exchanges two files atomically.
 func renameSwap(a int, one string, b int, two string) error {
 	return unix.Renameat2(a, one, b, two, unix.RENAME_EXCHANGE)
 }
 
-// leap opens the directory at a path below this one, in one step and through no link. Where it does
-// not, the way is to be gone segment by segment, which also tells what is in it. Kernels before 5.6
-// cannot.
+// leap opens the directory at a path below this one in one call without following links. If it
+// returns false, the path must be opened segment by segment, which also finds the reason. Kernels
+// before 5.6 have no such call.
 func (d dir) leap(path string) (dir, bool) {
 	how := unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,

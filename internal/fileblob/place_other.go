@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// errElsewhere says that two spots lie in two directories that were opened by themselves: os.Root
-// moves nothing from one to another.
+// errElsewhere is the error of a move between two directories that were opened separately, which
+// os.Root does not support.
 var errElsewhere = errors.New("a file of another directory")
 
-// elsewhere reports whether a file could not be moved because the two places lie on different file
-// systems, or because that is not to be had here.
+// elsewhere reports whether a move failed because the two places are on different file systems, or
+// in directories that were opened separately.
 func elsewhere(err error) bool {
 	return errors.Is(err, errElsewhere) || errors.Is(err, syscall.EXDEV)
 }
 
-// renameOver is move.
+// renameOver implements move.
 func renameOver(from, to spot) error {
 	if from.folder.root.root != to.folder.root.root {
 		return errElsewhere
@@ -29,7 +29,7 @@ func renameOver(from, to spot) error {
 	return from.folder.root.root.Rename(from.below(), to.below())
 }
 
-// renameBeside is moveNew. There are two names for a moment.
+// renameBeside implements moveNew. For a moment the file has both names.
 func renameBeside(from, to spot) error {
 	if from.folder.root.root != to.folder.root.root {
 		return errElsewhere
@@ -40,13 +40,13 @@ func renameBeside(from, to spot) error {
 	return from.folder.dir.remove(from.name)
 }
 
-// below is the path from the directory that os.Root has open.
+// below returns the path relative to the directory that os.Root has open.
 func (s spot) below() string { return path.Join(belowRoot(s.folder.path), s.name) }
 
-// exchangeNames is not to be had here: files are moved aside and linked instead.
+// exchangeNames is not supported on this system; files are moved aside instead.
 func exchangeNames(_, _ spot) error { return errors.ErrUnsupported }
 
-// rmdir is removeFolder.
+// rmdir implements removeFolder.
 func rmdir(s spot) error {
 	info, err := s.stat()
 	if err != nil {
@@ -58,10 +58,10 @@ func rmdir(s spot) error {
 	return s.folder.dir.remove(s.name)
 }
 
-// inode is not needed where nothing is swapped.
+// inode returns "": it is not needed on a system that cannot exchange files.
 func inode(fs.FileInfo) string { return "" }
 
-// syncEntries syncs a folder. Windows has no such call: NTFS journals its entries.
+// syncEntries syncs the names in a folder. Windows has no such call; NTFS journals them.
 func syncEntries(folder *os.File) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameOver is move.
+// renameOver implements move.
 func renameOver(from, to spot) error {
 	return between(from, to, func(a, b int) error {
 		return unix.Renameat(a, from.name, b, to.name)
 	})
 }
 
-// renameBeside is moveNew. Where the system cannot do it in one step, there are two names for a
-// moment.
+// renameBeside implements moveNew. If the system cannot do it atomically, the file has both names
+// for a moment.
 func renameBeside(from, to spot) error {
 	err := between(from, to, func(a, b int) error {
 		return renameNew(a, from.name, b, to.name)
@@ -38,28 +38,28 @@ func renameBeside(from, to spot) error {
 	return from.folder.dir.remove(from.name)
 }
 
-// exchangeNames is swap.
+// exchangeNames implements swap.
 func exchangeNames(one, two spot) error {
 	return between(one, two, func(a, b int) error {
 		return renameSwap(a, one.name, b, two.name)
 	})
 }
 
-// rmdir is removeFolder.
+// rmdir implements removeFolder.
 func rmdir(s spot) error {
 	return s.folder.by(func(at int) error {
 		return unix.Unlinkat(at, s.name, unix.AT_REMOVEDIR)
 	})
 }
 
-// between calls with the descriptors of the folders of two spots.
+// between calls a function with the descriptors of the folders of two spots.
 func between(one, two spot, call func(a, b int) error) error {
 	return one.folder.by(func(a int) error {
 		return two.folder.by(func(b int) error { return call(a, b) })
 	})
 }
 
-// inode is the number of a file, which it keeps as long as it exists.
+// inode returns the inode number of a file in hexadecimal, or "" if it is not known.
 func inode(info fs.FileInfo) string {
 	if e, ok := info.(*entry); ok {
 		return strconv.FormatUint(e.inode, 16)
@@ -70,8 +70,9 @@ func inode(info fs.FileInfo) string {
 	return ""
 }
 
-// elsewhere reports whether a file could not be moved because the two places lie on different file
-// systems, or on two parts of one between which it moves nothing.
+// elsewhere reports whether a move failed because the two places are on different file systems or
+// mounts.
 func elsewhere(err error) bool { return errors.Is(err, unix.EXDEV) }
 
+// syncEntries syncs the names in a folder.
 func syncEntries(folder *os.File) error { return folder.Sync() }

@@ -4,5 +4,5 @@ package fileblob
 
 import "errors"
 
-// Space is how many bytes the disk of a folder has left, and has in all; here nobody can tell.
+// Space returns errors.ErrUnsupported on this system.
 func Space(string) (free, total uint64, err error) { return 0, 0, errors.ErrUnsupported }

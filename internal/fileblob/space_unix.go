@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is how many bytes the disk of a folder has left for who is not root, and has in all.
+// Space returns the bytes that are available to unprivileged users on the file system of a folder,
+// and its total size in bytes.
 func Space(dir string) (free, total uint64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

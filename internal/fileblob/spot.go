@@ -13,18 +13,18 @@ import (
 	"rookery/internal/blob"
 )
 
-// A spot is a name in an open folder, whatever there is under it.
+// A spot is a name in an open folder. There may be a file of any type, or none.
 type spot struct {
 	folder *folder
 	name   string
 }
 
-// errFolder is blob.ErrForeign where the thing is a folder.
+// errFolder is blob.ErrForeign for a folder.
 var errFolder = fmt.Errorf("%w: a folder", blob.ErrForeign)
 
 func (s spot) stat() (fs.FileInfo, error) { return s.folder.lstat(s.name) }
 
-// plain is stat where anything but a plain file is an error.
+// plain is stat with an error for anything but a plain file: errFolder or blob.ErrForeign.
 func (s spot) plain() (fs.FileInfo, error) {
 	info, err := s.stat()
 	switch {
@@ -38,8 +38,8 @@ func (s spot) plain() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// openFile opens a plain file; fs.ErrNotExist, errFolder and blob.ErrForeign say what else there
-// is.
+// openFile opens a plain file for reading. Otherwise the error is fs.ErrNotExist, errFolder or
+// blob.ErrForeign.
 func (s spot) openFile() (*os.File, fs.FileInfo, error) {
 	for {
 		want, err := s.plain()
@@ -50,18 +50,19 @@ func (s spot) openFile() (*os.File, fs.FileInfo, error) {
 		if !errors.Is(err, errMoved) {
 			return file, got, err
 		}
-		// It was replaced between the two looks, perhaps by a link. Look again.
+		// It was replaced between the two calls, perhaps by a link. Look again.
 	}
 }
 
-// A content is what was read of a file, and the tag of the whole of it.
+// A content is bytes of a file, with the tag and the metadata of the whole file.
 type content struct {
 	data []byte
 	tag  blob.Tag
 	info fs.FileInfo
 }
 
-// read returns n bytes from off on, to the end if n < 0, and the tag of the whole file.
+// read returns n bytes from offset off, up to the end if n < 0, and the tag, for which it reads the
+// whole file.
 func (s spot) read(off, n int64) (content, error) {
 	file, info, err := s.openFile()
 	if err != nil {
@@ -91,10 +92,11 @@ func (s spot) read(off, n int64) (content, error) {
 	return content{data.Bytes(), tag, info}, nil
 }
 
-// errNoTag says that the tag of a file is not known.
+// errNoTag means that the tag of a file is not cached.
 var errNoTag = errors.New("no tag is known")
 
-// part returns n bytes from off on of a file whose tag is known, and nothing is read beside them.
+// part returns n bytes from offset off without reading the rest of the file. known returns the
+// cached tag of the file; if it has none, the error is errNoTag.
 func (s spot) part(
 	off, n int64, known func(fs.FileInfo) (blob.Tag, bool),
 ) (content, error) {
@@ -115,7 +117,7 @@ func (s spot) part(
 	return content{data[:read], tag, info}, nil
 }
 
-// sync makes the contents of a plain file durable. What is not there needs nothing.
+// sync makes the contents of a plain file durable. If there is none, it does nothing.
 func (s spot) sync() error {
 	file, _, err := s.openFile()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
@@ -136,6 +138,7 @@ func (s spot) remove() error {
 	return s.folder.remove(s.name)
 }
 
+// tagOf returns the tag of a content: its SHA-256 in hexadecimal.
 func tagOf(data []byte) blob.Tag {
 	sum := sha256.Sum256(data)
 	return blob.Tag(hex.EncodeToString(sum[:]))

@@ -9,19 +9,20 @@ import (
 	"rookery/internal/blob"
 )
 
-// A staged file has its contents and waits in tmp for its place.
+// A staged is a complete file in tmp that waits to be moved to its place.
 type staged struct {
 	spot
 	tag  blob.Tag
 	info fs.FileInfo
-	gone bool // it has been moved from tmp
+	gone bool // it was moved out of tmp
 }
 
-// stage writes a file to tmp, and to the disk if it has to be durable.
+// stage writes a file to tmp, and syncs it if durable is set.
 func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
 	return b.store.Load().tmp.stage(data, durable)
 }
 
+// stage writes a file with a random name to the folder.
 func (f *folder) stage(data []byte, durable bool) (*staged, error) {
 	s := &staged{spot: spot{f, rand.Text()}, tag: tagOf(data)}
 	file, err := f.create(s.name)
@@ -45,17 +46,18 @@ func (f *folder) stage(data []byte, durable bool) (*staged, error) {
 	return s, nil
 }
 
-// drop removes the file, if it is still staged. If that does not succeed, the next Open does it.
+// drop removes the file if it is still in tmp. If that fails, the next Open removes it.
 func (s *staged) drop() {
 	if !s.gone {
 		_ = s.folder.remove(s.name)
 	}
 }
 
-// create moves the file to a spot where nothing is; else fs.ErrExist.
+// create moves the file to a spot. If there is something, the error is fs.ErrExist.
 func (s *staged) create(to spot) error { return s.moved(moveNew(s.spot, to)) }
 
-// replace moves the file to a spot, over a plain file or nothing.
+// replace moves the file to a spot and replaces a plain file there. Anything else is errFolder or
+// blob.ErrForeign.
 func (s *staged) replace(to spot) error {
 	if _, err := to.plain(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -63,6 +65,7 @@ func (s *staged) replace(to spot) error {
 	return s.moved(move(s.spot, to))
 }
 
+// moved records whether a move succeeded, and returns its error.
 func (s *staged) moved(err error) error {
 	s.gone = err == nil
 	return err

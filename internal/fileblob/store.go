@@ -10,8 +10,8 @@ import (
 	"rookery/internal/blob"
 )
 
-// A store is a directory that has files of the bucket's own: in tmp those that are being written, in
-// aside those that were displaced.
+// A store is a directory with the bucket's own files: in tmp those that are being written, in aside
+// those that were displaced.
 type store struct {
 	dir        string // homeDir or workDir
 	tmp, aside *folder
@@ -21,18 +21,18 @@ type store struct {
 const (
 	reserved = ".rookery"
 
-	// homeDir has the store that lies in the folder itself.
+	// homeDir is the path of the store in the folder itself.
 	homeDir = reserved
 
-	// workDir stands for Options.Work, wherever that is: the paths of what lies there begin with it.
+	// workDir is the path that stands for Options.Work, wherever that is.
 	workDir = reserved + "/elsewhere"
 
 	tmpName       = "/tmp"
 	displacedName = "/displaced"
 )
 
-// storeDirs are where files of ours may lie: also those of a process that ran while the folder, or
-// Options.Work, lay on another file system than now.
+// storeDirs returns the directories that may contain own files. They include those of an earlier
+// process that ran while the folder and Options.Work were on different file systems.
 func (b *Bucket) storeDirs() []string {
 	if b.work.File == nil {
 		return []string{homeDir}
@@ -40,7 +40,7 @@ func (b *Bucket) storeDirs() []string {
 	return []string{workDir, homeDir}
 }
 
-// prepare opens the store, and settles what the last process left in any.
+// prepare opens the store, and handles the files that the last process left in any store.
 func (b *Bucket) prepare() error {
 	for _, dir := range b.storeDirs() {
 		if err := b.clearTmp(dir + tmpName); err != nil {
@@ -56,9 +56,9 @@ func (b *Bucket) prepare() error {
 	return b.pruneHome()
 }
 
-// openStore makes and opens a store, which has the bucket's new files from now on.
+// openStore creates and opens a store, and makes it the current one.
 func (b *Bucket) openStore(dir string) error {
-	b.folders.RLock() // or the folders would be pruned before they are known to be kept
+	b.folders.RLock() // folders must not be pruned before they are marked as kept
 	defer b.folders.RUnlock()
 	if dir == homeDir {
 		err := b.mkdir(b.top, homeDir, 0o700)
@@ -82,7 +82,7 @@ func (b *Bucket) openStore(dir string) error {
 	return nil
 }
 
-// openOwn opens a folder of our own, for as long as the bucket is open.
+// openOwn opens one of the bucket's own folders for as long as the bucket is open.
 func (b *Bucket) openOwn(dir string) (*folder, error) {
 	f, err := b.open(dir, walk{make: true})
 	if err == nil {
@@ -91,10 +91,10 @@ func (b *Bucket) openOwn(dir string) (*folder, error) {
 	return f, err
 }
 
-// moving makes a change that moves a file between a store and the folder. If they turn out to lie on
-// different file systems, nothing was done, and it is made once more with the store that lies in the
-// folder. So it is, with a store that is made anew, if somebody has removed this one: for what is
-// missing then may be the store, and not what the change was to find.
+// moving makes a change that moves files between the store and the folder. If these are on
+// different file systems, nothing was done, and the change is repeated with the store in the
+// folder. If the store was removed by another program, the change is repeated with a new one,
+// because the missing file may be the store rather than the one that the change was to find.
 func (b *Bucket) moving(change func() error) error {
 	was := b.store.Load()
 	err := change()
@@ -114,8 +114,7 @@ func (b *Bucket) moving(change func() error) error {
 	return change()
 }
 
-// leave has the bucket's new files lie in the store in dir, unless they lie elsewhere than they did
-// already.
+// leave makes the store in dir the current one, unless another call has already replaced `was`.
 func (b *Bucket) leave(was *store, dir string) error {
 	b.moves.Lock()
 	defer b.moves.Unlock()
@@ -125,7 +124,7 @@ func (b *Bucket) leave(was *store, dir string) error {
 	return b.openStore(dir)
 }
 
-// moveHome has the bucket's new files lie in the folder itself.
+// moveHome makes the store in the folder itself the current one.
 func (b *Bucket) moveHome() error {
 	if was := b.store.Load(); was.dir != homeDir {
 		return b.leave(was, homeDir)
@@ -133,7 +132,7 @@ func (b *Bucket) moveHome() error {
 	return nil
 }
 
-// lost reports whether the store was removed: then nothing can be made in it.
+// lost reports whether the store was removed, so that no file can be created in it.
 func (s *store) lost() bool {
 	for _, own := range []*folder{s.tmp, s.aside} {
 		probe, err := own.stage(nil, false)
@@ -147,7 +146,7 @@ func (s *store) lost() bool {
 	return false
 }
 
-// stays reports whether a folder is never pruned.
+// stays reports whether a folder must not be pruned.
 func (b *Bucket) stays(dir string) bool {
 	switch dir {
 	case ".", workDir, workDir + tmpName, workDir + displacedName:
@@ -157,8 +156,8 @@ func (b *Bucket) stays(dir string) bool {
 	return s != nil && path.Dir(dir) == s.dir && (dir == s.tmp.path || dir == s.aside.path)
 }
 
-// pruneHome removes from the folder what is empty of a store that is not in use there. Where Work
-// was not asked for, it is the only one, and stays.
+// pruneHome removes the empty folders of a store in the folder that is not in use. Without
+// Options.Work it does nothing, because that store is the only one.
 func (b *Bucket) pruneHome() error {
 	if b.work.File == nil {
 		return nil
@@ -166,7 +165,7 @@ func (b *Bucket) pruneHome() error {
 	return errors.Join(b.prune(homeDir+tmpName), b.prune(homeDir+displacedName))
 }
 
-// closeStores lets go of all stores.
+// closeStores closes all stores.
 func (b *Bucket) closeStores() error {
 	used := b.store.Swap(nil) != nil
 	for _, s := range b.stores {
@@ -182,7 +181,7 @@ func (b *Bucket) closeStores() error {
 	return b.pruneHome()
 }
 
-// clearTmp removes what a killed process left in a tmp: files that never had a place.
+// clearTmp removes the files that a killed process left in a tmp.
 func (b *Bucket) clearTmp(dir string) error {
 	names, err := b.temporary(dir)
 	if err != nil || len(names) == 0 {
@@ -202,7 +201,7 @@ func (b *Bucket) clearTmp(dir string) error {
 	return nil
 }
 
-// temporary are the names in a tmp. If there is none, they are none.
+// temporary returns the names in a tmp, none if it does not exist.
 func (b *Bucket) temporary(dir string) ([]string, error) {
 	tmp, err := b.open(dir, walk{})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
@@ -215,7 +214,7 @@ func (b *Bucket) temporary(dir string) ([]string, error) {
 	return tmp.Readdirnames(-1)
 }
 
-// canSwap tries whether two files can be exchanged here.
+// canSwap tests whether the file system can exchange two files.
 func canSwap(tmp *folder) (bool, error) {
 	one, err := tmp.stage(nil, false)
 	if err != nil {
@@ -230,8 +229,8 @@ func canSwap(tmp *folder) (bool, error) {
 	return swap(one.spot, two.spot) == nil, nil
 }
 
-// Leftovers are what a killed process left: how many files that had no place yet, which the next Open
-// removes, and the keys of displaced texts that somebody has to look at (see Displaced).
+// Leftovers returns what a killed process left: the number of files without a place, which the next
+// Open removes, and the keys of displaced texts that are losses (see Displaced).
 func (b *Bucket) Leftovers(ctx context.Context) (unplaced int, displaced []string, err error) {
 	for _, dir := range b.storeDirs() {
 		names, err := b.temporary(dir + tmpName)

@@ -16,14 +16,14 @@ import (
 	"rookery/internal/tool"
 )
 
-// An answer is what a call came to.
+// An answer is the result of a call.
 type answer struct {
 	data json.RawMessage // the envelope
 	err  error           // nil, or a fault
-	bare bool            // the caller wants what is in the envelope, without it
+	bare bool            // the caller wants the data without the envelope
 }
 
-// sealed is an envelope as it is read here.
+// A sealed is an envelope as this package reads it.
 type sealed struct {
 	Data     json.RawMessage `json:"data"`
 	Error    json.RawMessage `json:"error"`
@@ -33,7 +33,8 @@ type sealed struct {
 	} `json:"meta"`
 }
 
-// write answers a request.
+// write writes the response to a call. The ETag is the version in the envelope. In the bare form
+// the warnings are sent in a header.
 func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	var f *fault.Fault
 	if a.err != nil {
@@ -63,8 +64,8 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	s.send(w, r, f, a.data)
 }
 
-// bareOf is what a failed call answers in the bare form of a family; sent is the `error` of the envelope,
-// which families without a form of their own answer.
+// bareOf returns the body of a failed call in the bare form of a family. sent is the `error` of the
+// envelope, which is used if the family has no form of its own.
 func bareOf(family *tool.Family, f *fault.Fault, sent json.RawMessage) json.RawMessage {
 	if family == nil || family.Bare == nil {
 		return sent
@@ -76,7 +77,7 @@ func bareOf(family *tool.Family, f *fault.Fault, sent json.RawMessage) json.RawM
 	return data
 }
 
-// family is that of the tool that a request is about; nil: there is none.
+// family returns the family of the requested tool, or nil if there is none.
 func (s *server) family(r *http.Request) *tool.Family {
 	if t := noteOf(r).tool; t != nil {
 		return t.Family
@@ -84,27 +85,29 @@ func (s *server) family(r *http.Request) *tool.Family {
 	return nil
 }
 
-// refuse answers a request that no tool sees.
+// refuse answers a request that does not reach a tool with a fault.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	g := *f
 	g.RequestID = noteOf(r).id
 	s.send(w, r, &g, tool.Refusal(&g, s.family(r)))
 }
 
-// turnAway refuses a request whose body nobody has read, nor will: else the answer would wait until the body
-// is there, for as long as its sender likes.
+// turnAway refuses a request whose body is not read. Without this the server would read the body
+// before it answers, for as long as the client takes to send it.
 func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	unread(w, r)
 	s.refuse(w, r, f)
 }
 
+// unread closes the connection after the answer if the request has a body.
 func unread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		payload.Leave(w, r)
 	}
 }
 
-// notAllowed answers a request to a path that has other methods. Whatever takes GET takes HEAD.
+// notAllowed answers a request with a method that its path does not have. A path with GET also has
+// HEAD.
 func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(slices.Clone(allowed), http.MethodHead)
@@ -120,7 +123,7 @@ func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []st
 	body(w, http.StatusMethodNotAllowed, tool.Refusal(f, nil))
 }
 
-// send writes an answer with the status and the headers that its fault asks for.
+// send writes a response with the status and the headers for its fault; nil means success.
 func (s *server) send(
 	w http.ResponseWriter, r *http.Request, f *fault.Fault, data json.RawMessage,
 ) {
@@ -136,7 +139,8 @@ func (s *server) send(
 	body(w, f.HTTP(), data)
 }
 
-// challenge says which token would do, where one is what is missing.
+// challenge sets WWW-Authenticate if the request needs a token or a better one, and counts
+// unauthenticated requests.
 func (s *server) challenge(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	sent := access.Sent(r.Header)
 	if c := s.opt.Resource.Challenge("", f, sent); c != "" {
@@ -147,8 +151,8 @@ func (s *server) challenge(w http.ResponseWriter, r *http.Request, f *fault.Faul
 	}
 }
 
-// waitOf is how long to wait before the same call. What is unavailable, or refused for its rate, is
-// worth a second if nobody knows better.
+// waitOf returns the delay before the call should be repeated. For an unavailable server or an
+// exceeded rate it is one second if the fault specifies none.
 func waitOf(f *fault.Fault) time.Duration {
 	again := f.Status() == fault.StatusUnavailable || f.Status() == fault.StatusRateLimited
 	if f.RetryAfter == 0 && again {
@@ -157,16 +161,17 @@ func waitOf(f *fault.Fault) time.Duration {
 	return f.RetryAfter
 }
 
+// body writes a JSON response.
 func body(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // the caller has gone: there is nobody left to tell
+	_, _ = w.Write(data) // on an error the client has disconnected
 }
 
-// maxWarnings is the number of bytes that the warnings of a bare answer may take in its header.
+// maxWarnings is the maximum size, in bytes, of the warnings in the header of a bare answer.
 const maxWarnings = 4 << 10
 
-// warningsHeader is as many of the warnings as a header can hold, as a list in ASCII; empty if
+// warningsHeader returns the warnings as a JSON list in ASCII, truncated to maxWarnings, or "" if
 // there are none.
 func warningsHeader(all []tool.Warning) string {
 	var entries []string
@@ -188,7 +193,7 @@ func warningsHeader(all []tool.Warning) string {
 	return "[" + strings.Join(entries, ",") + "]"
 }
 
-// ascii is a warning as JSON in which all other letters are escaped, as a header needs it.
+// ascii returns a warning as JSON with all non-ASCII characters escaped, as a header requires.
 func ascii(w tool.Warning) string {
 	data, err := tool.Marshal(w)
 	if err != nil {

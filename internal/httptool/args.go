@@ -13,8 +13,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// headers are the headers that give an argument. A header that has no argument in a tool is refused
-// if leaving it out could do harm.
+// headers are the headers that set an argument. A header for which a tool has no argument is
+// refused, unless ignoring it is harmless.
 var headers = []header{
 	{name: "If-Match", arg: meaning(tool.MeansVersion), read: unquote, example: `"v42"`},
 	{
@@ -31,7 +31,7 @@ var headers = []header{
 	},
 }
 
-// A header is one that gives an argument.
+// A header is a header that sets an argument.
 type header struct {
 	name     string
 	arg      func(*tool.Tool) (tool.Arg, bool)
@@ -39,17 +39,18 @@ type header struct {
 	harmless bool
 	example  string
 
-	// of is the field of the caller that the header gives where the tool has no such argument, or has one of
-	// its own instead; nil: there is none.
+	// of returns the field of the caller that the header sets if the tool does not have the shared
+	// argument, or has one of its own with that name; nil: there is none.
 	of func(*auth.Caller) *string
 }
 
-// meaning finds the argument of a tool that has a meaning.
+// meaning returns a function that finds a tool's argument with a meaning.
 func meaning(m tool.Meaning) func(*tool.Tool) (tool.Arg, bool) {
 	return func(t *tool.Tool) (tool.Arg, bool) { return t.Meant(m) }
 }
 
-// shared finds an argument that every tool takes. It finds none where the tool has one of its own.
+// shared returns a function that finds a shared argument. It returns false if the tool has one of
+// its own with that name.
 func shared(name string) func(*tool.Tool) (tool.Arg, bool) {
 	return func(t *tool.Tool) (tool.Arg, bool) {
 		a, ok := t.Arg(name)
@@ -57,13 +58,15 @@ func shared(name string) func(*tool.Tool) (tool.Arg, bool) {
 	}
 }
 
+// verbatim returns a header value unchanged, and false if it is empty.
 func verbatim(value string) (string, bool) { return value, value != "" }
 
-// maxName is how many characters the name of an agent or a session has at most (CONTRACT §3).
+// maxName is the maximum length, in characters, of the name of an agent or a session (CONTRACT
+// §3).
 const maxName = 128
 
-// unquote reads an entity tag: "v42". A weak one is taken too: what compresses an answer on its way
-// may have weakened it.
+// unquote parses an entity tag: "v42". It also accepts a weak one, because a proxy that compresses
+// a response may weaken its tag.
 func unquote(value string) (string, bool) {
 	value = strings.TrimPrefix(value, "W/")
 	n := len(value)
@@ -73,18 +76,19 @@ func unquote(value string) (string, bool) {
 	return value[1 : n-1], true
 }
 
-// A gathering puts the arguments of one call together from everywhere that a request has some.
+// A gathering collects the arguments of one call from all parts of a request.
 type gathering struct {
 	tool   *tool.Tool
 	args   map[string]json.RawMessage
-	caller *auth.Caller // the headers say for which agent and session it acts
+	caller *auth.Caller // headers may set its agent and session
 }
 
-// arguments are those of a request: of its body, its path, its query and its headers. A body that
-// is no object is passed on alone, for the catalogue says what is wrong with it.
+// arguments returns the arguments of a request from its body, path, query and headers. A body that
+// is not a JSON object is returned alone, so that the catalogue reports what is wrong with it.
 //
-// The call is always made for an envelope, whose meta and warnings are needed here. bare says that
-// the caller wants what is in it. Headers that give no argument of the tool change the caller.
+// The call is always made with the envelope, because its meta and warnings are needed here; bare
+// reports whether the caller asked for the data only. Headers that are not arguments of the tool
+// change the caller.
 func (c *call) arguments(
 	r *http.Request, caller *auth.Caller,
 ) (args json.RawMessage, bare bool, err error) {
@@ -112,7 +116,7 @@ func (c *call) arguments(
 	return args, bare, err
 }
 
-// addAll adds all that stands beside the body.
+// addAll adds the arguments in the path, the query and the headers.
 func (g *gathering) addAll(path map[string]string, r *http.Request) error {
 	for name, value := range path {
 		if err := g.addText(name, []string{value}); err != nil {
@@ -125,7 +129,7 @@ func (g *gathering) addAll(path map[string]string, r *http.Request) error {
 	return g.addHeaders(r.Header)
 }
 
-// addQuery adds what the query says. A parameter that is repeated is a list.
+// addQuery adds the arguments in the query. A repeated parameter is a list.
 func (g *gathering) addQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -143,7 +147,7 @@ func (g *gathering) addQuery(raw string) error {
 	return nil
 }
 
-// addHeaders adds the arguments that headers give.
+// addHeaders adds the arguments in the headers.
 func (g *gathering) addHeaders(h http.Header) error {
 	for _, header := range headers {
 		values := h.Values(header.name)
@@ -157,7 +161,7 @@ func (g *gathering) addHeaders(h http.Header) error {
 	return nil
 }
 
-// addHeader adds what one header gives: an argument, or a field of the caller.
+// addHeader adds the argument that a header sets, or sets the field of the caller.
 func (g *gathering) addHeader(h header, values []string) error {
 	a, ok := h.arg(g.tool)
 	switch {
@@ -183,8 +187,9 @@ func (g *gathering) addHeader(h header, values []string) error {
 	return nil
 }
 
-// addText adds an argument that came as text. One that the tool does not have is added too: the
-// catalogue says so, together with all else that is wrong.
+// addText adds an argument given as text. An unknown argument is added too, so that the catalogue
+// reports it together with all other problems. An argument that is given twice with different
+// values is an error.
 func (g *gathering) addText(name string, values []string) error {
 	for _, v := range values {
 		if !utf8.ValidString(v) {
@@ -213,13 +218,13 @@ func (g *gathering) addText(name string, values []string) error {
 	return nil
 }
 
-// same reports whether two values are equal, however they are written.
+// same reports whether two JSON values are equal, independent of formatting.
 func same(a, b json.RawMessage) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
 		return false
 	}
-	one, _ := json.Marshal(x) // what was read can be written
+	one, _ := json.Marshal(x) // decoded values can always be encoded
 	other, _ := json.Marshal(y)
 	return bytes.Equal(one, other)
 }

@@ -9,8 +9,7 @@ import (
 	"rookery/internal/payload"
 )
 
-// body reads the arguments that a request has in its body. A method that only reads or deletes has
-// none.
+// body reads the arguments in the body of a request. GET, HEAD and DELETE must not have a body.
 func (c *call) body(r *http.Request) ([]byte, error) {
 	malformed := c.tool.Family.Malformed
 	data, err := payload.Read(r)
@@ -39,7 +38,7 @@ func (c *call) body(r *http.Request) ([]byte, error) {
 	return data, nil
 }
 
-// isJSON reports whether a media type is that of JSON in UTF-8.
+// isJSON reports whether a media type is JSON in UTF-8.
 func isJSON(contentType string) bool {
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]

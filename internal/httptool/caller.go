@@ -13,8 +13,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// caller is who makes a request: what authentication says, and the headers narrow. The agent and
-// the session are arguments, also where they come as headers.
+// caller authenticates a request and applies X-Readonly. The agent and the session are arguments,
+// even if they are sent as headers.
 func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	c, err := s.opt.Authenticate(r)
 	if err != nil {
@@ -25,14 +25,14 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	case len(all) == 0, len(all) == 1 && slices.Contains([]string{"", "0", "false"}, all[0]):
 	case len(all) == 1 && (all[0] == "1" || all[0] == "true"):
 		c.ReadOnly = true
-	default: // also of two headers: one of them was sent to make the call safe
+	default: // also two headers, because one of them was sent to make the call safe
 		return auth.Caller{}, fault.New(fault.InvalidParameter, "header X-Readonly must be 1 or 0").
 			Fix("X-Readonly: 1")
 	}
 	return c, nil
 }
 
-// lost answers a request that leads to no tool.
+// lost answers a request whose path leads to no tool.
 func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
 	if over := s.countLost(r); over != nil {
 		err = over
@@ -44,7 +44,8 @@ func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
 	s.turnAway(w, r, fault.Of(err))
 }
 
-// countLost counts a request for a path below /v1 that leads nowhere, if it has a token that is good.
+// countLost counts a request below /v1 that leads to no tool, if it has a valid token. It returns
+// an error if the caller has made too many requests.
 func (s *server) countLost(r *http.Request) error {
 	if !strings.HasPrefix(r.URL.Path, "/v1/") || !access.Sent(r.Header) {
 		return nil
@@ -56,14 +57,14 @@ func (s *server) countLost(r *http.Request) error {
 	return s.opt.Count(r.Context(), caller)
 }
 
-// state is what the two pages answer that say whether the server can be used.
+// A state is the answer of /healthz and /readyz.
 type state struct {
 	OK       bool              `json:"ok"`
 	Data     map[string]string `json:"data"`
 	Warnings []tool.Warning    `json:"warnings"`
 }
 
-// healthy answers that the process runs.
+// healthy answers that the process is running.
 func (s *server) healthy(w http.ResponseWriter, r *http.Request) { s.is(w, r, "healthy") }
 
 // ready answers whether calls can be served.
@@ -78,7 +79,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	s.is(w, r, "ready")
 }
 
-// unready is what is told of a server that is not ready: the reason, where it has a name.
+// unready returns the fault of a server that is not ready, with the reason if it may be shown.
 func unready(err error) *fault.Fault {
 	f := (*fault.Fault)(nil)
 	if errors.As(err, &f) && f.Code == fault.Unavailable && f.Details["reason"] != nil {
@@ -87,6 +88,7 @@ func unready(err error) *fault.Fault {
 	return fault.New(fault.Unavailable, "the server cannot take calls now")
 }
 
+// is answers with a status.
 func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
 	data, err := tool.Marshal(state{true, map[string]string{"status": status}, []tool.Warning{}})
 	if err != nil {
@@ -96,7 +98,7 @@ func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
 	body(w, http.StatusOK, data)
 }
 
-// document answers the description of all routes.
+// document returns the handler of /openapi.json.
 func (s *server) document(described func() ([]byte, error)) http.HandlerFunc {
 	page := newPage(described)
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// unproved is the fault of a server whose certificate is not believed: why, and who can do what about it. It
-// tells nothing that stands in the certificate but times, for anybody can have written that.
+// unproved returns the fault of a server whose certificate failed verification, with the reason and
+// what can be done. It quotes nothing from the certificate except times, because anyone could have
+// written that.
 func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	told := func(format string, args ...any) *fault.Fault {
 		return fault.New(fault.Unavailable, "the certificate of "+format, append([]any{c.host()}, args...)...).
@@ -34,7 +35,7 @@ func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	return told("%s does not prove that it is this server").Fix("check the address of the server")
 }
 
-// untimely is the fault of a certificate that is too old, or too young.
+// untimely returns the fault of a certificate that has expired or is not valid yet.
 func untimely(
 	told func(format string, args ...any) *fault.Fault, cert *x509.Certificate,
 ) *fault.Fault {

@@ -17,33 +17,33 @@ import (
 )
 
 // A Client calls the tools of a server over HTTP. Only Base is required. It is safe for concurrent
-// use. It makes each call once, whatever comes of it: to try again is up to who knows whether the call
-// carries an idempotency key.
+// use. It never repeats a call: that is up to the caller, who knows whether the call has an
+// idempotency key.
 type Client struct {
-	Base     string       // of the server: http://127.0.0.1:7780
-	Token    string       // sent as bearer token, over TLS or to loopback, and nowhere else
-	Named    string       // where a person named the server, such as ROOKERY_SERVER; messages say it
-	Shown    string       // where the token is from, such as ROOKERY_TOKEN; messages say it
-	Renew    string       // what to do first where the token is refused; empty: log in
-	HTTP     *http.Client // nil: one of its own. Redirects are never followed
-	Agent    string       // for calls that name none
-	Session  string       // for calls that name none
-	ReadOnly bool         // every mutation is to be refused
-	Tools    []*tool.Tool // those of the server, as far as they are known: some have an agent_id of their own
+	Base     string       // URL of the server, such as http://127.0.0.1:7780
+	Token    string       // bearer token, sent only over TLS or to loopback
+	Named    string       // source of the address for messages, such as ROOKERY_SERVER
+	Shown    string       // source of the token for messages, such as ROOKERY_TOKEN
+	Renew    string       // first fix if the token is refused; empty: log in
+	HTTP     *http.Client // nil: a client of its own. Redirects are never followed
+	Agent    string       // for calls without an agent
+	Session  string       // for calls without a session
+	ReadOnly bool         // ask the server to refuse mutations
+	Tools    []*tool.Tool // known tools of the server; some have an agent_id or session of their own
 }
 
 var _ tool.Invoker = (*Client)(nil)
 
-// maxAnswer is the number of bytes that are read of an answer. It is well over what a server sends
+// maxAnswer is the maximum number of bytes read of an answer. It is well above what a server sends
 // (CONTRACT §9).
 const maxAnswer = 64 << 20
 
-// patience is how long a call may take, its body and its answer included: longer than a server gives
-// it (CONTRACT §9).
+// patience is the time limit of a call, including its body and its answer. It is longer than the
+// server's own limit (CONTRACT §9).
 const patience = 2 * time.Minute
 
-// Invoke calls a tool by its name. Where no answer of a server came, the fault is UNAVAILABLE, and
-// says whether the call may have had an effect.
+// Invoke calls a tool by name. It implements tool.Invoker. If the server did not answer, the fault
+// is UNAVAILABLE and says whether the call may have had an effect.
 func (c *Client) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -64,7 +64,7 @@ func (c *Client) Invoke(
 	return c.read(a)
 }
 
-// request is the request of a call.
+// request returns the HTTP request of a call.
 func (c *Client) request(
 	ctx context.Context, name string, args json.RawMessage,
 ) (*http.Request, error) {
@@ -85,7 +85,7 @@ func (c *Client) request(
 	}
 	set(requestID, auth.CallerOf(ctx).RequestID)
 	var given map[string]json.RawMessage
-	_ = json.Unmarshal(args, &given) // what is no object, the server refuses
+	_ = json.Unmarshal(args, &given) // the server refuses arguments that are not an object
 	if given["agent_id"] == nil || c.owns(name, "agent_id") {
 		set("X-Agent-Id", c.Agent)
 	}
@@ -95,7 +95,7 @@ func (c *Client) request(
 	return r, nil
 }
 
-// owns reports whether a tool has an argument of its own in the place of one that every tool takes.
+// owns reports whether a tool has an argument of its own in place of a shared one.
 func (c *Client) owns(name, arg string) bool {
 	at := slices.IndexFunc(c.Tools, func(t *tool.Tool) bool { return t.AnswersTo(name) })
 	if at < 0 {
@@ -123,7 +123,7 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Requ
 	return r, nil
 }
 
-// read takes an answer for what its status says that it is. The answer to a failure may be bare.
+// read interprets an answer by its status. A failure may be in the bare form.
 func (c *Client) read(a Answer) (json.RawMessage, error) {
 	data := a.Body
 	if !json.Valid(data) || len(data) > maxAnswer {
@@ -144,8 +144,8 @@ func (c *Client) read(a Answer) (json.RawMessage, error) {
 	return data, f
 }
 
-// faultIn is the fault in the answer of a failure: the `error` of an envelope or, where that is
-// missing or a text, what stands at the top. It is nil if there is none.
+// faultIn returns the fault in the answer of a failed call: the `error` of an envelope or, in the
+// bare form, the object itself. It returns nil if there is none.
 func faultIn(data []byte) *fault.Fault {
 	var answer struct{ Error json.RawMessage }
 	if json.Unmarshal(data, &answer) != nil {

@@ -17,8 +17,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// keepsSecrets refuses an address to which a token would go in the clear, or in which there is a
-// password, before anything is sent.
+// keepsSecrets returns a fault if a token would be sent in clear text, or if the address contains a
+// user name or a password. It is called before anything is sent.
 func (c *Client) keepsSecrets(u *url.URL) error {
 	switch {
 	case u.User != nil:
@@ -33,12 +33,13 @@ func (c *Client) keepsSecrets(u *url.URL) error {
 	return nil
 }
 
-// isLoopback reports whether a host is this machine, whatever a name server says.
+// isLoopback reports whether a host is certainly this machine, without a name lookup.
 func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// unreached is the fault of a request that no answer came to. One that was not sent had no effect.
+// unreached returns the fault of a request without an answer. A request that was not sent (sent is
+// false) had no effect.
 func (c *Client) unreached(err error, sent bool) error {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -65,7 +66,8 @@ func (c *Client) unreached(err error, sent bool) error {
 		Fix("repeat with the same idempotency key").Because(err)
 }
 
-// silent is the fault of a server that no connection could be made to, and why.
+// silent returns the fault of a server to which no connection could be made. reason is a short
+// phrase.
 func (c *Client) silent(reason string) *fault.Fault {
 	f := fault.New(fault.Unavailable, "no answer from %s (%s)", c.address(), reason)
 	if c.Named != "" {
@@ -74,7 +76,7 @@ func (c *Client) silent(reason string) *fault.Fault {
 	return f.Fix("%s", c.start())
 }
 
-// undialled says in a few words why a connection could not be made.
+// undialled returns a short phrase that says why a connection could not be made.
 func undialled(err error) string {
 	var name *net.DNSError
 	var slow net.Error
@@ -93,10 +95,11 @@ func undialled(err error) string {
 	return "no connection"
 }
 
-// usual is where a server listens that is not told where.
+// usual is the default address of a server.
 const usual = "127.0.0.1:7780"
 
-// start is what to do where no server answers: start it, if it is on this machine.
+// start returns the fix for a server that does not answer: the command that starts it, if the
+// address is on this machine.
 func (c *Client) start() string {
 	u, err := url.Parse(c.Base)
 	switch {
@@ -108,7 +111,7 @@ func (c *Client) start() string {
 	return "start a server: rookery serve --listen " + u.Host
 }
 
-// host is the server without what a URL may hold beside it.
+// host returns the host and port of the server, without the rest of the URL.
 func (c *Client) host() string {
 	u, err := url.Parse(c.Base)
 	if err != nil {
@@ -117,7 +120,7 @@ func (c *Client) host() string {
 	return cmp.Or(u.Host, "the given address")
 }
 
-// address is the address of the server as a person writes it, without what is secret.
+// address returns the address of the server for messages, without secrets.
 func (c *Client) address() string {
 	u, err := url.Parse(c.Base)
 	if err != nil || u.Host == "" {
@@ -126,8 +129,8 @@ func (c *Client) address() string {
 	return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// unknown is the fault of a server that does not know who calls, which says where the token is from and how
-// to log in. Given is the one that it answered.
+// unknown returns the fault of a server that does not accept the token or requires one. It names
+// the source of the token and the command that logs in. given is the server's own fault.
 func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 	token := "the token that was sent"
 	if c.Shown != "" {
@@ -148,8 +151,8 @@ func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 	return f.Fix("rookery login --server %s --token -", c.address())
 }
 
-// strange is the fault of an answer that no server of ours gives. One before it may have refused the
-// call, and say when to try again.
+// strange returns the fault of an answer that does not come from a Rookery server, for example from
+// a gateway in front of it. It keeps a retry delay.
 func (c *Client) strange(a Answer) *fault.Fault {
 	cause := fmt.Errorf("answer of status %d", a.Status)
 	f := fault.New(fault.Unavailable, "%s answered with status %d, and not as Rookery does", c.host(),
@@ -159,7 +162,7 @@ func (c *Client) strange(a Answer) *fault.Fault {
 		f = c.unknown(fault.New(fault.Unauthenticated, ""))
 	case http.StatusTooManyRequests:
 		f = fault.New(fault.RateLimited, "%s takes no more calls for now", c.host())
-	case http.StatusRequestEntityTooLarge: // of a gateway in front of the server
+	case http.StatusRequestEntityTooLarge: // from a gateway in front of the server
 		f = fault.New(fault.BatchTooLarge, "the call is larger than %s takes", c.host()).
 			Fix("send less at once")
 		f.BodyTooLarge = true
@@ -167,7 +170,8 @@ func (c *Client) strange(a Answer) *fault.Fault {
 	return f.After(retryAfter(a.Header)).Because(cause)
 }
 
-// retryAfter is how long an answer asks to wait, in seconds and up to an hour; 0: it does not say.
+// retryAfter returns the delay in a Retry-After header in seconds, at most an hour, or 0 if there
+// is none.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 {

@@ -10,8 +10,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// What a page of another site may send, beside what every page may, and what it may read of an answer.
-// Credentials are in neither: a page that calls us shows the token that it was given.
+// The methods and headers that a page of another site may send, and the headers that it may read.
+// Credentials such as cookies are never allowed: a page must send a token.
 var (
 	corsMethods = strings.Join([]string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -29,13 +29,13 @@ var (
 	}, ", ")
 )
 
-// corsAge is for how many seconds a browser may remember what it was told of these.
+// corsAge is the number of seconds for which a browser may cache the answer to a preflight request.
 const corsAge = "600"
 
-// invited lets through what no page has sent, or a page of ours, or of a site that is listed: not what
-// another one sends with its visitor's browser, also if its own name has come to lead here. The question
-// that a browser asks before it sends a listed page's request is answered here, without a token, for it
-// can show none.
+// invited checks Origin. It passes requests without an Origin, and those from pages of this server
+// or of Options.Origins. It refuses all others, which a page may send with its visitor's browser,
+// even if the page's own name now resolves to this server. Preflight requests of listed pages are
+// answered here without a token, because a browser sends none with them.
 func (s *server) invited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(s.opt.Origins) > 0 {
@@ -60,26 +60,27 @@ func (s *server) invited(next http.Handler) http.Handler {
 	})
 }
 
-// preflight is the route of the questions of browsers, in the log and in metrics.
+// preflight is the route of preflight requests in logs and metrics.
 const preflight = "preflight"
 
-// isGuest reports whether a request comes from a page of a site that is listed.
+// isGuest reports whether a request comes from a page of a site in Options.Origins.
 func (s *server) isGuest(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	return len(origins) == 1 && slices.Contains(s.opt.Origins, origins[0])
 }
 
-// isNoOrigin reports whether a text is not what a browser says of a page's origin (RFC 6454 §6.2).
+// isNoOrigin reports whether a text is not a valid origin (RFC 6454 §6.2).
 func isNoOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return err != nil || u.Host == "" || u.Scheme+"://"+u.Host != text
 }
 
+// isPreflight reports whether a request is a CORS preflight request.
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// welcome tells the browser of a listed page what the page may do.
+// welcome sets the CORS headers for a listed page.
 func (s *server) welcome(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	if !isPreflight(r) {

@@ -10,12 +10,12 @@ import (
 	"rookery/internal/peer"
 )
 
-// maxProbes is how many questions whether the server is alive are answered at once. They have a limit of
-// their own, so that no other request takes their place.
+// maxProbes is the maximum number of concurrent health checks. They have a limit of their own, so
+// that other requests cannot block them.
 const maxProbes = 256
 
-// crowded limits the requests in flight of each address, and of all, before anything is read of them or
-// anything is done for them. Over HTTP/2 each is a stream.
+// crowded limits the requests in flight of each address and in total. It runs before anything is
+// read or done. With HTTP/2 each stream is a request.
 func (s *server) crowded(next http.Handler) http.Handler {
 	probes := peer.NewCrowd(maxProbes, peer.Proxies{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

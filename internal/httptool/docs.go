@@ -11,11 +11,11 @@ import (
 	"rookery/internal/fault"
 )
 
-// VersionMark is the place in Options.Docs for the version of the program.
+// VersionMark is the text in Options.Docs that is replaced by the version of the program.
 const VersionMark = "<!--version-->"
 
-// docs answers the page that describes all tools. Its headers let it load nothing, and run nothing but the one script
-// in its text; the one style is there too.
+// docs returns the handler of the page that describes all tools. Its Content-Security-Policy allows
+// only the one style and the one script in the page, by their digests, and no other resources.
 func (s *server) docs(text []byte) http.HandlerFunc {
 	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; "+
 		"form-action 'none'; frame-ancestors 'none'", digestOf(text, "style"), digestOf(text, "script"))
@@ -37,7 +37,8 @@ func (s *server) docs(text []byte) http.HandlerFunc {
 	}
 }
 
-// digestOf is the digest of the first element of a name, as a policy has it.
+// digestOf returns the digest of the first element with a name, in the form of a
+// Content-Security-Policy.
 func digestOf(page []byte, element string) string {
 	_, rest, _ := bytes.Cut(page, []byte("<"+element+">"))
 	inner, _, _ := bytes.Cut(rest, []byte("</"+element+">"))

@@ -10,9 +10,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// guarded sets the headers of every answer, and lets through what was sent to us, and by nobody that
-// others can listen to. Whether the server is alive anybody may ask, however they come here: who asks
-// that often has only its address, and shows no token.
+// guarded sets the headers of every response, and refuses requests that may have been read or
+// changed on the way or that name another host. Health checks are exempt: a load balancer knows
+// only the address, and sends no token.
 func (s *server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.harden(w.Header())
@@ -35,8 +35,8 @@ func (s *server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// harden sets the headers that every answer has. Where the server has an https address, browsers are
-// told for a year to use no other.
+// harden sets the headers of every response. If the public URL uses https, browsers are told to use
+// only https for a year.
 func (s *server) harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -47,9 +47,10 @@ func (s *server) harden(h http.Header) {
 	}
 }
 
+// isProbe reports whether a request is a health check.
 func isProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
-// ours reports whether a host, with its port, is this server.
+// ours reports whether a host, with its port, is a name of this server.
 func (s *server) ours(r *http.Request, host string) bool {
 	hosts := s.opt.Hosts
 	if len(hosts) == 0 {
@@ -58,9 +59,9 @@ func (s *server) ours(r *http.Request, host string) bool {
 	return slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// fromUs reports whether a request comes from no page at all, or from one of ours: under one of our names,
-// and by the scheme that the name is called by. An origin is scheme, host and port, and nothing else
-// (RFC 6454 §7).
+// fromUs reports whether a request has no Origin, or that of a page of this server: one of its
+// names, with the scheme of that name. An origin is scheme, host and port and nothing else (RFC
+// 6454 §7).
 func (s *server) fromUs(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -73,8 +74,8 @@ func (s *server) fromUs(r *http.Request) bool {
 	return s.ours(r, host) && scheme == s.schemeOf(r, host)
 }
 
-// schemeOf is by which scheme one of our names is called: that of the public URL for its host, and for
-// another one, which no proxy stands before, the one that the request itself came by.
+// schemeOf returns the scheme of one of the server's names: that of the public URL for its host.
+// For any other name, which is not behind a proxy, it is the scheme of the request itself.
 func (s *server) schemeOf(r *http.Request, host string) string {
 	scheme, public, _ := strings.Cut(s.opt.Resource.PublicURL, "://")
 	if strings.EqualFold(host, public) || strings.EqualFold(host, public+":"+usualPorts[scheme]) {
@@ -83,7 +84,7 @@ func (s *server) schemeOf(r *http.Request, host string) string {
 	return cameBy(r)
 }
 
-// cameBy is the scheme by which a request came to the listener.
+// cameBy returns the scheme with which a request reached the listener.
 func cameBy(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
@@ -91,10 +92,11 @@ func cameBy(r *http.Request) string {
 	return "http"
 }
 
-// usualPorts are those that a browser leaves out, by scheme.
+// usualPorts maps a scheme to its default port, which browsers omit.
 var usualPorts = map[string]string{"http": "80", "https": "443"}
 
-// loopback are the names by which the listener of a request is called on its own machine.
+// loopback returns the loopback names of the listener of a request, with its port; none if it does
+// not listen on loopback.
 func loopback(r *http.Request) []string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {

@@ -1,11 +1,13 @@
-// Package httptool serves a catalogue over HTTP, and calls one that is served so (CONTRACT §5).
+// Package httptool serves a catalogue of tools over HTTP, and contains a client for such a server
+// (CONTRACT §5).
 //
-// Routes, arguments and documentation are derived from the tools' Specs; the package knows no tool
-// by name. A request passes, in this order: a net for panics, the log line, the pace at which its answer
-// must be read, the limits of requests of an address and of bodies, the headers that every answer has, the
-// check of how it came and of Host, what everybody may read of where tokens are to be had, the check of
-// Origin, and then its route. Nothing of its body is read, and no store is asked, before it is known who
-// sends it. Only then it has a share of what its tenant may do at once; see access.Shares.
+// Routes, arguments and documentation are derived from the Specs of the tools; the package knows no
+// tool by name. A request passes these steps in order: recovery from panics, the log line, the pace
+// at which the response must be read, the limits of requests in flight and of body size, the
+// headers of every response, the checks of the peer and of Host, the public OAuth metadata, the
+// check of Origin, and then its route. The body is not read, and no store is used, before the
+// caller is authenticated. After that the request counts against the share of its tenant; see
+// access.Shares.
 package httptool
 
 import (
@@ -24,16 +26,16 @@ import (
 	"rookery/internal/tool"
 )
 
-// server is what all requests share.
+// A server is the state shared by all requests.
 type server struct {
 	cat    *tool.Catalogue
 	opt    Options
 	routes []*route
-	pages  map[string]http.HandlerFunc // what is served beside the tools, by path
+	pages  map[string]http.HandlerFunc // pages other than tools, by path
 }
 
-// New makes the handler of a catalogue. It panics if a tool has a parameter in its path that is no
-// argument: the program is malformed.
+// New returns the handler of a catalogue. It panics if the path of a tool contains a parameter that
+// is not an argument, which is an error in the program.
 func New(cat *tool.Catalogue, o Options) http.Handler {
 	s := &server{cat: cat, opt: o.filled()}
 	s.routes, s.pages = routesOf(cat.Tools(), o.Only), s.pagesOf()
@@ -46,7 +48,7 @@ func New(cat *tool.Catalogue, o Options) http.Handler {
 	return s.observed(s.paced(s.crowded(s.guarded(s.described(s.invited(served))))))
 }
 
-// pagesOf are the pages beside the tools, by path: none where only some families are served.
+// pagesOf returns the pages other than tools, by path; none if only some families are served.
 func (s *server) pagesOf() map[string]http.HandlerFunc {
 	pages := map[string]http.HandlerFunc{}
 	if s.opt.Only != nil {
@@ -63,7 +65,7 @@ func (s *server) pagesOf() map[string]http.HandlerFunc {
 	return pages
 }
 
-// patterns are all routes that a request can have in the log and in metrics.
+// patterns returns all routes that can occur in logs and metrics.
 func (s *server) patterns() []string {
 	all := []string{preflight}
 	if s.opt.Only == nil {
@@ -76,7 +78,7 @@ func (s *server) patterns() []string {
 	return slices.AppendSeq(all, maps.Keys(s.opt.Mount))
 }
 
-// mounted serves what other handlers are mounted for, and leaves the rest to next.
+// mounted passes requests to mounted handlers, and all others to next.
 func (s *server) mounted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, at := s.mountOf(r.URL.Path); h != nil {
@@ -88,7 +90,8 @@ func (s *server) mounted(next http.Handler) http.Handler {
 	})
 }
 
-// mountOf is the handler that is mounted for a path, and where; nil if none is.
+// mountOf returns the handler mounted at a path or above it, with the path where it is mounted, or
+// nil.
 func (s *server) mountOf(path string) (h http.Handler, at string) {
 	for at, h := range s.opt.Mount {
 		if path == at || strings.HasPrefix(path, at+"/") {
@@ -119,7 +122,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.call(w, r, c)
 }
 
-// call calls a tool and writes what it answers.
+// call authenticates a request, calls its tool and writes the response.
 func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 	caller, err := s.caller(r)
 	if err != nil {
@@ -142,8 +145,8 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 	s.write(w, r, a)
 }
 
-// invoke reads the arguments of a call and makes it when its turn comes. The call is over before its answer
-// is written. An error says that it was not made.
+// invoke reads the arguments of a call and makes the call when the caller's share allows it. The
+// call has ended before its answer is written. An error means that the call was not made.
 func (s *server) invoke(
 	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
 ) (answer, error) {
@@ -151,7 +154,7 @@ func (s *server) invoke(
 	args, bare, err := c.arguments(r, &caller)
 	ctx := auth.WithCaller(r.Context(), caller)
 	if c.tool == nil || err != nil && !fault.Is(err, fault.Unavailable) {
-		err = cmp.Or(s.opt.Count(ctx, caller), err) // no tool counts it
+		err = cmp.Or(s.opt.Count(ctx, caller), err) // not counted by a tool
 	}
 	if err == nil {
 		err = flight.Run(ctx)
@@ -165,5 +168,5 @@ func (s *server) invoke(
 	return answer{data: data, err: err, bare: bare}, nil
 }
 
-// reads reports whether a method is one of those that only read.
+// reads reports whether a method is GET or HEAD.
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }

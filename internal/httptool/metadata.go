@@ -7,10 +7,10 @@ import (
 	"rookery/internal/access"
 )
 
-// described answers where tokens are to be had (RFC 9728): for the whole server, and for each path of a
-// mounted Resource. No token is needed, and pages of every origin may read it: it says the same to
-// everybody, and a client that runs in a browser has to read it before it can show a token. That says
-// nothing of what such a page may call; see Options.Origins.
+// described serves the OAuth metadata of protected resources (RFC 9728): for the whole server, and
+// for each path of a mounted Resource. It needs no token, and pages of every origin may read it,
+// because it is public and a client in a browser needs it before it has a token. This does not
+// allow such a page to call tools; see Options.Origins.
 func (s *server) described(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		document := s.metadata(r.URL.Path)
@@ -36,7 +36,7 @@ func (s *server) described(next http.Handler) http.Handler {
 	})
 }
 
-// metadata is the document at a path; nil if there is none.
+// metadata returns the document at a path, or nil if there is none.
 func (s *server) metadata(path string) []byte {
 	at, ok := strings.CutPrefix(path, access.WellKnown)
 	if s.opt.Only != nil || !ok || at != "" && !s.isResource(at) {
@@ -45,7 +45,7 @@ func (s *server) metadata(path string) []byte {
 	return s.opt.Resource.Metadata(at)
 }
 
-// isResource reports whether a path is one of a mounted Resource.
+// isResource reports whether a path belongs to a mounted Resource.
 func (s *server) isResource(path string) bool {
 	h, _ := s.mountOf(path)
 	resource, ok := h.(Resource)

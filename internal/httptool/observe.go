@@ -14,25 +14,25 @@ import (
 	"rookery/internal/tool"
 )
 
-// requestID is the header that names a request in logs and answers.
+// requestID is the header with the id of a request, which is also in logs and answers.
 const requestID = "X-Request-Id"
 
-// A note is what the log line of a request says. It holds nothing that the request itself says, but
-// its id and its method, if that is one we know.
+// A note is the data for the log line of a request. From the request itself it contains only the
+// id, and the method if it is a known one.
 type note struct {
 	id    string
-	route string // the pattern
+	route string // the pattern of the route
 	tool  *tool.Tool
 	code  fault.Code
-	told  bool // the call that it made has a line of its own
+	told  bool // the call is logged on a line of its own
 }
 
 type noteKey struct{}
 
-// noteOf is the note of a request, which observed has put there.
+// noteOf returns the note of a request that passed through observed.
 func noteOf(r *http.Request) *note { return r.Context().Value(noteKey{}).(*note) }
 
-// observed names every request, catches panics, and writes the log.
+// observed gives every request an id, recovers from panics, and writes the log line.
 func (s *server) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -46,7 +46,8 @@ func (s *server) observed(next http.Handler) http.Handler {
 	})
 }
 
-// rescue answers for a handler that has panicked. An answer that has begun is broken off.
+// rescue answers a request whose handler has panicked. If the response has begun, it aborts the
+// connection.
 func (s *server) rescue(w *recorder, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -65,6 +66,7 @@ func (s *server) rescue(w *recorder, r *http.Request) {
 	s.refuse(w, r, fault.Of(fmt.Errorf("panic in a handler: %T", p)))
 }
 
+// log counts a request and writes its log line.
 func (s *server) log(r *http.Request, w *recorder, start time.Time) {
 	n, took := noteOf(r), time.Since(start)
 	s.opt.Meter.Request(n.route, r.Method, w.status, took)
@@ -92,15 +94,16 @@ func (s *server) log(r *http.Request, w *recorder, start time.Time) {
 	s.opt.Log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
+// methods are the methods that are logged by name.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// A recorder remembers with which status an answer began.
+// A recorder is a response that records its status.
 type recorder struct {
 	http.ResponseWriter
 	status int
 }
 
-// WriteHeader notes the status of the answer; one that only informs is not the answer.
+// WriteHeader records the final status; an informational (1xx) status is not recorded.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
@@ -115,10 +118,10 @@ func (w *recorder) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// Flush sends what is written so far, as handlers that stream want it.
+// Flush sends the data written so far, for handlers that stream.
 func (w *recorder) Flush() {
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // without it, it comes with the end
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // if this is not supported, the data is sent at the end
 }
 
-// Unwrap is the writer underneath, for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

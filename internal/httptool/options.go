@@ -14,102 +14,107 @@ import (
 	"rookery/internal/tool"
 )
 
-// MaxBody is the number of bytes that the body of a request may have (CONTRACT §9).
+// MaxBody is the maximum size of a request body in bytes (CONTRACT §9).
 const MaxBody = tool.MaxBody
 
-// maxRequests is how many requests are in flight at once by default.
+// maxRequests is the default limit of requests in flight.
 const maxRequests = 2048
 
-// Options are what a handler is made with, beside its catalogue. The zero value serves everybody on
-// loopback.
+// Options configure a handler. The zero value trusts every caller, and serves only requests to
+// loopback names.
 type Options struct {
-	// Hosts are the names that the server is called by, each host:port, or host alone for the
-	// default port. A request for another name, or from a page of another origin, is refused.
-	// Empty: the names of loopback, with the port of the listener.
+	// Hosts are the names of the server, each as host:port, or as host alone for the default port.
+	// Requests for other names, and from pages of other origins, are refused. Empty: the loopback
+	// names with the port of the listener.
 	Hosts []string
 
-	// Origins are those of other sites whose pages may call the server, as browsers write them:
-	// https://notes.example.test. Such a page must show a token, as everybody must: a browser is
-	// never told to send credentials of its own. What is no origin, such as null or *, is nobody's.
-	// Empty: no other site may.
+	// Origins are the origins of other sites whose pages may call the server, in the form that
+	// browsers send: https://notes.example.test. Such a page must send a token like any other
+	// client; credentials of the browser are never allowed. Entries that are not origins, such as
+	// null or *, are ignored. Empty: no other site may.
 	Origins []string
 
-	// Only are the families whose routes are served, for one of several handlers behind a gateway that sends
-	// each its own paths. Tools by their names, pages and metadata are then not served, and Mount must be
-	// empty. Nil: everything is served.
+	// Only are the families whose routes are served, for one of several handlers behind a gateway
+	// that sends each its own paths. Routes by tool name, pages and metadata are then not served,
+	// and Mount must be empty. Nil: everything is served.
 	Only []*tool.Family
 
-	// Decoded says that a gateway decodes the paths of requests before they come here, so that a slash in an
-	// id is one of the path. Where no route has a path, and one ends in a parameter, that takes all the rest.
-	// The gateway must pass on a path that is escaped again, and no ? can be in it.
+	// Decoded says that a gateway decodes the paths of requests before they arrive, so that a slash
+	// in an id becomes a slash of the path. If no route matches such a path, a parameter at the end
+	// of a route matches all the rest. The gateway must pass on a path that is escaped again, and
+	// the path cannot contain a ?.
 	Decoded bool
 
-	// Peer is nil for a request that came to us unread and unchanged; else it says why that cannot
-	// be known. It is asked first, about all but the probes. Nil: all are.
+	// Peer returns nil for a request that arrived unread and unchanged, otherwise a fault that says
+	// why this cannot be known. It is called first, for all requests except health checks. Nil:
+	// every request is accepted.
 	Peer func(*http.Request) *fault.Fault
 
-	// Authenticate says who sent a request. Nil: everybody is auth.LocalCaller. It is asked before
-	// anything of the body is read, and never about a request that shows two tokens.
+	// Authenticate returns the caller of a request. Nil: every request has auth.LocalCaller. It is
+	// called before any of the body is read, and never for a request with two tokens.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
-	// Shares divide calls, requests in flight and the bytes of bodies and answers among tenants and
-	// principals. Nil sets no limits.
+	// Shares divides calls, requests in flight, and the bytes of bodies and answers among tenants
+	// and principals. Nil: no limits.
 	Shares *access.Shares
 
-	// Count counts a request of a caller that no tool counts, such as one that names no tool. An error is
-	// the answer. Nil: nothing is counted.
+	// Count counts a request that is not counted by a tool, such as one for an unknown tool. If it
+	// returns an error, that is the answer. Nil: such requests are not counted.
 	Count func(context.Context, auth.Caller) error
 
-	// Resource is what the server is to clients of OAuth.
+	// Resource describes the server to OAuth clients.
 	Resource access.Resource
 
-	// Requests limits the requests in flight of each address and of all, whatever their protocol. One more
-	// is UNAVAILABLE, before anything is read or asked. Probes have a limit of their own. Nil: 2048 of all.
+	// Requests limits the requests in flight of each address and in total, for all protocols. A
+	// request above the limit is UNAVAILABLE, before anything is read or done. Health checks have a
+	// limit of their own. Nil: 2048 in total.
 	Requests *peer.Crowd
 
-	// Ready is nil while calls can be served, and else says why not. /readyz asks it, and shows an
-	// UNAVAILABLE that has a reason in its details; of any other error only the log shows the cause. Without
-	// one they always can.
+	// Ready returns nil if calls can be served, otherwise the reason why not. /readyz calls it and
+	// shows an UNAVAILABLE fault with a `reason` in its details; other errors are only logged. Nil:
+	// always ready.
 	Ready func(context.Context) error
 
-	// Document makes what /openapi.json answers, when it is first asked for. Nil: there is no such page.
+	// Document returns the content of /openapi.json. It is called on the first request. Nil: there
+	// is no such page.
 	Document func() ([]byte, error)
 
-	// Docs is what /docs answers, in HTML: it describes the tools for people. It needs nothing from elsewhere,
-	// has one style, in its text, and is shown with Version in place of VersionMark. Nil: there is no such page.
+	// Docs is the HTML of /docs, which describes the tools for people. It must not load other
+	// resources, and may contain one style and one script. VersionMark in it is replaced by
+	// Version. Nil: there is no such page.
 	Docs []byte
 
-	// Mount are handlers of other protocols, by the path that they and all below it are served at.
-	// They see their own path, and authenticate their callers themselves. One that is a Resource has
-	// its own metadata.
+	// Mount are handlers of other protocols, by the path at and below which they are served. They
+	// receive their full path, and authenticate callers themselves. A handler that is a Resource
+	// has metadata of its own.
 	Mount map[string]http.Handler
 
-	// Audited says that the catalogue logs each call: a request that makes one is then logged for debugging
-	// only, so that a read is one line.
+	// Audited says that the catalogue logs each call. The log line of a request that makes a call
+	// then has level Debug, so that a call is logged only once.
 	Audited bool
 
 	Version string       // of the program, shown in /docs
-	Log     *slog.Logger // one line a request; nil: none
-	Meter   Meter        // nil: nobody counts
+	Log     *slog.Logger // receives one line for each request; nil: none
+	Meter   Meter        // nil: nothing is counted
 }
 
-// A Meter counts requests. All methods may be called at once by many.
+// A Meter counts requests. It must be safe for concurrent use.
 type Meter interface {
-	Routes(patterns ...string)                                    // those that Request may name
-	Request(route, method string, status int, took time.Duration) // one was answered
-	Panic()                                                       // a handler has panicked
-	Refused(why access.Reason)                                    // one was turned away
+	Routes(patterns ...string)                                    // announces the routes that Request may get
+	Request(route, method string, status int, took time.Duration) // counts an answered request
+	Panic()                                                       // counts a panic in a handler
+	Refused(why access.Reason)                                    // counts a refused request
 }
 
-// A Resource is a mounted handler that clients of OAuth may find by themselves.
+// A Resource is a mounted handler that OAuth clients can discover.
 type Resource interface {
 	http.Handler
 
-	// Serves reports whether a path is one of its own. It asks nothing and nobody.
+	// Serves reports whether a path belongs to the resource. It does no I/O and no authentication.
 	Serves(path string) bool
 }
 
-// unmetered is the Meter of nobody.
+// unmetered is a Meter that counts nothing.
 type unmetered struct{}
 
 func (unmetered) Routes(...string)                           {}
@@ -117,7 +122,7 @@ func (unmetered) Request(string, string, int, time.Duration) {}
 func (unmetered) Panic()                                     {}
 func (unmetered) Refused(access.Reason)                      {}
 
-// filled are the options with what stands for those that were not given.
+// filled returns the options with defaults for missing values.
 func (o Options) filled() Options {
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Caller, error) { return auth.LocalCaller(), nil }

@@ -5,35 +5,38 @@ import (
 	"time"
 )
 
-// How fast an answer must be read: the client has so much time for each part. One that reads goes on for as
-// long as the answer is; one that does not loses its connection, or over HTTP/2 its stream.
+// The pace at which a client must read a response: it has paceTime for each part of pacePart bytes.
+// A client that is slower loses its connection or, with HTTP/2, its stream. The length of the
+// response is not limited.
 const (
 	pacePart = 32 << 10
 	paceTime = 10 * time.Second
 
-	// hasteTime is the time for the whole of a refusal to a client that has too many requests already.
+	// hasteTime is the time for each part of a refusal to a client that already has too many
+	// requests.
 	hasteTime = time.Second
 )
 
-// paced has every answer read at a pace.
+// paced applies the pace to every response.
 func (s *server) paced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&pacer{w, http.NewResponseController(w), paceTime}, r)
 	})
 }
 
-// A pacer is a response whose deadline follows what its client reads.
+// A pacer is a response whose write deadline is extended as its client reads.
 type pacer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	time    time.Duration
 }
 
-// Write writes an answer part by part, each with a deadline of its own.
+// Write writes data in parts, each with a deadline of its own.
 func (p *pacer) Write(data []byte) (written int, err error) {
 	for {
 		part := data[written:min(written+pacePart, len(data))]
-		// A response without deadlines, such as one in memory, does not need one.
+		// The error is ignored: a response without deadlines, such as one in memory, does not need
+		// them.
 		_ = p.control.SetWriteDeadline(time.Now().Add(p.time))
 		n, err := p.ResponseWriter.Write(part)
 		written += n
@@ -43,11 +46,11 @@ func (p *pacer) Write(data []byte) (written int, err error) {
 	}
 }
 
-// Flush sends what is written so far.
+// Flush sends the data written so far.
 func (p *pacer) Flush() {
 	_ = p.control.SetWriteDeadline(time.Now().Add(p.time))
-	_ = p.control.Flush() // without it, it comes with the end
+	_ = p.control.Flush() // if this is not supported, the data is sent at the end
 }
 
-// Unwrap returns the response itself, for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (p *pacer) Unwrap() http.ResponseWriter { return p.ResponseWriter }

@@ -12,20 +12,20 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Answer is what a server answered to a request.
+// An Answer is a server's response to a request.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 
-	// Sent reports that the request may have reached the server. It is set with an error, too:
-	// while it is false, the request had no effect.
+	// Sent reports whether the request may have reached the server. It is also set together with an
+	// error. If it is false, the request had no effect.
 	Sent bool
 }
 
-// Post sends a body to a path of the server, with the token of the client and these headers, and
-// returns the answer, whatever its status. An error is the fault of a server that cannot be called,
-// or whose answer did not come or is too large.
+// Post sends a body to a path of the server, with the client's token and the headers h, and returns
+// the answer, whatever its status. The error is a fault if the server cannot be called, does not
+// answer, or sends too much.
 func (c *Client) Post(
 	ctx context.Context, path string, h http.Header, body []byte,
 ) (Answer, error) {
@@ -43,15 +43,15 @@ func (c *Client) Post(
 	return a, err
 }
 
-// Check returns the fault of an address that the client does not call, or does not send its token
-// to. It sends nothing.
+// Check returns a fault if the client refuses to call its address, or to send its token there. It
+// sends nothing.
 func (c *Client) Check() error {
 	_, err := c.post(context.Background(), "/", nil)
 	return err
 }
 
-// Answers returns nil if the server answers a request that changes nothing, whatever the answer is. An error
-// is the fault of a request that was not sent. The token is not sent.
+// Answers returns nil if the server responds, with any status, to a request that changes nothing.
+// The token is not sent. The error is a fault that says that no request was sent.
 func (c *Client) Answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -66,9 +66,9 @@ func (c *Client) Answers(ctx context.Context) error {
 	return nil
 }
 
-// Refusal returns the fault of an answer that is no answer of the protocol: that of a server that
-// does not accept the token, with how to log in, or that of another program. Given is the fault in
-// the answer; nil: it has none.
+// Refusal returns the fault of an answer that is not one of the protocol: from a server that does
+// not accept the token, with the command that logs in, or from another program. given is the fault
+// in the answer, or nil if it has none.
 func (c *Client) Refusal(a Answer, given *fault.Fault) *fault.Fault {
 	if a.Status == http.StatusUnauthorized && given != nil {
 		return c.unknown(given)
@@ -93,7 +93,7 @@ func (c *Client) send(r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{Sent: sent.Load()}, c.unreached(err, sent.Load())
 	}
-	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	defer func() { _ = resp.Body.Close() }() // everything needed has been read
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return Answer{Sent: true}, c.unreached(err, true)

@@ -13,19 +13,20 @@ import (
 	"rookery/internal/tool"
 )
 
-// A route is a method and a path that lead to a tool.
+// A route is a method and a path pattern that lead to a tool.
 type route struct {
 	method   string
 	pattern  string // /v1/vaults/{vault}/objects/{id}
 	segments []string
-	tool     *tool.Tool // nil: the tool is the last segment
+	tool     *tool.Tool // nil: the last segment is the name of the tool
 }
 
-// byName is the path under which every tool is called by its name.
+// byName is the pattern under which every tool can be called by its name.
 const byName = "/v1/tools/{name}"
 
-// routesOf are the routes of all tools, or of those of some families. Where two match one path, the one comes
-// first whose segments are literal further on: "{" sorts behind every letter.
+// routesOf returns the routes of all tools, or of those of some families. They are sorted by
+// pattern, so that of two patterns that match the same path the one with more literal segments
+// comes first: "{" sorts after all letters.
 func routesOf(tools []*tool.Tool, only []*tool.Family) []*route {
 	var all []*route
 	if only == nil {
@@ -42,6 +43,8 @@ func routesOf(tools []*tool.Tool, only []*tool.Family) []*route {
 	return all
 }
 
+// newRoute returns a route. It panics if the pattern has a parameter that is not an argument of the
+// tool.
 func newRoute(method, pattern string, t *tool.Tool) *route {
 	r := &route{method, pattern, strings.Split(pattern, "/"), t}
 	for _, segment := range r.segments {
@@ -56,7 +59,8 @@ func newRoute(method, pattern string, t *tool.Tool) *route {
 	return r
 }
 
-// parameter is the name in a segment of a pattern that stands for an argument.
+// parameter returns the name of the parameter in a segment of a pattern, and false for a literal
+// segment.
 func parameter(segment string) (name string, ok bool) {
 	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
 		return segment[1 : len(segment)-1], true
@@ -64,7 +68,7 @@ func parameter(segment string) (name string, ok bool) {
 	return "", false
 }
 
-// matches reports whether a path of these segments leads where the pattern does.
+// matches reports whether the segments of a path match a pattern.
 func matches(pattern, segments []string) bool {
 	return slices.EqualFunc(pattern, segments, func(want, segment string) bool {
 		_, open := parameter(want)
@@ -72,7 +76,7 @@ func matches(pattern, segments []string) bool {
 	})
 }
 
-// argsOf are the arguments that a path gives, by a pattern that it matches.
+// argsOf returns the arguments in a path that matches a pattern.
 func argsOf(pattern, segments []string) map[string]string {
 	args := map[string]string{}
 	for i, want := range pattern {
@@ -83,20 +87,20 @@ func argsOf(pattern, segments []string) map[string]string {
 	return args
 }
 
-// A call is a request whose tool is known.
+// A call is a request whose route is known.
 type call struct {
 	name    string
-	tool    *tool.Tool // nil: no tool has the name
-	pattern string     // for the log
+	tool    *tool.Tool // nil: there is no tool with the name
+	pattern string     // pattern of the route, for the log
 	path    map[string]string
 }
 
-// otherMethod says that a path leads somewhere by other methods only.
+// An otherMethod is the error of a path that exists only with other methods.
 type otherMethod struct{ allowed []string }
 
 func (o *otherMethod) Error() string { return "another method is meant" }
 
-// find is the call that a request makes. The error is a fault, or an *otherMethod.
+// find returns the call that a request makes. The error is a fault or an *otherMethod.
 func (s *server) find(r *http.Request) (*call, error) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -130,8 +134,8 @@ func (s *server) find(r *http.Request) (*call, error) {
 	return nil, s.unknown(segments)
 }
 
-// at is the route of a method and path, nil if there is none, and the methods that the path has, also those that take
-// an item in the query.
+// at returns the route for a method and a path, or nil, and all methods of the path, including
+// those of routes that take the item in the query.
 func (s *server) at(method string, segments []string) (found *route, allowed []string) {
 	for _, r := range s.routes {
 		if r.isItemOf(segments) {
@@ -149,8 +153,8 @@ func (s *server) at(method string, segments []string) (found *route, allowed []s
 	return found, slices.Compact(allowed)
 }
 
-// itemAt is the route to one item of the collection that a path names, where the query says which
-// item is meant: /objects?id=x is /objects/x.
+// itemAt returns the route to one item of the collection at a path, if the query names the item:
+// /objects?id=x means /objects/x.
 func (s *server) itemAt(method string, segments []string, query url.Values) *route {
 	for _, r := range s.routes {
 		if r.method != method || !r.isItemOf(segments) {
@@ -164,8 +168,8 @@ func (s *server) itemAt(method string, segments []string, query url.Values) *rou
 	return nil
 }
 
-// anyAt is the route to items of the collection that a path names, where the path does not say which: the tool finds
-// them otherwise, or answers that the item is missing.
+// anyAt returns a route to an item of the collection at a path that does not name the item. The
+// tool either finds the item by other arguments or reports that it is missing.
 func (s *server) anyAt(method string, segments []string) *route {
 	for _, r := range s.routes {
 		if r.method == method && r.isItemOf(segments) {
@@ -175,12 +179,13 @@ func (s *server) anyAt(method string, segments []string) *route {
 	return nil
 }
 
-// isItemOf reports whether the route leads to one item of the collection that a path of these segments names.
+// isItemOf reports whether the route leads to one item of the collection at a path.
 func (r *route) isItemOf(segments []string) bool {
 	return r.tool != nil && r.tool.PathArg() != "" && matches(r.segments[:len(r.segments)-1], segments)
 }
 
-// takes reports whether the route's tool has an argument of the name.
+// takes reports whether the route's tool has an argument with this name. It is true for a route by
+// tool name.
 func (r *route) takes(name string) bool {
 	if r.tool == nil {
 		return true
@@ -189,7 +194,7 @@ func (r *route) takes(name string) bool {
 	return ok
 }
 
-// called is a call over a route, by a path that matches this pattern.
+// called returns the call of a route for a path that matches the pattern.
 func (s *server) called(r *route, pattern, segments []string) *call {
 	path := argsOf(pattern, segments)
 	if r.tool != nil {
@@ -199,8 +204,8 @@ func (s *server) called(r *route, pattern, segments []string) *call {
 	return &call{path["name"], t, r.pattern, nil}
 }
 
-// split takes a path apart into its segments, each unescaped. What could be read in two ways is
-// refused: a proxy in front may have read it in the other.
+// split returns the unescaped segments of a path. It refuses paths that can be interpreted in two
+// ways, because a proxy may have interpreted them differently.
 func split(u *url.URL) ([]string, error) {
 	segments := strings.Split(u.EscapedPath(), "/")
 	for i, escaped := range segments {
@@ -219,9 +224,9 @@ func split(u *url.URL) ([]string, error) {
 	return segments, nil
 }
 
-// rejoined takes a path apart in which a gateway has decoded slashes, so that the parameter at the end of a
-// route has all the rest; nil if a route has the path as it is, or none ends so. What is before the parameter
-// is checked as split does.
+// rejoined splits a path in which a gateway has decoded slashes, so that the parameter at the end
+// of a route gets all the rest. It returns nil if a route matches the path as it is, or if there is
+// no such route. The segments before the parameter must be unambiguous, as in split.
 func (s *server) rejoined(path string) []string {
 	segments := strings.Split(path, "/")
 	if !utf8.ValidString(path) || s.leads(segments) {
@@ -240,15 +245,15 @@ func (s *server) rejoined(path string) []string {
 	return append(segments[:n:n], strings.Join(segments[n:], "/"))
 }
 
-// leads reports whether a route, by whatever method, has a path of these segments.
+// leads reports whether a route with any method matches the path.
 func (s *server) leads(segments []string) bool {
 	return slices.ContainsFunc(s.routes, func(r *route) bool { return matches(r.segments, segments) })
 }
 
-// isUnclear reports whether a program in front may read a segment in another way.
+// isUnclear reports whether a proxy may interpret a segment differently.
 func isUnclear(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 
-// unknown is the fault of a path that leads nowhere. It says which route was probably meant.
+// unknown returns the fault of a path without a route, with the route that was probably meant.
 func (s *server) unknown(segments []string) error {
 	f := fault.New(fault.NotFound, "no route has this path")
 	if r := s.nearest(segments); r != nil {
@@ -260,9 +265,9 @@ func (s *server) unknown(segments []string) error {
 	return f.Fix("GET /docs lists all routes")
 }
 
-// overrun is the route to an item that a path leads to and past, as it does if the item's id has
-// slashes that are not escaped; nil if there is none. Of a route below which others begin, nobody
-// knows what was meant.
+// overrun returns a route to an item that matches the beginning of a path, as if the item's id
+// contained unescaped slashes. It returns nil if there is none, or if longer routes begin with that
+// path, because the intention is then ambiguous.
 func (s *server) overrun(segments []string) *route {
 	for _, r := range s.routes {
 		n := len(r.segments)
@@ -279,7 +284,7 @@ func (s *server) overrun(segments []string) *route {
 	return nil
 }
 
-// goesOn reports whether a path is the beginning of a longer route.
+// goesOn reports whether a longer route begins with this path.
 func (s *server) goesOn(segments []string) bool {
 	n := len(segments)
 	return slices.ContainsFunc(s.routes, func(r *route) bool {
@@ -287,10 +292,10 @@ func (s *server) goesOn(segments []string) bool {
 	})
 }
 
-// nearest is the route whose path is almost this one; nil if none is.
+// nearest returns the route that is most similar to a path, or nil if none is similar.
 func (s *server) nearest(segments []string) *route {
 	path := strings.Join(segments, "/")
-	const long = 512 // longer paths cost too much to compare
+	const long = 512 // longer paths are too expensive to compare
 	if len(path) > long {
 		return nil
 	}

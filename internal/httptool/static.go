@@ -9,14 +9,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// A page is a text that is the same for everyone. It is made and compressed once, when it is first asked
-// for, and all answers share it.
+// A page is a text that is the same for all callers. It is built and compressed once, on the first
+// request.
 type page func() (static, error)
 
 // A static is the text of a page, plain and compressed with gzip.
 type static struct{ plain, zipped []byte }
 
-// newPage makes a page of what a function returns.
+// newPage returns a page with the text that a function returns.
 func newPage(text func() ([]byte, error)) page {
 	return sync.OnceValues(func() (static, error) {
 		plain, err := text()
@@ -38,8 +38,8 @@ func newPage(text func() ([]byte, error)) page {
 	})
 }
 
-// write answers with a page of a media type. It relies on the wrapper of gzhttp, which knows whether the
-// client takes gzip, and leaves an answer alone that is compressed already.
+// write writes a page with a media type. It relies on the gzhttp wrapper, which detects whether the
+// client accepts gzip and does not compress a response that is already compressed.
 func (p static) write(w http.ResponseWriter, mediaType string) {
 	w.Header().Set("Content-Type", mediaType)
 	text := p.plain
@@ -47,5 +47,5 @@ func (p static) write(w http.ResponseWriter, mediaType string) {
 		w.Header().Set("Content-Encoding", "gzip")
 		text = p.zipped
 	}
-	_, _ = w.Write(text) // the caller has gone: there is nobody left to tell
+	_, _ = w.Write(text) // on an error the client has disconnected
 }

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// A Client calls the tools of an endpoint. It connects with the first call, and again after the
+// A Client calls the tools of an MCP endpoint. It connects with the first call, and again after the
 // connection was lost. It is safe for concurrent use.
 type Client struct {
 	url  string
@@ -27,13 +27,13 @@ type Client struct {
 
 var _ tool.Invoker = (*Client)(nil)
 
-// NewClient makes a client of the endpoint at a URL. It goes through h, which also sets the headers
-// that say who calls; nil: http.DefaultClient.
+// NewClient returns a client of the endpoint at a URL. It sends requests through h, which also sets
+// the headers that identify the caller; nil means http.DefaultClient.
 func NewClient(url string, h *http.Client) *Client { return &Client{url: url, http: h} }
 
-// Invoke calls a tool. The answer is the one that the catalogue behind the endpoint gave, to the
-// byte; of a call that the endpoint itself refused, it is the refusal's envelope. If nothing was
-// heard there is none.
+// Invoke calls a tool. It implements tool.Invoker. The answer is, byte for byte, that of the
+// catalogue behind the endpoint. If the endpoint itself refused the call, the answer is an envelope
+// with that refusal. If there was no response, there is no answer.
 func (c *Client) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -55,7 +55,7 @@ func (c *Client) Invoke(
 	return data, nil
 }
 
-// Close ends the connection, if there is one.
+// Close closes the connection, if there is one.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +67,8 @@ func (c *Client) Close() error {
 	return session.Close()
 }
 
-// connected is the connection. The tools are listed once, because the SDK reads off the list which
-// arguments it has to repeat in headers.
+// connected returns the connection and opens it if necessary. It lists the tools once, because the
+// SDK learns from the list which arguments it must repeat in headers.
 func (c *Client) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,8 +89,8 @@ func (c *Client) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	return session, nil
 }
 
-// call calls a tool. If the server misses a header, its tools are not those that were listed; the
-// call was refused before it did anything, and is made again over a new connection.
+// call calls a tool. If the server reports a missing header, its tools have changed since they were
+// listed. The call had no effect then, and is repeated over a new connection.
 func (c *Client) call(
 	ctx context.Context, p *mcp.CallToolParams,
 ) (r *mcp.CallToolResult, err error) {
@@ -114,18 +114,18 @@ func (c *Client) call(
 	return nil, err
 }
 
-// drop gives a connection up, so that the next call makes another.
+// drop discards a connection, so that the next call opens a new one.
 func (c *Client) drop(session *mcp.ClientSession) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session == session {
 		c.session = nil
-		go func() { _ = session.Close() }() // it waits for calls that others still make over it
+		go func() { _ = session.Close() }() // in the background, because it waits for calls of other goroutines
 	}
 }
 
-// refusal is the fault that an endpoint refused a call with, and its envelope. Without one nothing
-// was heard, and there is no answer.
+// refusal returns the fault with which an endpoint refused a call, and an envelope with it. If
+// there was no response, it returns UNAVAILABLE without an answer.
 func refusal(err error) (json.RawMessage, error) {
 	refused := refusedWith(err)
 	if refused == nil {
@@ -147,11 +147,11 @@ func refusal(err error) (json.RawMessage, error) {
 	return data, f
 }
 
-// notDelivered is the code under which the SDK reports that a message did not reach the server. It
-// is the one code that no server sends.
+// notDelivered is the code with which the SDK reports that a message did not reach the server. No
+// server sends it.
 const notDelivered = -32005
 
-// refusedWith is the error that the server answered with, nil if it did not answer.
+// refusedWith returns the error in the server's response, or nil if there was no response.
 func refusedWith(err error) *jsonrpc.Error {
 	var refused *jsonrpc.Error
 	if !errors.As(err, &refused) || refused.Code == notDelivered {
@@ -160,8 +160,8 @@ func refusedWith(err error) *jsonrpc.Error {
 	return refused
 }
 
-// sendable is what can stand in a message for the arguments. What is no JSON goes as a text, which
-// the tool refuses as it would have refused the original.
+// sendable returns the arguments in a form that can be sent. Invalid JSON is sent as a string,
+// which the tool refuses as it would have refused the original.
 func sendable(args json.RawMessage) any {
 	switch {
 	case len(args) == 0:
@@ -172,7 +172,7 @@ func sendable(args json.RawMessage) any {
 	return string(args)
 }
 
-// faultIn is the fault of a failure's answer, in its envelope or bare.
+// faultIn returns the fault in the answer of a failed call, enveloped or bare.
 func faultIn(data json.RawMessage) error {
 	var envelope struct{ Error *fault.Fault }
 	if json.Unmarshal(data, &envelope) == nil && envelope.Error != nil {

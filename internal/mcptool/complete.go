@@ -11,7 +11,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// complete answers what an argument of a prompt, or a variable of a template, may become.
+// complete returns completion suggestions for an argument of a prompt or a variable of a template.
 func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Result, error) {
 	if r.Params == nil || r.Params.Ref == nil {
 		return nil, x.failed(jsonrpc.CodeInvalidParams,
@@ -28,7 +28,7 @@ func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Re
 	return &mcp.CompleteResult{Completion: values}, nil
 }
 
-// unfinished is the argument that a reference and a name mean.
+// unfinished returns the argument that a reference and a name denote.
 func (x *exchange) unfinished(ref *mcp.CompleteReference, name string) (tool.Arg, error) {
 	var t *tool.Tool
 	var names []string
@@ -57,7 +57,7 @@ func (x *exchange) unfinished(ref *mcp.CompleteReference, name string) (tool.Arg
 	return a, nil
 }
 
-// template is the tool behind a template, and its variables.
+// template returns the tool of a template and the names of its variables, or nil.
 func (x *exchange) template(uri string) (*tool.Tool, []string) {
 	for _, t := range x.view.offered(x.caller) {
 		for _, r := range t.Resources {
@@ -69,7 +69,8 @@ func (x *exchange) template(uri string) (*tool.Tool, []string) {
 	return nil, nil
 }
 
-// valuesOf are the values of an argument: the few that its schema has, else what completes it.
+// valuesOf returns the suggestions for an argument: the values of its enumeration, or those of the
+// tool that completes its kind.
 func (x *exchange) valuesOf(
 	ctx context.Context, a tool.Arg, p *mcp.CompleteParams,
 ) (mcp.CompletionResultDetails, *fault.Fault) {
@@ -86,8 +87,8 @@ func (x *exchange) valuesOf(
 	return out, f
 }
 
-// completed asks for values. What the caller may not see, or has not yet said enough about, has
-// none.
+// completed calls the tool that completes a kind of value. It returns no suggestions instead of a
+// fault if the caller may not see the values, or if the arguments given so far are not sufficient.
 func (x *exchange) completed(
 	ctx context.Context, u tool.Unfinished,
 ) (tool.Completed, *fault.Fault) {

@@ -8,7 +8,8 @@ import (
 	"rookery/internal/auth"
 )
 
-// count counts a message that calls no tool. An error says that the caller has made too many requests.
+// count counts a message that does not call a tool. It returns an error if the caller has made too
+// many requests.
 func (x *exchange) count(ctx context.Context) error {
 	x.counted.Store(true)
 	caller := x.caller
@@ -18,7 +19,7 @@ func (x *exchange) count(ctx context.Context) error {
 	return err
 }
 
-// calls reports whether a message calls a tool, which counts it.
+// calls reports whether a message calls a tool. Such a message is counted by the call.
 func (x *exchange) calls(r mcp.Request) bool {
 	switch r := r.(type) {
 	case *mcp.CallToolRequest:

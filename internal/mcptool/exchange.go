@@ -16,11 +16,11 @@ import (
 	"rookery/internal/tool"
 )
 
-// listTTL is how long a client may keep a list, or what the server says of itself: five minutes. It
-// changes with a role, a header, or a new release.
+// listTTL is the time in milliseconds for which a client may cache a list or the server's
+// description: five minutes. They change with roles, headers and releases.
 const listTTL = 5 * 60 * 1000
 
-// An exchange is one request: a view of the tools for a caller.
+// An exchange is the state of one request: the caller and its view of the tools.
 type exchange struct {
 	*endpoint
 	view   *view
@@ -28,13 +28,14 @@ type exchange struct {
 	turn   turn
 	outcome
 
-	counted  atomic.Bool  // a message of the request has been counted
-	answered atomic.Int64 // bytes of the answers of its calls so far
+	counted  atomic.Bool  // a message of the request was counted
+	answered atomic.Int64 // total bytes of the answers of its calls so far
 }
 
 var _ tool.Invoker = (*exchange)(nil)
 
-// Invoke calls a tool when its turn comes, and keeps what the answer of the whole request has to say of it.
+// Invoke waits for the request's turn, calls a tool, and records the outcome for the headers and
+// the status of the response. It implements tool.Invoker.
 func (x *exchange) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -58,22 +59,22 @@ func (x *exchange) Invoke(
 	return tool.Respell(data, err, x.spell)
 }
 
-// notRun is the answer of a call that does not begin.
+// notRun returns the answer of a call that is not made.
 func (x *exchange) notRun(err error) (json.RawMessage, error) {
 	f := *fault.Of(err)
 	f.RequestID = x.caller.RequestID
 	return tool.Refusal(&f, nil), &f
 }
 
-// noRoom is the fault of a call behind others of the same request, whose answers are as large as those of a
-// request may be. So the answers of a batch have at most twice the bytes of one.
+// noRoom returns the fault of a call in a batch whose earlier answers have reached the size limit.
+// The answers of a batch therefore have at most twice the size of one answer.
 func noRoom() *fault.Fault {
 	return fault.New(fault.BatchTooLarge,
 		"the call was not run: the answers before it in the request have more than %d bytes", tool.MaxBody).
 		Fix("send it again, in a request of its own")
 }
 
-// spell writes a call with the name under which the tool is listed here, if it is.
+// spell returns a call in a fix, with the name under which the tool is listed in this view.
 func (x *exchange) spell(c fault.Call) string {
 	if t, ok := x.cat.Find(c.Tool); ok && slices.Contains(x.view.tools, t) {
 		c.Tool = x.view.nameOf(t)
@@ -81,9 +82,9 @@ func (x *exchange) spell(c fault.Call) string {
 	return c.String()
 }
 
-// server makes an MCP server whose tools are ours to list and to call. The capabilities are stated
-// because the SDK would infer that lists announce their changes, and keep a `subscriptions/listen`
-// open for as long as the client likes.
+// server returns an MCP server for this request; this package lists and calls its tools. The
+// capabilities are set explicitly, because otherwise the SDK would announce notifications of list
+// changes and keep a `subscriptions/listen` request open.
 func (x *exchange) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "rookery", Title: "Rookery", Version: x.opt.Version},
 		&mcp.ServerOptions{
@@ -100,7 +101,7 @@ func (x *exchange) server() *mcp.Server {
 	return s
 }
 
-// instructions returns the text for a model that connects as this request does.
+// instructions returns the text for a model that connects with this request.
 func (x *exchange) instructions() string {
 	if x.opt.Instructions == nil {
 		return ""
@@ -108,7 +109,8 @@ func (x *exchange) instructions() string {
 	return x.opt.Instructions(x.view.offer(x.caller))
 }
 
-// private says of every answer that can be cached that it is the caller's alone.
+// private marks an answer as cacheable for this caller only. A resource that was read must not be
+// cached.
 func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope, c.TTLMs = "private", listTTL
 	if _, ok := r.(*mcp.ReadResourceRequest); ok {
@@ -116,12 +118,12 @@ func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// offer makes tools callable by these names. The SDK wants to know a tool only to call it, and of
-// its schema only which arguments have headers; what is listed is up to list.
+// offer registers the tools with these names in the SDK, so that they can be called. The SDK needs
+// the schema only to know which arguments have headers; list returns the full schemas.
 //
-// The header of the vault argument is demanded, as the protocol wants since 2026-07-28, where a tool
-// is called by the name under which it is listed. Someone who calls it by another name, or is not
-// shown it at all, cannot know that it wants a header.
+// The header of the vault argument is required, as in the protocol since 2026-07-28, only if the
+// tool is called by the name under which it is listed. A client that calls it by another name, or
+// does not see it in the list, cannot know about the header.
 func (x *exchange) offer(s *mcp.Server, names []string) {
 	listed := x.view.listed(x.caller)
 	for _, name := range names {
@@ -137,15 +139,15 @@ func (x *exchange) offer(s *mcp.Server, names []string) {
 	}
 }
 
-// The schemas that offer tells the SDK.
+// The schemas that offer registers in the SDK.
 var (
 	anyArguments  = json.RawMessage(`{"type":"object"}`)
 	vaultInHeader = json.RawMessage(`{"type":"object","properties":{"` + vaultArg +
 		`":{"type":"string","x-mcp-header":"` + vaultMark + `"}}}`)
 )
 
-// receive answers what is ours to list and to complete, refuses what the request does not see, and
-// leaves the rest to the SDK.
+// receive handles lists and completions, refuses what is outside the view, and passes everything
+// else to the SDK.
 func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		ctx = auth.WithCaller(ctx, x.caller)
@@ -181,7 +183,7 @@ func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// list answers all tools that the caller may see, on one page.
+// list returns all tools that the caller may see, on one page.
 func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Result, error) {
 	if r.Params != nil && r.Params.Cursor != "" {
 		return nil, x.noCursor()
@@ -196,8 +198,8 @@ func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Resul
 	return out, nil
 }
 
-// page returns the entry of a tool in the lists of this request. It does not have the arguments with which a call
-// would be refused.
+// page returns the list entry of a tool for this request. It omits arguments with which the
+// caller's call would be refused.
 func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	if hidden := t.Hidden(x.caller); len(hidden) > 0 {
 		return pageWithout(t, hidden, x.view.short)
@@ -211,8 +213,8 @@ func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	return x.pages[t]()
 }
 
-// briefly returns the arguments of a call with `slim`, unless they say how long the answer is to be.
-// They are unchanged if the tool has no such argument, or if they are no JSON object.
+// briefly returns the arguments of a call with `slim` set, unless they set it already. They are
+// returned unchanged if the tool has no such argument or if they are not a JSON object.
 func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if !t.Briefs() || len(args) > 0 && json.Unmarshal(args, &given) != nil || given == nil {
@@ -229,7 +231,7 @@ func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
 	return brief
 }
 
-// call calls a tool. The answer's only content is the envelope, whether the call succeeded or not.
+// call calls a tool. The only content of the result is the envelope, even if the call fails.
 func (x *exchange) call(
 	ctx context.Context, r *mcp.CallToolRequest,
 ) (*mcp.CallToolResult, error) {
@@ -252,7 +254,8 @@ func (x *exchange) call(
 	}, nil
 }
 
-// notServed is the fault of a name that means no tool here, or several; nil if it means one.
+// notServed returns the fault of a name that denotes no tool of this view, or several; nil if it
+// denotes one.
 func (x *exchange) notServed(name string) *fault.Fault {
 	found, several := x.view.find(name)
 	if found != nil {
@@ -271,7 +274,7 @@ func (x *exchange) notServed(name string) *fault.Fault {
 	return f
 }
 
-// ambiguous is the fault of a short name that several tools have.
+// ambiguous returns the fault of a short name that several tools have.
 func ambiguous(several []*tool.Tool) *fault.Fault {
 	var names []string
 	for _, t := range several {
@@ -281,7 +284,7 @@ func ambiguous(several []*tool.Tool) *fault.Fault {
 		strings.Join(names, " or ")).With("matches", names)
 }
 
-// unknown is the fault of a name that no tool has.
+// unknown returns the fault of a name that no tool has, with the most similar name.
 func (x *exchange) unknown(name string) *fault.Fault {
 	var names []string
 	for _, t := range x.view.listed(x.caller) {
@@ -294,23 +297,24 @@ func (x *exchange) unknown(name string) *fault.Fault {
 	return f
 }
 
-// protocolError is a fault as the error of a JSON-RPC answer, which carries it as its data.
+// protocolError returns a JSON-RPC error with a fault as its data.
 func protocolError(code int64, f *fault.Fault) *jsonrpc.Error {
 	data, err := tool.Marshal(f)
 	if err != nil {
-		data = nil // the message says enough
+		data = nil // the message is sufficient
 	}
 	return &jsonrpc.Error{Code: code, Message: f.Message, Data: data}
 }
 
+// takesVault reports whether a tool has the vault argument.
 func takesVault(t *tool.Tool) bool {
 	_, ok := t.Arg(vaultArg)
 	return ok
 }
 
-// agree reports whether the header, where it is sent, names the vault of the arguments. The SDK
-// sees to it only in the newest protocol; whoever routes by the header does not know which is
-// spoken.
+// agree reports whether the vault header, if it is sent, equals the vault argument. The SDK checks
+// this only in the newest protocol, but a proxy that routes by the header does not know which
+// protocol is used.
 func agree(h http.Header, t *tool.Tool, args json.RawMessage) bool {
 	sent := h.Get(vaultHeader)
 	if sent == "" || !takesVault(t) {

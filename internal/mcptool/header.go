@@ -11,15 +11,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// Headers in which a client repeats what is in the body, for proxies that do not read bodies.
+// Headers in which a client repeats parts of the body, for proxies that do not read bodies.
 const (
 	methodHeader = "Mcp-Method"
 	nameHeader   = "Mcp-Name"
 )
 
-// headersAgree returns the fault of a header that is sent twice, or that names another method or another
-// tool, prompt or resource than a message of the body. The SDK compares them in the newest protocol only; a
-// proxy that routes by a header does not know which protocol is spoken.
+// headersAgree returns the fault of a header that is sent twice, or that differs from the method or
+// the name in a message of the body. The SDK checks this only in the newest protocol, but a proxy
+// that routes by a header does not know which protocol is used.
 func headersAgree(h http.Header, body []byte) *fault.Fault {
 	for _, name := range []string{"MCP-Protocol-Version", methodHeader, nameHeader, vaultHeader} {
 		if len(h.Values(name)) > 1 {
@@ -38,10 +38,10 @@ func headersAgree(h http.Header, body []byte) *fault.Fault {
 	return nil
 }
 
-// nameKeys are the methods for which the header Mcp-Name is sent, and the parameter that it repeats.
+// nameKeys maps the methods with the header Mcp-Name to the parameter that it repeats.
 var nameKeys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
-// namesOf are the values of a parameter of a message.
+// namesOf returns the values of a parameter of a message.
 func namesOf(message json.RawMessage, key string) []string {
 	var all []json.RawMessage
 	for _, params := range membersOf(message, "params") {
@@ -50,8 +50,8 @@ func namesOf(message json.RawMessage, key string) []string {
 	return textsOf(all)
 }
 
-// membersOf are the values of a key in a JSON object, spelled exactly so: of a key that is there twice, two
-// readers may take different ones.
+// membersOf returns all values of a key in a JSON object; keys are compared exactly. Of a duplicate
+// key, two parsers may use different values, so all are returned.
 func membersOf(object json.RawMessage, key string) []json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -71,16 +71,17 @@ func membersOf(object json.RawMessage, key string) []json.RawMessage {
 	return all
 }
 
-// textsOf reads JSON strings. What is not a string is the empty text, and so is the absence of all.
+// textsOf decodes JSON strings. A value of another type becomes "", and an empty list becomes one
+// "".
 func textsOf(all []json.RawMessage) []string {
 	texts := make([]string, max(1, len(all)))
 	for i, raw := range all {
-		_ = json.Unmarshal(raw, &texts[i]) // another type stays empty
+		_ = json.Unmarshal(raw, &texts[i]) // another type leaves it empty
 	}
 	return texts
 }
 
-// differs reports whether a header is sent and says something else than one of the texts.
+// differs reports whether a header is sent and differs from one of the texts.
 func differs(h http.Header, name string, texts []string) bool {
 	sent := h.Get(name)
 	if sent == "" {
@@ -90,8 +91,8 @@ func differs(h http.Header, name string, texts []string) bool {
 	return !ok || slices.ContainsFunc(texts, func(text string) bool { return text != plain })
 }
 
-// plainHeader decodes the value of a header. One that begins with =?base64? and ends with ?= is Base64; any
-// other is taken literally, also one with only the beginning. It reports false if the Base64 is not valid.
+// plainHeader decodes the value of a header: Base64 between =?base64? and ?=, otherwise the literal
+// value. It returns false if the Base64 is invalid.
 func plainHeader(value string) (plain string, ok bool) {
 	coded, begins := strings.CutPrefix(value, "=?base64?")
 	coded, ends := strings.CutSuffix(coded, "?=")

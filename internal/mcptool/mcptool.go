@@ -1,17 +1,18 @@
-// Package mcptool serves a catalogue of tools over the Model Context Protocol (CONTRACT §6), and
-// calls one that is served so.
+// Package mcptool serves a catalogue of tools over the Model Context Protocol, and contains a
+// client for such an endpoint (CONTRACT §6).
 //
-// The endpoint is stateless: each POST is answered by a server that is made for it and forgotten,
-// so any instance can answer any call. Both eras of the protocol are spoken: 2026-07-28, which
-// knows no sessions, and the ones before it, whose `initialize` is answered without giving one.
+// The endpoint is stateless: each POST is answered by a server object that exists only for that
+// request, so that any instance can answer any request. Both generations of the protocol are
+// supported: 2026-07-28, which has no sessions, and the earlier ones, whose `initialize` is
+// answered without creating a session.
 //
-// Resources, prompts and completions are tools too, which say in their Spec that they are; a list of
-// tools leaves out prompts and what completes.
+// Resources, prompts and completions are tools whose Spec declares them as such. Lists of tools
+// omit prompts and tools that complete.
 //
-// The path and the headers of a request say which tools it sees; see view. What a request does not
-// see for that reason it cannot call either. What the caller's role, or a read-only path or header,
-// takes away is not listed, but a call of it reaches the catalogue, which refuses it in its own
-// words: PERMISSION_DENIED or READ_ONLY.
+// The path and the headers of a request determine the tools in its view. A tool outside the view
+// cannot be called. A tool that the caller's role, or a read-only path or header, does not permit
+// is not listed, but a call of it reaches the catalogue, which refuses it with PERMISSION_DENIED or
+// READ_ONLY.
 package mcptool
 
 import (
@@ -34,75 +35,76 @@ import (
 	"rookery/internal/tool"
 )
 
-// Path is where the handler belongs: at this path, and everything beneath.
+// Path is where the handler must be mounted: it serves this path and everything below.
 const Path = "/mcp"
 
-// maxBody is how much of a request is read (CONTRACT §5).
+// maxBody is the maximum size of a request body in bytes (CONTRACT §5).
 const maxBody = tool.MaxBody
 
-// maxName is the longest agent or session that a header may give.
+// maxName is the maximum length, in bytes, of an agent or a session in a header.
 const maxName = 128
 
-// Options are what an endpoint is made with, beside its catalogue. The zero value works.
+// Options configure an endpoint. The zero value works.
 type Options struct {
-	// First names the tools that Path itself lists, in this order. Names that no tool has are left
-	// out, so that one list serves catalogues of different sizes.
+	// First names the tools that Path itself lists, in this order. Unknown names are ignored, so
+	// that one list serves catalogues of different sizes.
 	First []string
 
-	// Authenticate says who sent a request. Nil: everybody is auth.LocalCaller. It is asked before
-	// anything of the body is read, and never about a request that shows two tokens.
+	// Authenticate returns the caller of a request. Nil: every request has auth.LocalCaller. It is
+	// called before any of the body is read, and never for a request with two tokens.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
-	// Shares divide calls, requests in flight and the bytes of bodies and answers among tenants and
-	// principals. Nil sets no limits.
+	// Shares divides calls, requests in flight, and the bytes of bodies and answers among tenants
+	// and principals. Nil: no limits.
 	Shares *access.Shares
 
-	// Count counts a message of a caller that calls no tool. An error is the answer. Nil: nothing is
-	// counted.
+	// Count counts a message that does not call a tool. If it returns an error, that is the answer.
+	// Nil: such messages are not counted.
 	Count func(context.Context, auth.Caller) error
 
-	// Resource is what the server is to clients of OAuth: each path of the endpoint is one, with
-	// metadata of its own, which the server that it is mounted in answers.
+	// Resource describes the server to OAuth clients. Each path of the endpoint is a resource of
+	// its own; the HTTP server in which the endpoint is mounted serves the metadata.
 	Resource access.Resource
 
-	Documents []Document // served to everybody, first in the list of resources
+	Documents []Document // served to every caller, first in the list of resources
 	PageSize  int        // of the list of resources; 0: tool.MaxValues
 
-	// Instructions writes the text that a client gets when it connects, for a model. Nil: no text.
+	// Instructions returns the text for a model that a client gets when it connects. Nil: no text.
 	Instructions func(Offer) string
 
 	Version string // of the program
 	Log     *slog.Logger
-	Meter   Meter // nil: nobody counts
+	Meter   Meter // nil: nothing is counted
 }
 
-// An Offer says what a client can do at the path and in the role in which it connects.
+// An Offer is what a client can do with its path and role.
 type Offer struct {
-	Tools  []string // the long names of the tools that it is shown
-	Writes bool     // a tool that changes something is among them
+	Tools  []string // long names of the tools that are listed
+	Writes bool     // at least one of them changes something
 }
 
-// A Meter counts requests that are turned away.
+// A Meter counts refused requests. It must be safe for concurrent use.
 type Meter interface {
 	Refused(why access.Reason)
 }
 
-// unmetered is the Meter of nobody.
+// unmetered is a Meter that counts nothing.
 type unmetered struct{}
 
 func (unmetered) Refused(access.Reason) {}
 
-// New makes the handler of an endpoint, which is an httptool.Resource. It checks neither Host nor Origin,
-// and sets no limits but that of a body: these are the business of the server that it is mounted in.
+// New returns the handler of an endpoint, which is an httptool.Resource. It checks neither Host nor
+// Origin, and limits only the body size: the HTTP server in which it is mounted does the rest. It
+// panics if the list of resources would contain values of several kinds.
 func New(cat *tool.Catalogue, o Options) http.Handler { return newEndpoint(cat, o) }
 
-// An endpoint is what all requests share.
+// An endpoint is the state shared by all requests.
 type endpoint struct {
 	cat   *tool.Catalogue
 	opt   Options
 	first []*tool.Tool
-	pages map[*tool.Tool]func() *mcp.Tool // the entries of lists, by their long names
-	short map[*tool.Tool]func() *mcp.Tool // the entries of the list of Path
+	pages map[*tool.Tool]func() *mcp.Tool // list entries with long names
+	short map[*tool.Tool]func() *mcp.Tool // list entries for Path
 }
 
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
@@ -134,7 +136,7 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	return e
 }
 
-// Serves reports whether a path is one of the endpoint's.
+// Serves reports whether a path belongs to the endpoint.
 func (e *endpoint) Serves(path string) bool {
 	if path != Path && !strings.HasPrefix(path, Path+"/") {
 		return false
@@ -143,9 +145,9 @@ func (e *endpoint) Serves(path string) bool {
 	return f == nil
 }
 
-// ServeHTTP answers one request. Who sends it is asked first. The body of one that is refused is read as
-// far as its id may be: a refusal bears the id of the message that it answers, for a client that cannot
-// tell which of its calls was refused gives up the connection.
+// ServeHTTP answers one request. It authenticates before it reads the body. The body of a refused
+// request is read only far enough to find its JSON-RPC id, because a client that cannot match a
+// refusal to a call closes the connection.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answer{ResponseWriter: w, request: access.RequestID(
 		cmp.Or(w.Header().Get("X-Request-Id"), r.Header.Get("X-Request-Id")))}
@@ -160,7 +162,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		if r.ContentLength != 0 {
-			payload.Leave(w, r) // nobody waits for its body
+			payload.Leave(w, r) // the body is not needed
 		}
 		out.refuse(http.StatusMethodNotAllowed, fault.New(fault.InvalidParameter,
 			"an MCP endpoint takes POST only; it opens no streams and keeps no sessions"))
@@ -184,8 +186,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.exchange(out, r, x)
 }
 
-// exchange answers the messages of a request of a caller who is known. They run as one call, which is over
-// when the answer begins.
+// exchange answers the messages of an authenticated request. They run as one call, which has ended
+// when the response begins.
 func (e *endpoint) exchange(out *answer, r *http.Request, x *exchange) {
 	payload.Count(r, out.flight.Take)
 	body, f := read(r)
@@ -207,11 +209,11 @@ func (e *endpoint) exchange(out *answer, r *http.Request, x *exchange) {
 	x.lone = !isBatch(body)
 	e.serve(out, r, x, body)
 	if !x.counted.Load() {
-		_ = x.count(r.Context()) // the SDK has refused it, and says why
+		_ = x.count(r.Context()) // the SDK has refused the request
 	}
 }
 
-// faultOf returns an error as a fault; nil for none.
+// faultOf returns an error as a fault, or nil.
 func faultOf(err error) *fault.Fault {
 	if err == nil {
 		return nil
@@ -219,7 +221,7 @@ func faultOf(err error) *fault.Fault {
 	return fault.Of(err)
 }
 
-// serve answers a request that is of the right form as far as HTTP is concerned.
+// serve passes a valid HTTP request to the SDK.
 func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -228,9 +230,9 @@ func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte)
 	x.offer(server, calledIn(body))
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.Header.Del("Last-Event-ID") // nothing can be resumed; a client may send it all the same
+	r.Header.Del("Last-Event-ID") // streams cannot be resumed, but clients may send it
 	if name, _ := plainHeader(r.Header.Get(nameHeader)); name != "" {
-		r.Header.Set(nameHeader, name) // the SDK compares it as it is
+		r.Header.Set(nameHeader, name) // the SDK compares it without decoding
 	}
 	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{
@@ -242,7 +244,7 @@ func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte)
 	}
 }
 
-// admit finds who calls, and narrows the view by the headers and by what the caller may see.
+// admit authenticates a request, and narrows the view by the headers.
 func (e *endpoint) admit(r *http.Request, v *view) (auth.Caller, error) {
 	caller, err := e.opt.Authenticate(r)
 	if err != nil {

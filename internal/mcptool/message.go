@@ -13,8 +13,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// idOf is the id of the JSON-RPC message that a body begins with, "null" if there is none to be
-// seen. The body may be cut off behind it.
+// idOf returns the id of the JSON-RPC message at the beginning of a body, or "null" if there is
+// none. The body may be truncated after the id.
 func idOf(body []byte) json.RawMessage {
 	null := json.RawMessage("null")
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -34,10 +34,10 @@ func idOf(body []byte) json.RawMessage {
 	return null
 }
 
-// isBatch reports whether a body is several messages.
+// isBatch reports whether a body is a batch of messages.
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) }
 
-// calledIn are the names of the tools that the message of a body, or any of its batch, calls.
+// calledIn returns the names of the tools that the message or batch in a body calls.
 func calledIn(body []byte) []string {
 	type message struct {
 		Method string
@@ -46,7 +46,7 @@ func calledIn(body []byte) []string {
 	var batch []message
 	if json.Unmarshal(body, &batch) != nil {
 		var one message
-		_ = json.Unmarshal(body, &one) // what is no call names no tool; the SDK says what it is
+		_ = json.Unmarshal(body, &one) // another body calls no tool; the SDK reports it
 		batch = []message{one}
 	}
 	var names []string
@@ -58,26 +58,26 @@ func calledIn(body []byte) []string {
 	return names
 }
 
-// An answer is a response whose refusals, ours and those that the SDK writes as plain text, are
-// JSON-RPC errors that answer the message of the request.
+// An answer is a response whose refusals are JSON-RPC errors with the id of the request's message,
+// including those that the SDK writes as plain text.
 type answer struct {
 	http.ResponseWriter
-	request string          // the id of the request, for logs
-	id      json.RawMessage // of the message; nil: not known
+	request string          // id of the request, for logs
+	id      json.RawMessage // id of the message; nil: unknown
 	outcome *outcome        // of its calls; nil: there are none
-	flight  *access.Flight  // of the request; nil: it is not admitted yet
+	flight  *access.Flight  // of the request; nil: not admitted yet
 	code    int64           // of a refusal; 0: that of its status
 
 	began   bool
-	refused int // the status of a plain refusal
+	refused int // status of a plain-text refusal that is held back
 	text    strings.Builder
 }
 
-// Unwrap lets the SDK flush a stream.
+// Unwrap returns the underlying writer, with which the SDK can flush a stream.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// WriteHeader keeps a refusal in plain text back, and the answer of a call that is to be the refusal of
-// the request. Nobody may store an answer: the SDK says less.
+// WriteHeader holds back a refusal in plain text, and an answer that the outcome replaces. It sets
+// Cache-Control: no-store, which is stricter than the SDK's value.
 func (a *answer) WriteHeader(status int) {
 	a.Header().Set("Cache-Control", "no-store")
 	if a.outcome != nil {
@@ -94,7 +94,7 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// replaced reports whether something else is answered than what the SDK writes.
+// replaced reports whether the refusal in the outcome replaces the SDK's response.
 func (a *answer) replaced() bool { return a.outcome != nil && a.outcome.refusal() != nil }
 
 func (a *answer) Write(data []byte) (int, error) {
@@ -111,7 +111,7 @@ func (a *answer) Write(data []byte) (int, error) {
 	return a.ResponseWriter.Write(data)
 }
 
-// finish writes the refusal that was kept back.
+// finish writes a refusal that was held back.
 func (a *answer) finish() {
 	if status := a.refused; status != 0 {
 		a.refused = 0
@@ -119,7 +119,7 @@ func (a *answer) finish() {
 	}
 }
 
-// refuse answers with a fault, as the data of a JSON-RPC error.
+// refuse writes a JSON-RPC error with a fault as its data.
 func (a *answer) refuse(status int, f *fault.Fault) {
 	named := *f
 	named.RequestID = a.request
@@ -146,5 +146,5 @@ func (a *answer) refuse(status int, f *fault.Fault) {
 	a.Header().Del("Content-Length")
 	a.flight.Answered(len(body))
 	a.ResponseWriter.WriteHeader(status)
-	_, _ = a.ResponseWriter.Write(body) // the client is gone if this fails
+	_, _ = a.ResponseWriter.Write(body) // on an error the client has disconnected
 }

@@ -7,12 +7,13 @@ import (
 	"rookery/internal/fault"
 )
 
-// An outcome is what the calls of a request came to, as far as it is for the headers and the status of the
-// answer to say. The zero value is that of no call.
+// An outcome collects the results of a request's calls that affect the headers and the status of
+// the response. The zero value is that of a request without calls.
 type outcome struct {
-	// lone says that the request is one message over HTTP. Then a refusal that a better token would
-	// overcome is that of the request, with the challenge that says which token: OAuth knows no other
-	// way. In a batch it is the answer of its own message only, as what the others did has to be told.
+	// lone says that the request is a single message. Then a refusal for lack of permission, which
+	// a better token would avoid, applies to the whole HTTP request and gets a challenge, as OAuth
+	// requires. In a batch it is only the answer of its own message, because the results of the
+	// other messages must be returned.
 	lone bool
 
 	mu     sync.Mutex
@@ -20,7 +21,7 @@ type outcome struct {
 	denied *fault.Fault
 }
 
-// spend notes what a call left of the caller's rate.
+// spend records how much of the caller's rate limit a call has left.
 func (o *outcome) spend(left auth.Allowance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -29,13 +30,14 @@ func (o *outcome) spend(left auth.Allowance) {
 	}
 }
 
+// allowance returns the smallest remainder of the caller's rate limit.
 func (o *outcome) allowance() auth.Allowance {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.left
 }
 
-// deny notes that a call was refused for want of a better token.
+// deny records that a call was refused for lack of a better token.
 func (o *outcome) deny(f *fault.Fault) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,7 +46,7 @@ func (o *outcome) deny(f *fault.Fault) {
 	}
 }
 
-// refusal is the fault with which the request as a whole is refused; nil if it is not.
+// refusal returns the fault with which the whole request is refused, or nil.
 func (o *outcome) refusal() *fault.Fault {
 	o.mu.Lock()
 	defer o.mu.Unlock()

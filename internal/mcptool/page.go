@@ -11,24 +11,24 @@ import (
 	"rookery/internal/tool"
 )
 
-// vaultArg is the argument that clients repeat in the header Mcp-Param-Vault, so that whoever is in
-// front of us can route and limit by vault without reading bodies (CONTRACT §6).
+// vaultArg is the argument that clients repeat in the header Mcp-Param-Vault, so that proxies can
+// route and limit by vault without reading bodies (CONTRACT §6).
 const (
 	vaultArg    = "vault"
 	vaultMark   = "Vault"
 	vaultHeader = "Mcp-Param-" + vaultMark
 )
 
-// page returns the description of a tool in a list of tools. It is made once.
+// page returns the list entry of a tool.
 func page(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, false) }
 
-// shortPage returns the description of a tool for the list of Path, whose size is bounded (CONTRACT
-// §6). It leaves out the arguments that few calls need, which are accepted all the same, so other
-// arguments are not excluded.
+// shortPage returns the list entry of a tool for Path, where the size of the list is limited
+// (CONTRACT §6). It omits rarely used arguments, which are still accepted; therefore the schema
+// allows other arguments.
 func shortPage(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, true) }
 
-// readingPage returns the description of a tool for a caller that may only make those calls of it that read: the
-// argument that tells them has only the values that do.
+// readingPage returns the list entry of a tool for a caller that may make only its reading calls:
+// the argument that distinguishes them is limited to the values of such calls.
 func readingPage(t *tool.Tool, short bool) *mcp.Tool {
 	p := pageWithout(t, nil, short)
 	s := &jsonschema.Schema{}
@@ -45,7 +45,8 @@ func readingPage(t *tool.Tool, short bool) *mcp.Tool {
 	return p
 }
 
-// pageWithout returns the description of a tool without some of its arguments, for a short list or another one.
+// pageWithout returns the list entry of a tool without some of its arguments. short is for the list
+// of Path.
 func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 	destructive, openWorld := t.Kind == tool.Destroy, false
 	return &mcp.Tool{
@@ -63,8 +64,8 @@ func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 	}
 }
 
-// inputSchema returns the schema of the arguments as a model sees it. It does not list `envelope`,
-// which is accepted: a model needs only one form of the answer.
+// inputSchema returns the schema of the arguments for a model. It omits `envelope`, which is
+// accepted: a model needs only one form of answer.
 func inputSchema(t *tool.Tool, hidden []string, short bool) json.RawMessage {
 	s := without(t.InputSchema(), func(a tool.Arg) bool {
 		return short && a.Rare || a.Name == "envelope" || slices.Contains(hidden, a.Name)
@@ -74,14 +75,15 @@ func inputSchema(t *tool.Tool, hidden []string, short bool) json.RawMessage {
 		abridge(s)
 		if vault, ok := s.Properties[vaultArg]; ok {
 			vault = vault.CloneSchemas()
-			vault.Description = "" // the instructions of the endpoint say it once
+			vault.Description = "" // the endpoint's instructions describe it once
 			s.Properties[vaultArg] = vault
 		}
 	}
 	return marshaled(t, s)
 }
 
-// abridge outlines the members of a schema that need not be given, and abridges the others.
+// abridge replaces the optional members of a schema by their outlines, and abridges the required
+// ones.
 func abridge(s *jsonschema.Schema) {
 	for name, member := range s.Properties {
 		if !slices.Contains(s.Required, name) {
@@ -95,8 +97,8 @@ func abridge(s *jsonschema.Schema) {
 	}
 }
 
-// outline is the schema of an argument without the members of objects, for a list with little room: the sentence of the
-// argument says what it is, and the tool's own page has the members (CONTRACT §6).
+// outline returns the schema of an argument without the members of objects. The description of the
+// argument is sufficient in a short list, and the tool's own page has the members (CONTRACT §6).
 func outline(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil && s.Items.Properties != nil {
 		s = s.CloneSchemas()
@@ -109,7 +111,7 @@ func outline(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: s.Type, Types: s.Types, Description: s.Description}
 }
 
-// without removes from a tool's schema the arguments for which hide holds.
+// without removes the arguments for which hide returns true from a tool's schema.
 func without(s *jsonschema.Schema, hide func(tool.Arg) bool, t *tool.Tool) *jsonschema.Schema {
 	for _, a := range t.Args {
 		if hide(a) {
@@ -122,7 +124,7 @@ func without(s *jsonschema.Schema, hide func(tool.Arg) bool, t *tool.Tool) *json
 	return s
 }
 
-// marshaled returns the JSON of a tool's schema in the form in which it is listed.
+// marshaled returns the JSON of a schema in the form for lists.
 func marshaled(t *tool.Tool, s *jsonschema.Schema) json.RawMessage {
 	for name, arg := range s.Properties {
 		s.Properties[name] = plain(arg)
@@ -137,10 +139,10 @@ func marshaled(t *tool.Tool, s *jsonschema.Schema) json.RawMessage {
 	return data
 }
 
-// plain is a copy of a schema in which everything has one type, the first that is not null. The
-// others are accepted, as aliases are, but a model needs one way to say a thing; and there are
-// clients, the SDK's among them, that cannot read a list of types, and then send no headers. How
-// much a value may have is left out, too: the list has few bytes, and a refusal says it.
+// plain returns a copy of a schema in which every value has one type, the first that is not null.
+// Other types are accepted, as aliases are, but a model needs only one; and some clients, including
+// the SDK's, cannot parse a list of types and then send no headers. Size limits are omitted too,
+// because the list must be short and a refusal reports them.
 func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	for _, t := range s.Types {

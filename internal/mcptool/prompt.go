@@ -10,10 +10,10 @@ import (
 	"rookery/internal/tool"
 )
 
-// promptKey is the member of a prompt's data that is its text.
+// promptKey is the key of the text in a prompt's data.
 const promptKey = "text"
 
-// prompts are those that a request sees, by name.
+// prompts returns the prompts in the view of a request, sorted by name.
 func (x *exchange) prompts() []*tool.Tool {
 	var all []*tool.Tool
 	for _, t := range x.view.offered(x.caller) {
@@ -24,7 +24,7 @@ func (x *exchange) prompts() []*tool.Tool {
 	return all
 }
 
-// prompt is the prompt of a name, nil if there is none.
+// prompt returns the prompt with a name, or nil.
 func (x *exchange) prompt(name string) *tool.Tool {
 	for _, t := range x.prompts() {
 		if t.AnswersTo(name) {
@@ -34,7 +34,7 @@ func (x *exchange) prompt(name string) *tool.Tool {
 	return nil
 }
 
-// listPrompts answers all prompts, on one page.
+// listPrompts returns all prompts, on one page.
 func (x *exchange) listPrompts(ctx context.Context, r *mcp.ListPromptsRequest) (mcp.Result, error) {
 	if r.Params != nil && r.Params.Cursor != "" {
 		return nil, x.noCursor()
@@ -47,7 +47,8 @@ func (x *exchange) listPrompts(ctx context.Context, r *mcp.ListPromptsRequest) (
 	return out, nil
 }
 
-// promptOf is how a prompt is listed. What every tool takes is nothing that a person is asked for.
+// promptOf returns the list entry of a prompt. It omits the shared arguments, which a person need
+// not fill in.
 func promptOf(t *tool.Tool) *mcp.Prompt {
 	p := &mcp.Prompt{Name: t.LocalName(), Title: t.Title, Description: t.Prose().Summary}
 	for _, a := range t.Args {
@@ -60,7 +61,7 @@ func promptOf(t *tool.Tool) *mcp.Prompt {
 	return p
 }
 
-// offerPrompts makes the prompts known to the SDK, which gets only those that it knows.
+// offerPrompts registers the prompts in the SDK, which only gets prompts that are registered.
 func (x *exchange) offerPrompts(s *mcp.Server) {
 	for _, t := range x.prompts() {
 		for _, name := range append([]string{t.Name, t.LocalName()}, t.Aliases...) {
@@ -69,7 +70,7 @@ func (x *exchange) offerPrompts(s *mcp.Server) {
 	}
 }
 
-// noPrompt is the error of a name that no prompt has; nil if one has it.
+// noPrompt returns the error of a name that no prompt has, or nil if one has it.
 func (x *exchange) noPrompt(name string) error {
 	if x.prompt(name) != nil {
 		return nil
@@ -85,7 +86,7 @@ func (x *exchange) noPrompt(name string) error {
 	return x.failed(jsonrpc.CodeInvalidParams, f)
 }
 
-// getPrompt calls the tool of a prompt: its text is what the person says to the model.
+// getPrompt calls the tool of a prompt and returns its text as a message of the user.
 func (x *exchange) getPrompt(
 	ctx context.Context, r *mcp.GetPromptRequest,
 ) (*mcp.GetPromptResult, error) {
@@ -105,8 +106,8 @@ func (x *exchange) getPrompt(
 	}, nil
 }
 
-// given are the arguments that say something: clients with a form send what is left empty, too. All
-// come as text.
+// given returns the arguments that are not empty, converted by their schemas. Clients with a form
+// also send empty fields, and all values as text.
 func given(t *tool.Tool, all map[string]string) map[string]any {
 	args := map[string]any{}
 	for name, value := range all {

@@ -16,20 +16,21 @@ import (
 	"rookery/internal/payload"
 )
 
-// Of a request that is refused so much is read to find its id, if it is there already: who has not been
-// let in holds a place that others need.
+// Limits, in bytes and in time, of reading the body of a request that is refused, to find its id.
+// They are small because a client that is not authenticated occupies a connection meanwhile.
 const (
 	idWithin = 64 << 10
 	idWait   = 10 * time.Millisecond
 )
 
-// maxBatch is how many messages a request has at most. Those that call something take turns: see turn.
+// maxBatch is the maximum number of messages in a request. Those that call tools run one after
+// another; see turn.
 const maxBatch = 100
 
-// turnAway answers a request that is not admitted, and of whose body nothing has been read. The
-// connection ends with it, if more of the body is to come.
+// turnAway answers a request that is not admitted and whose body has not been read. If the body is
+// not complete by then, the connection is closed after the answer.
 func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
-	// What cannot be bounded in time, such as a body in memory, does not have to be.
+	// The error is ignored: a body in memory has no deadline and needs none.
 	_ = http.NewResponseController(out.ResponseWriter).SetReadDeadline(time.Now().Add(idWait))
 	head, cut := io.ReadAll(io.LimitReader(r.Body, idWithin))
 	if len(head) == idWithin || cut != nil {
@@ -39,7 +40,7 @@ func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 	e.refuse(out, r, err)
 }
 
-// refuse answers a request with a fault of its own, whichever call it was to make.
+// refuse answers a whole request with a fault.
 func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 	f := fault.Of(err)
 	sent := access.Sent(r.Header)
@@ -58,7 +59,7 @@ func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 	out.refuse(f.HTTP(), f)
 }
 
-// read reads the body, or of one that is too large the beginning.
+// read reads and validates the body. If it is too large, read returns its beginning with the fault.
 func read(r *http.Request) ([]byte, *fault.Fault) {
 	body, err := payload.Read(r)
 	if fault.Is(err, fault.BatchTooLarge) || fault.Is(err, fault.Unavailable) {
@@ -77,20 +78,20 @@ func read(r *http.Request) ([]byte, *fault.Fault) {
 	return body, nil
 }
 
-// isMessages reports whether JSON is an object, or several. Of anything else the SDK would tell what it is,
-// to the word.
+// isMessages reports whether the JSON of a body is an object or a list of objects. For anything
+// else the SDK's error would quote the body.
 func isMessages(body []byte) bool {
 	return !slices.ContainsFunc(messagesOf(body), func(part json.RawMessage) bool {
 		return !bytes.HasPrefix(bytes.TrimSpace(part), []byte("{"))
 	})
 }
 
-// messagesOf are the parts of JSON that is a batch, else the whole of it.
+// messagesOf returns the messages of a batch, or a single message.
 func messagesOf(body []byte) []json.RawMessage {
 	if !isBatch(body) {
 		return []json.RawMessage{body}
 	}
 	var parts []json.RawMessage
-	_ = json.Unmarshal(body, &parts) // it is valid, and an array
+	_ = json.Unmarshal(body, &parts) // it is valid and an array
 	return parts
 }

@@ -12,22 +12,22 @@ import (
 	"rookery/internal/tool"
 )
 
-// A Document is a text that is the same for everybody, served as a resource.
+// A Document is a text that is the same for all callers, served as a resource.
 type Document struct {
 	URI, Name, Title, Doc string
 	MIME                  string
 	Text                  string
 }
 
-// codeNotFound is what the protocols before 2026-07-28 say of a resource that is not there; since
-// then it is jsonrpc.CodeInvalidParams.
+// codeNotFound is the error code of a missing resource in protocols before 2026-07-28. Later ones
+// use jsonrpc.CodeInvalidParams.
 const codeNotFound = -32002
 
-// everyURI matches all that a resource's Expand makes. The SDK reads a resource only if it has been
-// told of one; which there are is up to find.
+// everyURI is a template that matches every resource. The SDK reads only registered resources; find
+// decides which exist.
 const everyURI = "{+uri}"
 
-// A found is a resource that a URI means: a document, or one that a tool reads.
+// A found is the resource that a URI denotes: a document, or one that a tool reads.
 type found struct {
 	document *Document
 	tool     *tool.Tool
@@ -35,7 +35,7 @@ type found struct {
 	values   map[string]string
 }
 
-// find is what a URI means to a request, nil if it means nothing.
+// find returns the resource that a URI denotes in this request's view, or nil.
 func (x *exchange) find(uri string) *found {
 	for i, d := range x.opt.Documents {
 		if d.URI == uri {
@@ -52,7 +52,7 @@ func (x *exchange) find(uri string) *found {
 	return nil
 }
 
-// canonical is the one spelling of the URI.
+// canonical returns the URI in its canonical spelling.
 func (f *found) canonical() string {
 	if f.document != nil {
 		return f.document.URI
@@ -60,8 +60,8 @@ func (f *found) canonical() string {
 	return f.resource.Expand(f.values)
 }
 
-// readResource leaves a read to the SDK, which wants the URI spelled in one way, and answers it
-// under the URI that was asked for.
+// readResource passes a read to the SDK, which requires the canonical URI, and returns the result
+// under the requested URI.
 func (x *exchange) readResource(
 	ctx context.Context, r *mcp.ReadResourceRequest, next mcp.MethodHandler, method string,
 ) (mcp.Result, error) {
@@ -82,7 +82,7 @@ func (x *exchange) readResource(
 	return out, err
 }
 
-// read is the text of a resource. That of a tool is a call as any other.
+// read returns the text of a resource. For a resource of a tool it makes a normal call.
 func (x *exchange) read(
 	ctx context.Context, r *mcp.ReadResourceRequest,
 ) (*mcp.ReadResourceResult, error) {
@@ -99,6 +99,7 @@ func (x *exchange) read(
 	}, nil
 }
 
+// textOf returns the text and the media type of a resource.
 func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, err error) {
 	if d := is.document; d != nil {
 		return d.Text, d.MIME, nil
@@ -111,7 +112,8 @@ func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, er
 	return text, is.resource.MIME, err
 }
 
-// dataOf calls a tool, and answers one text of its data; without a key, the data as JSON.
+// dataOf calls a tool and returns the text under a key of its data or, for an empty key, the data
+// as JSON.
 func (x *exchange) dataOf(
 	ctx context.Context, t *tool.Tool, args json.RawMessage, key string,
 ) (string, error) {
@@ -131,11 +133,11 @@ func (x *exchange) dataOf(
 	return text, json.Unmarshal(members[key], &text)
 }
 
-// noResource is the protocol's error of a resource that cannot be read.
+// noResource returns the protocol's error of a resource that cannot be read.
 func (x *exchange) noResource(r *mcp.ReadResourceRequest, f *fault.Fault) *jsonrpc.Error {
 	code := errorCode(f)
 	_, modern := r.Params.Meta[mcp.MetaKeyProtocolVersion]
-	// No note can be at a path that is none: to this protocol, it is a resource that is not there.
+	// An invalid path cannot have a note. In this protocol that is a missing resource.
 	absent := f.Status() == fault.StatusNotFound || f.Code == fault.InvalidPath
 	if absent && !modern {
 		code = codeNotFound
@@ -147,7 +149,7 @@ func (x *exchange) noResource(r *mcp.ReadResourceRequest, f *fault.Fault) *jsonr
 	return e
 }
 
-// withURI adds to the data of an error which resource is not found, as the protocol wants it.
+// withURI adds the URI of a missing resource to the data of an error, as the protocol requires.
 func withURI(data json.RawMessage, uri string) json.RawMessage {
 	members := map[string]any{}
 	if json.Unmarshal(data, &members) != nil {
@@ -161,7 +163,8 @@ func withURI(data json.RawMessage, uri string) json.RawMessage {
 	return with
 }
 
-// errorCode is the protocol's code of a fault: that of a caller, or ours.
+// errorCode returns the protocol's code of a fault: invalid params for an error of the caller,
+// internal error for one of the server.
 func errorCode(f *fault.Fault) int64 {
 	switch f.Status() {
 	case fault.StatusRateLimited, fault.StatusUnavailable, fault.StatusInternal:
@@ -170,7 +173,7 @@ func errorCode(f *fault.Fault) int64 {
 	return jsonrpc.CodeInvalidParams
 }
 
-// failed is a fault of this request as an error of the protocol.
+// failed returns a fault of this request as an error of the protocol.
 func (x *exchange) failed(code int64, f *fault.Fault) *jsonrpc.Error {
 	named := *f
 	named.RequestID = cmp.Or(named.RequestID, x.caller.RequestID)

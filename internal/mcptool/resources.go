@@ -11,8 +11,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// listResources answers the documents, and then, page by page, what there is one each of, such as
-// of each vault that the caller sees.
+// listResources returns the documents and then, page by page, the resources of which there is one
+// for each value, such as for each vault of the caller.
 func (x *exchange) listResources(
 	ctx context.Context, r *mcp.ListResourcesRequest,
 ) (mcp.Result, error) {
@@ -43,8 +43,8 @@ func (x *exchange) listResources(
 	return out, nil
 }
 
-// eachOf is the kind of values of which there is a resource each; empty if there is none. One list
-// can be paged by one kind only, which New sees to.
+// eachOf returns the kind of the values for which there is one resource each, or "". A list can be
+// paged by only one kind; New checks that.
 func (x *exchange) eachOf() string {
 	for _, t := range x.view.offered(x.caller) {
 		for _, r := range t.Resources {
@@ -56,12 +56,13 @@ func (x *exchange) eachOf() string {
 	return ""
 }
 
+// kindOf returns the kind of the variable of a resource.
 func kindOf(t *tool.Tool, r tool.Resource) string {
 	a, _ := t.Arg(r.Vars()[0])
 	return a.Complete
 }
 
-// each are the resources that there are of one value.
+// each returns the resources of one value.
 func (x *exchange) each(value string) []*mcp.Resource {
 	var all []*mcp.Resource
 	for _, t := range x.view.offered(x.caller) {
@@ -78,7 +79,7 @@ func (x *exchange) each(value string) []*mcp.Resource {
 	return all
 }
 
-// listTemplates answers the templates, on one page.
+// listTemplates returns the templates, on one page.
 func (x *exchange) listTemplates(
 	ctx context.Context, r *mcp.ListResourceTemplatesRequest,
 ) (mcp.Result, error) {
@@ -100,13 +101,13 @@ func (x *exchange) listTemplates(
 	return out, nil
 }
 
-// noCursor is the error of a cursor for a list that has one page.
+// noCursor returns the error of a cursor for a list with only one page.
 func (x *exchange) noCursor() *jsonrpc.Error {
 	return x.failed(jsonrpc.CodeInvalidParams,
 		fault.New(fault.InvalidParameter, "this list has one page, and no cursor"))
 }
 
-// checkEach requires what eachOf relies on.
+// checkEach panics if the tools violate the assumption of eachOf.
 func checkEach(tools []*tool.Tool) {
 	var kinds []string
 	for _, t := range tools {

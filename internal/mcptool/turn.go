@@ -7,22 +7,23 @@ import (
 	"rookery/internal/fault"
 )
 
-// patience is how long after it was read a request may begin calls. With the deadline of the last one it
-// is less than the minute after which a server gives up a connection, so that every call is answered.
+// patience is the time after reading a request within which its calls may begin. Together with the
+// deadline of the last call it is shorter than the minute after which a server closes a connection,
+// so that every call gets an answer.
 const patience = 30 * time.Second
 
-// A turn lets the calls of one HTTP request run one after another: however many messages it has, it is one
-// call in flight, as the server counts them that it is mounted in. The zero value lets all run at once.
+// A turn makes the calls of one HTTP request run one after another: however many messages it has,
+// it counts as one call in flight in the HTTP server. The zero value does not limit them.
 type turn struct {
-	taken chan struct{}   // has room for one; nil: for all
-	over  <-chan struct{} // is closed when no further call may begin
+	taken chan struct{}   // has room for one token; nil: no limit
+	over  <-chan struct{} // closed when no further call may begin
 }
 
-// newTurn makes the turn of the calls of a request, none of which begins once the context has ended.
+// newTurn returns a turn for the calls of a request. No call begins after ctx has ended.
 func newTurn(ctx context.Context) turn { return turn{make(chan struct{}, 1), ctx.Done()} }
 
-// take waits until no other call runs, and lets none run until end is called. UNAVAILABLE says that it took
-// too long, or that nobody waits for the call any more: then it must not run.
+// take waits until no other call is running. The caller must call end when its call has ended.
+// UNAVAILABLE means that it took too long or that ctx ended; the call must not run then.
 func (t turn) take(ctx context.Context) (end func(), err error) {
 	if t.taken == nil {
 		return func() {}, nil
@@ -36,7 +37,7 @@ func (t turn) take(ctx context.Context) (end func(), err error) {
 	}
 	end = func() { <-t.taken }
 	select {
-	case <-t.over: // and its turn has come, both at once
+	case <-t.over: // both were ready at the same time
 		end()
 		return nil, missed()
 	default:
@@ -44,6 +45,7 @@ func (t turn) take(ctx context.Context) (end func(), err error) {
 	}
 }
 
+// missed returns the fault of a call that did not get its turn.
 func missed() *fault.Fault {
 	return fault.New(fault.Unavailable,
 		"the call was not run: those before it in the request took too long").

@@ -11,20 +11,20 @@ import (
 	"rookery/internal/tool"
 )
 
-// allSets stands for every set, in a path and in a header.
+// allSets denotes all sets, in a path and in a header.
 const allSets = "all"
 
-// A view is the tools that a request sees, in the order in which they are listed.
+// A view is the set of tools available to a request, in the order in which they are listed.
 type view struct {
 	tools    []*tool.Tool
-	aids     []*tool.Tool // those whose resources and prompts it sees: at Path itself, all tools'
-	sets     []string     // those that are addressed by name; none: no set is
+	aids     []*tool.Tool // tools whose resources and prompts are available; for Path itself all tools
+	sets     []string     // sets that are named in the path or a header; none: no set is named
 	readOnly bool         // mutations are not listed, and refused when called
-	short    bool         // this is Path: lists are short, and mutations answer briefly unless asked
+	short    bool         // the path is Path itself: lists are short, and mutations answer briefly unless asked otherwise
 }
 
-// atPath is the view of a path: Path itself, its x/{set}[,{set}…] and x/all, and each of them behind
-// Path/readonly.
+// atPath returns the view of a path: Path itself, Path/x/{set}[,{set}…], Path/x/all, and each of
+// them below Path/readonly.
 func (e *endpoint) atPath(path string) (*view, *fault.Fault) {
 	rest := strings.TrimSuffix(strings.TrimPrefix(path, Path), "/")
 	rest, readOnly := cutSegment(rest, "readonly")
@@ -44,7 +44,7 @@ func (e *endpoint) atPath(path string) (*view, *fault.Fault) {
 	return v, nil
 }
 
-// cutSegment cuts a first segment off a path, if it is the one that is meant.
+// cutSegment removes the first segment of a path if it equals segment.
 func cutSegment(path, segment string) (rest string, found bool) {
 	rest, found = strings.CutPrefix(path, "/"+segment)
 	if !found || rest != "" && rest[0] != '/' {
@@ -53,7 +53,7 @@ func cutSegment(path, segment string) (rest string, found bool) {
 	return rest, true
 }
 
-// address leaves those of the tools that belong to the sets.
+// address restricts the view to the tools of some sets.
 func (v *view) address(e *endpoint, sets []string, of []*tool.Tool) *fault.Fault {
 	v.tools = of
 	known := append(e.sets(), allSets)
@@ -74,7 +74,7 @@ func (v *view) address(e *endpoint, sets []string, of []*tool.Tool) *fault.Fault
 	return nil
 }
 
-// narrow applies the headers, which can only take away.
+// narrow applies the headers, which can only restrict the view.
 func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 	readOnly, f := flag(h, "X-MCP-Readonly")
 	if f != nil {
@@ -111,8 +111,8 @@ func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 	return nil
 }
 
-// common are the sets that both the path and the header address. One that addresses none by name
-// leaves it to the other.
+// common returns the sets that both the path and the header name. If one of them names none, it
+// returns those of the other.
 func common(path, header []string) []string {
 	if path == nil || header == nil {
 		return append(path, header...)
@@ -120,12 +120,13 @@ func common(path, header []string) []string {
 	return slices.DeleteFunc(header, func(set string) bool { return !slices.Contains(path, set) })
 }
 
-// keep leaves the tools for which ok holds. It does not touch the slice that the view was given.
+// keep restricts the view to the tools for which ok returns true. It does not change the slices
+// that the view was given.
 func (v *view) keep(ok func(*tool.Tool) bool) {
 	v.tools, v.aids = those(v.tools, ok), those(v.aids, ok)
 }
 
-// those are the tools for which ok holds, in a list of its own.
+// those returns a new list of the tools for which ok returns true.
 func those(tools []*tool.Tool, ok func(*tool.Tool) bool) []*tool.Tool {
 	var kept []*tool.Tool
 	for _, t := range tools {
@@ -136,13 +137,13 @@ func those(tools []*tool.Tool, ok func(*tool.Tool) bool) []*tool.Tool {
 	return kept
 }
 
-// listed are the tools that a caller of this role is shown.
+// listed returns the tools that are listed for a caller.
 func (v *view) listed(c auth.Caller) []*tool.Tool {
 	return those(v.tools, func(t *tool.Tool) bool { return !t.Aid() && t.Usable(c) })
 }
 
-// offered returns the tools whose resources and prompts a caller of this role is shown. A prompt is
-// shown only if the caller can call here all the tools that its text names.
+// offered returns the tools whose resources and prompts are available to a caller. A prompt is
+// available only if the caller can call all tools named in its text in this view.
 func (v *view) offered(c auth.Caller) []*tool.Tool {
 	offer := v.offer(c)
 	return those(v.aids, func(t *tool.Tool) bool {
@@ -152,7 +153,7 @@ func (v *view) offered(c auth.Caller) []*tool.Tool {
 	})
 }
 
-// offer returns what a caller of this role can do here.
+// offer returns what a caller can do in this view.
 func (v *view) offer(c auth.Caller) Offer {
 	var o Offer
 	for _, t := range v.listed(c) {
@@ -162,8 +163,8 @@ func (v *view) offer(c auth.Caller) Offer {
 	return o
 }
 
-// find is the tool of the view that a name means: by its long name, an alias, or its short name
-// where only one has it. Of a short name that several have they all are returned.
+// find returns the tool of the view with a long name, an alias, or a short name that only one tool
+// has. If several tools have the short name, they are returned as several.
 func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
 	for _, t := range v.tools {
 		if t.Name == name || slices.Contains(t.Aliases, name) {
@@ -179,8 +180,8 @@ func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
 	return nil, several
 }
 
-// nameOf is the name under which a tool is listed: the short one if exactly one set is addressed
-// and the name means this tool there, else the long one.
+// nameOf returns the name under which a tool is listed: the short one if exactly one set is named
+// and the short name is unambiguous there, otherwise the long one.
 func (v *view) nameOf(t *tool.Tool) string {
 	if len(v.sets) != 1 {
 		return t.Name
@@ -191,12 +192,12 @@ func (v *view) nameOf(t *tool.Tool) string {
 	return t.LocalName()
 }
 
-// known reports whether a name may mean any tool at all.
+// known reports whether any tool has this name.
 func (e *endpoint) known(name string) bool {
 	return slices.ContainsFunc(e.cat.Tools(), func(t *tool.Tool) bool { return t.AnswersTo(name) })
 }
 
-// sets are the names of all sets, sorted.
+// sets returns the names of all sets, sorted.
 func (e *endpoint) sets() []string {
 	var names []string
 	for _, t := range e.cat.Tools() {
@@ -206,6 +207,7 @@ func (e *endpoint) sets() []string {
 	return slices.Compact(names)
 }
 
+// unknownSet returns the fault of a set that does not exist.
 func (e *endpoint) unknownSet(name string) *fault.Fault {
 	f := fault.New(fault.NotFound, "there is no such set of tools; the sets are %s, and %s",
 		strings.Join(e.sets(), ", "), allSets).With("sets", e.sets())
@@ -215,13 +217,14 @@ func (e *endpoint) unknownSet(name string) *fault.Fault {
 	return f
 }
 
+// unknownPath returns the fault of a path that is not an endpoint.
 func (e *endpoint) unknownPath() *fault.Fault {
 	return fault.New(fault.NotFound,
 		"there is no such MCP endpoint; there are %s, %s/x/{set}[,{set}…], %s/x/%s, and the same "+
 			"behind %s/readonly", Path, Path, Path, allSets, Path).With("sets", e.sets())
 }
 
-// unknownTool is the fault of a header that names a tool that does not exist.
+// unknownTool returns the fault of a header with the name of a tool that does not exist.
 func (e *endpoint) unknownTool(name string) *fault.Fault {
 	var names []string
 	for _, t := range e.cat.Tools() {
@@ -234,9 +237,9 @@ func (e *endpoint) unknownTool(name string) *fault.Fault {
 	return f
 }
 
-// list reads a header of names separated by commas; nil if it is not there. Two headers are refused: the
-// second was sent to narrow what the first allows, and a proxy may join them into one list, which widens it
-// (RFC 9110 §5.3).
+// list parses a header with names separated by commas; nil means that it is not sent. A repeated
+// header is refused: the second one may be meant to restrict the first, but a proxy may join them
+// into one list, which extends it (RFC 9110 §5.3).
 func list(h http.Header, name string) ([]string, *fault.Fault) {
 	values := h.Values(name)
 	switch len(values) {
@@ -256,8 +259,8 @@ func list(h http.Header, name string) ([]string, *fault.Fault) {
 	return names, nil
 }
 
-// flag reads a header that is true or false. One that is neither, or both, is refused: it was sent to
-// make something safe.
+// flag parses a boolean header; a missing one is false. An invalid or repeated header is refused,
+// because it was sent to make a call safe.
 func flag(h http.Header, name string) (bool, *fault.Fault) {
 	text := h.Get(name)
 	if text == "" && len(h.Values(name)) < 2 {

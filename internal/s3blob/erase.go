@@ -15,19 +15,20 @@ import (
 	"rookery/internal/blob"
 )
 
-// An Eraser is a Bucket that can destroy versions. Its role must have s3:ListBucketVersions and
-// s3:DeleteObjectVersion, which that of a request must not have.
+// An Eraser is a Bucket that can destroy versions. It needs the permissions s3:ListBucketVersions
+// and s3:DeleteObjectVersion, which the role that serves requests must not have.
 type Eraser struct{ *Bucket }
 
 var _ blob.Wiper = Eraser{}
 
-// Erasing returns a bucket that can destroy versions too.
+// Erasing returns an Eraser for a bucket.
 func Erasing(b *Bucket) Eraser { return Eraser{b} }
 
-// EraseKept implements blob.Eraser: it destroys all versions that are not current, and the markers of objects that
-// were deleted.
+// EraseKept implements blob.Eraser. It destroys all noncurrent versions, and the delete markers of
+// deleted objects.
 func (e Eraser) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
-	// While a marker is there, no earlier version becomes current again. So the markers go last.
+	// As long as there is a delete marker, no earlier version becomes current again. Therefore
+	// markers are removed last.
 	gone, err := e.destroy(ctx, prefix, func(v version) bool { return !v.latest })
 	if err != nil {
 		return gone, err
@@ -37,7 +38,8 @@ func (e Eraser) EraseKept(ctx context.Context, prefix string) (blob.Gone, error)
 	return gone, err
 }
 
-// Wipe implements blob.Wiper: it destroys all versions, the current ones last. A request destroys 1,000 of them.
+// Wipe implements blob.Wiper. It destroys all versions, the current ones last, up to 1,000 with
+// each request.
 func (e Eraser) Wipe(ctx context.Context, prefix string) (blob.Gone, error) {
 	gone, err := e.destroy(ctx, prefix, func(v version) bool { return !v.latest })
 	if err != nil {
@@ -48,7 +50,7 @@ func (e Eraser) Wipe(ctx context.Context, prefix string) (blob.Gone, error) {
 	return gone, err
 }
 
-// A version is a version of an object, or a marker that it was deleted.
+// A version is a version of an object, or a delete marker.
 type version struct {
 	id     types.ObjectIdentifier
 	size   int64
@@ -56,7 +58,7 @@ type version struct {
 	marker bool
 }
 
-// destroy destroys the versions below a prefix that are chosen.
+// destroy destroys the versions below a prefix for which chosen returns true.
 func (e Eraser) destroy(ctx context.Context, prefix string, chosen func(version) bool) (blob.Gone, error) {
 	var gone blob.Gone
 	pages := s3.NewListObjectVersionsPaginator(e.reads, &s3.ListObjectVersionsInput{
@@ -83,7 +85,7 @@ func (e Eraser) destroy(ctx context.Context, prefix string, chosen func(version)
 	return gone, nil
 }
 
-// versionsOf are the versions and markers of a page.
+// versionsOf returns the versions and delete markers of a page.
 func versionsOf(page *s3.ListObjectVersionsOutput) ([]version, error) {
 	var all []version
 	for _, v := range page.Versions {
@@ -103,7 +105,7 @@ func versionsOf(page *s3.ListObjectVersionsOutput) ([]version, error) {
 	return all, nil
 }
 
-// identifier names a version; key is escaped as in a URL.
+// identifier returns the identifier of a version. key is URL-encoded.
 func identifier(key, id *string) (types.ObjectIdentifier, error) {
 	plain, err := url.QueryUnescape(aws.ToString(key))
 	if err != nil {
@@ -112,8 +114,8 @@ func identifier(key, id *string) (types.ObjectIdentifier, error) {
 	return types.ObjectIdentifier{Key: &plain, VersionId: id}, nil
 }
 
-// remove destroys those of the versions that are chosen, at most 1,000, with one request. It sends another one for
-// each key that XML has no characters for.
+// remove destroys the chosen versions, at most 1,000, with one request. A key with control
+// characters cannot be written in XML; it gets a request of its own.
 func (e Eraser) remove(ctx context.Context, all []version, chosen func(version) bool) (blob.Gone, error) {
 	var gone blob.Gone
 	var ids []types.ObjectIdentifier
@@ -138,6 +140,7 @@ func (e Eraser) remove(ctx context.Context, all []version, chosen func(version) 
 	return gone, nil
 }
 
+// removeOne destroys one version.
 func (e Eraser) removeOne(ctx context.Context, id types.ObjectIdentifier) error {
 	ctx = e.soon(ctx)
 	in := &s3.DeleteObjectInput{Bucket: &e.name, Key: id.Key, VersionId: id.VersionId}
@@ -151,6 +154,8 @@ func (e Eraser) removeOne(ctx context.Context, id types.ObjectIdentifier) error 
 	return nil
 }
 
+// removeAll destroys several versions with one request. It returns an error if S3 did not destroy
+// all of them.
 func (e Eraser) removeAll(ctx context.Context, ids []types.ObjectIdentifier) error {
 	if len(ids) == 0 {
 		return nil

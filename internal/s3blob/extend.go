@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	maxPart = 1 << 30 // bytes that one request copies; S3 allows 5 GiB
+	maxPart = 1 << 30 // bytes copied by one request; S3 allows 5 GiB
 
-	// abortTime is how long an upload that failed is tried to be given up. The lifecycle of the bucket ends those
-	// that stay.
+	// abortTime is the time limit for aborting a failed upload. If that fails, the bucket's
+	// lifecycle rule aborts it later.
 	abortTime = 5 * time.Second
 )
 
 var _ blob.Extender = (*Bucket)(nil)
 
-// Extend implements blob.Extender, by an upload in parts: S3 copies what the other object has. The condition is that of
-// the request which completes the upload.
+// Extend implements blob.Extender with a multipart upload, in which S3 copies the bytes of the
+// other object. The condition applies to the request that completes the upload.
 func (b *Bucket) Extend(ctx context.Context, key string, e blob.Extension, c blob.Cond) (blob.Tag, error) {
 	for _, k := range []string{key, e.From} {
 		if err := check(ctx, k); err != nil {
@@ -58,14 +58,15 @@ func (b *Bucket) Extend(ctx context.Context, key string, e blob.Extension, c blo
 	return tag, err
 }
 
-// An upload is a Put in parts.
+// An upload is a multipart upload.
 type upload struct {
 	put
 	bucket *Bucket
-	name   *string // by which S3 knows it
+	name   *string // upload id
 	sent   []types.CompletedPart
 }
 
+// begin starts the upload.
 func (u *upload) begin(ctx context.Context) error {
 	in := &s3.CreateMultipartUploadInput{
 		Bucket: &u.bucket.name, Key: &u.key, ContentType: aws.String(contentType(u.key)),
@@ -81,12 +82,12 @@ func (u *upload) begin(ctx context.Context) error {
 	return err
 }
 
-// parts sends all parts: those that are copied, and what comes behind them.
+// parts uploads all parts: those copied from the other object, then the new data.
 func (u *upload) parts(ctx context.Context, e blob.Extension) error {
 	for at := int64(0); at < e.Size; {
 		n := min(e.Size-at, maxPart)
 		if rest := e.Size - at - n; rest > 0 && rest < blob.MinExtended {
-			n -= blob.MinExtended // the last one that is copied must not be smaller
+			n -= blob.MinExtended // the last copied part must not be smaller than the minimum
 		}
 		if err := u.copy(ctx, e, at, n); err != nil {
 			return err
@@ -99,7 +100,8 @@ func (u *upload) parts(ctx context.Context, e blob.Extension) error {
 	return u.send(ctx, e.Data)
 }
 
-// copy copies n bytes of the other object, from an offset on.
+// copy copies n bytes of the other object, from offset at, as one part. If that object is missing
+// or has another tag, the error is blob.ErrCondition.
 func (u *upload) copy(ctx context.Context, e blob.Extension, at, n int64) error {
 	b := u.bucket
 	in := &s3.UploadPartCopyInput{
@@ -126,7 +128,7 @@ func (u *upload) copy(ctx context.Context, e blob.Extension, at, n int64) error 
 	return b.failure(ctx, "copy a part of an object", err)
 }
 
-// send sends a part.
+// send uploads data as one part.
 func (u *upload) send(ctx context.Context, data []byte) error {
 	b, n := u.bucket, u.next()
 	_, err := repeat(ctx, func() error {
@@ -144,10 +146,10 @@ func (u *upload) send(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// next is the number of the next part.
+// next returns the number of the next part, from 1.
 func (u *upload) next() *int32 { return aws.Int32(int32(len(u.sent) + 1)) }
 
-// complete makes the object of the parts, if the condition holds.
+// complete creates the object from the parts if the condition is met.
 func (u *upload) complete(ctx context.Context) (blob.Tag, error) {
 	b := u.bucket
 	in := &s3.CompleteMultipartUploadInput{
@@ -166,7 +168,7 @@ func (u *upload) complete(ctx context.Context) (blob.Tag, error) {
 		out, err = b.writes.CompleteMultipartUpload(ctx, in, b.within(0))
 		return err
 	})
-	gone := codeOf(err) == "NoSuchUpload" // which an upload is when it is complete
+	gone := codeOf(err) == "NoSuchUpload" // also if the upload is already complete
 	switch {
 	case err == nil:
 		return blob.Tag(aws.ToString(out.ETag)), nil
@@ -176,16 +178,17 @@ func (u *upload) complete(ctx context.Context) (blob.Tag, error) {
 	return "", b.failure(ctx, "complete an upload", err)
 }
 
-// abort gives the upload up, so that S3 does not keep its parts.
+// abort aborts the upload, so that S3 deletes its parts. Errors are ignored.
 func (u *upload) abort(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
 	_, _ = u.bucket.writes.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &u.bucket.name, Key: &u.key, UploadId: u.name,
-	}, u.bucket.within(0)) // what stays, the lifecycle of the bucket ends
+	}, u.bucket.within(0)) // on failure the lifecycle rule of the bucket aborts it
 }
 
-// source names an object to be copied. S3 reads a plus as a blank.
+// source returns the escaped name of an object to copy from. S3 decodes a plus sign as a space, so
+// it is escaped too.
 func source(bucket, key string) string {
 	segments := strings.Split(bucket+"/"+key, "/")
 	for i, s := range segments {

@@ -10,8 +10,8 @@ import (
 	"rookery/internal/awsclient"
 )
 
-// deployment says what is wrong with the deployment where S3 answers with one of these codes. An answer to HEAD has
-// no body; its code is the text of its status.
+// deployment maps error codes of S3 to what is wrong with the deployment. A response to HEAD has no
+// body; its code is the text of its status.
 var deployment = map[string]string{
 	"AccessDenied":          "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)",
 	"Forbidden":             "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)",
@@ -22,12 +22,12 @@ var deployment = map[string]string{
 	"SignatureDoesNotMatch": "the credentials are not valid",
 }
 
-// failure is the error of a call that did not succeed, with a verb and its object.
+// failure returns the error of a failed call. doing is the verb and the object of the call.
 func (b *Bucket) failure(ctx context.Context, doing string, err error) error {
 	return b.failures.Of(ctx, doing, err)
 }
 
-// codeOf is the code of S3's answer; empty if there was none.
+// codeOf returns the error code of S3's response, or "" if there was no response.
 func codeOf(err error) string {
 	if code := awsclient.CodeOf(err); code != "" {
 		return code
@@ -35,7 +35,7 @@ func codeOf(err error) string {
 	return http.StatusText(statusOf(err))
 }
 
-// statusOf is the status of S3's answer; 0 if there was none.
+// statusOf returns the HTTP status of S3's response, or 0 if there was no response.
 func statusOf(err error) int {
 	var answer *smithyhttp.ResponseError
 	if errors.As(err, &answer) {
@@ -44,7 +44,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// missing reports whether an answer says that there is no such object.
+// missing reports whether a response means that the object does not exist.
 func missing(err error) bool {
 	return statusOf(err) == http.StatusNotFound && codeOf(err) != "NoSuchBucket"
 }

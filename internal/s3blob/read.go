@@ -21,23 +21,24 @@ import (
 )
 
 const (
-	chunkSize = 32 << 20 // bytes that one request reads of a larger object
-	streams   = 4        // ranges that one Get reads at once
-	attempts  = 4        // of a request that reads
-	restarts  = 8        // of a Get whose object was replaced while it was read
+	chunkSize = 32 << 20 // bytes of an object that one request reads
+	streams   = 4        // ranges that one Get reads concurrently
+	attempts  = 4        // maximum attempts of a read request
+	restarts  = 8        // maximum attempts of a Get whose object is replaced while it is read
 )
 
-// errReplaced says that the object has another tag than when the Get began.
+// errReplaced means that the object has another tag than at the beginning of the Get.
 var errReplaced = errors.New("the object was replaced while it was read")
 
-// A span is a part of an object: n bytes from off on, to its end if n < 0; with a tag, of the object that has it.
+// A span is a part of an object: n bytes from offset off, up to the end if n < 0. If tag is not
+// empty, the object must have it.
 type span struct {
 	key    string
 	off, n int64
 	tag    string
 }
 
-// Get implements blob.Bucket. What is longer than 32 MiB is read in ranges of that size, four at once.
+// Get implements blob.Bucket. More than 32 MiB are read in ranges of that size, four at a time.
 func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
 	if err := check(ctx, key); err != nil {
 		return nil, "", err
@@ -59,7 +60,7 @@ func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blo
 	return nil, "", fmt.Errorf("get an object: %w", errReplaced)
 }
 
-// whole reads a span: its first chunk, and then the others of the same object.
+// whole reads a span: its first chunk, then the other chunks of the same object.
 func (b *Bucket) whole(ctx context.Context, s span) ([]byte, string, error) {
 	data, tag, err := b.chunkOf(ctx, s, nil)
 	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable {
@@ -74,7 +75,7 @@ func (b *Bucket) whole(ctx context.Context, s span) ([]byte, string, error) {
 	return data, tag, nil
 }
 
-// beyond is the answer to a span that begins beyond the end of the object.
+// beyond returns the result of a span that begins at or after the end of the object.
 func (b *Bucket) beyond(ctx context.Context, s span) ([]byte, string, error) {
 	head, err := b.head(ctx, s.key)
 	if err != nil {
@@ -86,7 +87,7 @@ func (b *Bucket) beyond(ctx context.Context, s span) ([]byte, string, error) {
 	return []byte{}, aws.ToString(head.ETag), nil
 }
 
-// unread is the error of a Get.
+// unread returns the error of a failed Get.
 func (b *Bucket) unread(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errReplaced):
@@ -97,7 +98,7 @@ func (b *Bucket) unread(ctx context.Context, err error) error {
 	return b.failure(ctx, "get an object", err)
 }
 
-// fill reads what is behind the first chunk of data.
+// fill reads the remaining chunks of data concurrently. The first chunk is already read.
 func (b *Bucket) fill(ctx context.Context, s span, data []byte) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -118,7 +119,8 @@ func (b *Bucket) fill(ctx context.Context, s span, data []byte) error {
 	return context.Cause(ctx)
 }
 
-// readInto reads a span of the length of data, of an object that must still have its tag.
+// readInto reads a span into data, which has its length. If the object no longer has the tag, the
+// error is errReplaced.
 func (b *Bucket) readInto(ctx context.Context, s span, data []byte) error {
 	_, _, err := b.chunkOf(ctx, s, data)
 	switch statusOf(err) {
@@ -128,8 +130,8 @@ func (b *Bucket) readInto(ctx context.Context, s span, data []byte) error {
 	return err
 }
 
-// chunkOf reads the first bytes of a span, as many as a chunk has, and returns its tag. They are read into data, or
-// if that is nil, into a new buffer for the whole span. It tries again what may succeed then.
+// chunkOf reads the first chunk of a span and returns the object's tag. It reads into data or, if
+// data is nil, into a new buffer for the whole span. Temporary failures are retried.
 func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, string, error) {
 	for n := 1; ; n++ {
 		got, tag, err := b.attemptOf(ctx, s, data)
@@ -142,15 +144,15 @@ func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, stri
 	}
 }
 
-// errCut says that an answer did not come, broke off, or did not go on.
+// errCut means that a response was missing, incomplete, or too slow.
 var errCut = errors.New("the answer was cut off")
 
-// mayPass reports whether a request that failed may succeed later.
+// mayPass reports whether a failed request may succeed later.
 func (b *Bucket) mayPass(err error) bool {
 	return errors.Is(err, errCut) || b.retryer.IsErrorRetryable(err)
 }
 
-// attemptOf sends one request for a span, and reads up to a chunk of the answer.
+// attemptOf sends one request for a span and reads up to a chunk of the response.
 func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte, string, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -176,7 +178,7 @@ func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte,
 	if _, err := io.ReadFull(out.Body, part); err != nil {
 		return nil, "", errCut
 	}
-	// The end of the body is where a checksum is compared, and where the connection becomes free.
+	// Reading to the end of the body verifies the checksum and frees the connection.
 	if len(part) == len(data) {
 		if _, err := io.Copy(io.Discard, out.Body); err != nil {
 			return nil, "", errCut
@@ -185,9 +187,10 @@ func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte,
 	return data, aws.ToString(out.ETag), nil
 }
 
-// once makes the SDK send one request: who reads the answer repeats it.
+// once disables retries in the SDK; the caller repeats the request.
 func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
+// input returns the request for the span.
 func (s span) input(bucket string) *s3.GetObjectInput {
 	in := &s3.GetObjectInput{Bucket: &bucket, Key: &s.key}
 	switch {
@@ -202,7 +205,7 @@ func (s span) input(bucket string) *s3.GetObjectInput {
 	return in
 }
 
-// head returns what S3 says of an object.
+// head returns the metadata of an object.
 func (b *Bucket) head(ctx context.Context, key string) (*s3.HeadObjectOutput, error) {
 	head, err := b.reads.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key}, b.within(0))
 	if err != nil {
@@ -211,7 +214,8 @@ func (b *Bucket) head(ctx context.Context, key string) (*s3.HeadObjectOutput, er
 	return head, nil
 }
 
-// List implements blob.Bucket. Each page of 1,000 objects is a request. Names that are no keys are left out.
+// List implements blob.Bucket. Each page of 1,000 objects is one request. Objects whose names are
+// not keys are skipped.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		pages := s3.NewListObjectsV2Paginator(b.reads, &s3.ListObjectsV2Input{
@@ -234,7 +238,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object,
 	}
 }
 
-// yieldPage reports whether the consumer wants more.
+// yieldPage yields the objects of a page, and reports whether the loop continues.
 func yieldPage(page []types.Object, yield func(blob.Object, error) bool) bool {
 	for _, o := range page {
 		key, err := url.QueryUnescape(aws.ToString(o.Key))

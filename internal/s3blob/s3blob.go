@@ -1,14 +1,15 @@
-// Package s3blob is the blob port on one bucket of S3.
+// Package s3blob implements blob.Bucket with one S3 bucket.
 //
-// A tag is the ETag of the object. The bucket should keep versions: a Put or Delete then destroys nothing, and
-// Erasing destroys what was kept.
+// A tag is the ETag of the object. The bucket should have versioning enabled: a Put or Delete then
+// destroys no data, and Erasing destroys old versions.
 //
 // # Unknown outcomes
 //
-// A request that changes something is repeated by the SDK only if it certainly had no effect. After any other
-// failure a Put or Delete sends it up to two more times. When the condition of a Put does not hold then, the reason
-// may be its own earlier request. So each Put writes an id, and the condition that it had, as metadata of the object,
-// and reads them back in this case only: the object is its own, or replaced what the Put was to replace, or else the
+// The SDK repeats a change only if it certainly had no effect. After any other failure a Put or
+// Delete sends it up to two more times. If the condition of a Put is then not met, its own earlier
+// request may be the reason. Therefore each Put writes an id and its condition as metadata of the
+// object, and reads them back only in this case. If the object has the Put's id, the Put succeeded.
+// If it was written by another Put with the same condition, the Put was refused. Otherwise the
 // outcome stays unknown (docs/design/0035).
 package s3blob
 
@@ -31,40 +32,43 @@ const (
 	attemptTime = 10 * time.Second
 	mebibyte    = 1 << 20
 
-	// sendWithin is how long after the begin of a call its request may still be signed. S3 honours a
-	// signature for fifteen minutes.
+	// sendWithin is the time after the beginning of a call within which its requests must be
+	// signed. S3 accepts a signature for fifteen minutes.
 	sendWithin = 5 * time.Minute
 )
 
-// Options are what a Bucket may be given. The zero value works.
+// Options configure a Bucket. The zero value works.
 type Options struct {
-	// Now is the time by which a request is too late to be sent, best that of an awsclient.Clock. Nil is
-	// time.Now.
+	// Now is the clock by which requests are too late to be sent, preferably that of an
+	// awsclient.Clock. Nil is time.Now.
 	Now func() time.Time
 
-	// Log gets an error about the deployment, such as a bucket that is not there, once a minute. Nil is
-	// slog.Default.
+	// Log receives errors of the deployment, such as a missing bucket, at most once a minute. Nil
+	// is slog.Default.
 	Log *slog.Logger
 
-	// Attempt is how long an attempt may take; 0 is 10 s. Each MiB that is sent or read adds a second.
+	// Attempt is the time limit of an attempt; 0 is 10 s. Each MiB that is sent or read adds a
+	// second.
 	Attempt time.Duration
 }
 
-// A Bucket is a bucket of S3. It is safe for concurrent use. It destroys no version of an object.
+// A Bucket is an S3 bucket. It is safe for concurrent use. It never destroys a version of an
+// object; see Erasing.
 type Bucket struct {
 	name          string
 	reads, writes *s3.Client
-	retryer       aws.Retryer // of reads
+	retryer       aws.Retryer // decides which reads are repeated
 	attempt       time.Duration
-	chunk         int64 // bytes of a range, see Get
+	chunk         int64 // bytes of a range; see Get
 	now           func() time.Time
 	failures      awsclient.Failures
 }
 
 var _ blob.Bucket = (*Bucket)(nil)
 
-// New returns the bucket of this name, which has to be there, in the account and region of a configuration. Where
-// that has an endpoint, S3 is addressed by path, and checksums are sent only where S3 requires them.
+// New returns a Bucket for the S3 bucket with this name in the account and region of cfg. The
+// bucket must exist; New does not check that. If cfg has an endpoint, the bucket is addressed by
+// path, and checksums are used only where S3 requires them.
 func New(cfg aws.Config, name string, o Options) *Bucket {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -82,7 +86,7 @@ func New(cfg aws.Config, name string, o Options) *Bucket {
 		return s3.NewFromConfig(cfg, func(s *s3.Options) {
 			s.Retryer = r
 			s.APIOptions = append(s.APIOptions, awsclient.NeverLate(b.now))
-			s.Logger = logging.Nop{} // what the SDK logs names keys
+			s.Logger = logging.Nop{} // the SDK's log messages contain keys
 			s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenSupported
 			s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenSupported
 			if s.BaseEndpoint != nil {
@@ -97,24 +101,25 @@ func New(cfg aws.Config, name string, o Options) *Bucket {
 	return b
 }
 
-// within bounds each attempt of an operation that sends or reads n bytes and does not stream its answer.
+// within returns an option that limits each attempt of an operation that sends or reads n bytes and
+// does not stream its response.
 func (b *Bucket) within(n int) func(*s3.Options) {
 	return func(o *s3.Options) {
 		o.APIOptions = append(o.APIOptions, awsclient.Within(b.timeFor(int64(n))))
 	}
 }
 
-// timeFor is how long an attempt may take that moves n bytes.
+// timeFor returns the time limit of an attempt that transfers n bytes.
 func (b *Bucket) timeFor(n int64) time.Duration {
 	return b.attempt + time.Duration(n)*time.Second/mebibyte
 }
 
-// soon is a context in which nothing is signed later than five minutes from now.
+// soon returns a context in which no request is signed later than sendWithin from now.
 func (b *Bucket) soon(ctx context.Context) context.Context {
 	return table.SendBefore(ctx, b.now().Add(sendWithin))
 }
 
-// check returns the error of a context that is done, or of a key that is none.
+// check returns the context's error if it is done, or an error if the key is invalid.
 func check(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err

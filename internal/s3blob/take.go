@@ -14,12 +14,14 @@ import (
 
 var _ blob.Taker = (*Bucket)(nil)
 
-// newest is how many versions and markers of a key are looked at for the newest version.
+// newest is the maximum number of versions and markers that are read to find the newest version of
+// a key.
 const newest = 10
 
-// Take implements blob.Taker. It deletes the object, and looks which version is under the marker: one that has another
-// tag is put back, unless there is a newer object. It needs a bucket that keeps versions, and the permission
-// s3:ListBucketVersions and s3:GetObjectVersion; in one without versions the condition is not looked at.
+// Take implements blob.Taker. It deletes the object and then reads the version below the delete
+// marker. A version with another tag is put back, unless there is a newer object. Take requires a
+// bucket with versioning, and the permissions s3:ListBucketVersions and s3:GetObjectVersion;
+// without versioning the condition is not checked.
 func (b *Bucket) Take(ctx context.Context, key string, t blob.Tag) error {
 	if err := b.Delete(ctx, key); err != nil {
 		return err
@@ -38,7 +40,7 @@ func (b *Bucket) Take(ctx context.Context, key string, t blob.Tag) error {
 	return fmt.Errorf("take an object: %w", blob.ErrCondition)
 }
 
-// displaced returns the newest version of a key, and its tag; none if there is no version.
+// displaced returns the id and the tag of the newest version of a key, or "" if there is none.
 func (b *Bucket) displaced(ctx context.Context, key string) (id string, t blob.Tag, err error) {
 	out, err := b.reads.ListObjectVersions(ctx, &s3.ListObjectVersionsInput{
 		Bucket: &b.name, Prefix: &key, MaxKeys: aws.Int32(newest),
@@ -46,7 +48,7 @@ func (b *Bucket) displaced(ctx context.Context, key string) (id string, t blob.T
 	if err != nil {
 		return "", "", b.failure(ctx, "list versions", err)
 	}
-	for _, v := range out.Versions { // the newest first, and those of the shortest key before others
+	for _, v := range out.Versions { // sorted by key, then newest first; key itself precedes longer keys
 		if aws.ToString(v.Key) == key {
 			return aws.ToString(v.VersionId), blob.Tag(aws.ToString(v.ETag)), nil
 		}

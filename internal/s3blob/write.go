@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	resends   = 2 // after outcomes that are unknown
-	conflicts = 5 // answers 409 after which a request is repeated
+	resends   = 2 // after an unknown outcome
+	conflicts = 5 // maximum number of 409 responses after which a request is repeated
 
-	// metadata of an object: the Put that wrote it, and what that replaced.
+	// metadata keys of an object: the id of the Put that wrote it, and its condition
 	putID    = "rookery-put"
 	putAfter = "rookery-after"
 
-	// values of putAfter that are not a tag
+	// values of putAfter for conditions without a tag
 	afterNothing  = "nothing"  // blob.IfAbsent
 	afterAnything = "anything" // blob.Always
 )
 
-// ErrUnknown says that nothing is known of the outcome of a conditional Put: a request of it was not answered, and the
-// condition does not hold any more.
+// ErrUnknown means that the outcome of a conditional Put is unknown: one of its requests got no
+// response, and the condition is no longer met.
 var ErrUnknown = errors.New("it is not known whether the object was written")
 
 // Put implements blob.Bucket.
@@ -58,8 +58,9 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, c blob.Cond) 
 	return "", b.failure(ctx, "put an object", err)
 }
 
-// repeat calls send, and again while its outcome is unknown or another write is in its way. It reports whether the
-// outcome of a call before the last was unknown.
+// repeat calls send until its outcome is known, at most resends more times, and while S3 reports a
+// conflicting write, at most conflicts times. doubt reports whether the outcome of an earlier
+// attempt was unknown.
 func repeat(ctx context.Context, send func() error) (doubt bool, err error) {
 	for unknown, met := 0, 0; ; {
 		err = send()
@@ -79,24 +80,26 @@ func repeat(ctx context.Context, send func() error) (doubt bool, err error) {
 	}
 }
 
-// unknownOutcome reports whether a request may have had its effect though it failed: there was no answer, or it was
-// an error of S3's own. RequestTimeout is a 400 that says that the request did not come whole, but not why.
+// unknownOutcome reports whether a failed request may have had an effect: there was no response, or
+// it was a server error. RequestTimeout is a 400 which means that the request did not arrive
+// completely.
 func unknownOutcome(err error) bool {
 	if awsclient.NoEffect(err) {
-		return false // it has been repeated
+		return false // the SDK has already repeated it
 	}
 	status := statusOf(err)
 	return status < http.StatusBadRequest || status >= http.StatusInternalServerError ||
 		codeOf(err) == "RequestTimeout"
 }
 
-// A put is one Put, with all requests that it sends.
+// A put is one Put with all its requests.
 type put struct {
 	key  string
 	cond blob.Cond
 	id   string
 }
 
+// input returns the request.
 func (p put) input(bucket string, data []byte) *s3.PutObjectInput {
 	in := &s3.PutObjectInput{
 		Bucket:      &bucket,
@@ -114,7 +117,7 @@ func (p put) input(bucket string, data []byte) *s3.PutObjectInput {
 	return in
 }
 
-// after is the value of putAfter.
+// after returns the value of putAfter.
 func (p put) after() string {
 	switch {
 	case p.cond.Absent():
@@ -125,15 +128,15 @@ func (p put) after() string {
 	return afterAnything
 }
 
-// refused reports whether an answer says that the condition does not hold. S3 answers If-Match with 404 where there
-// is no object.
+// refused reports whether a response means that the condition is not met. For If-Match S3 responds
+// with 404 if there is no object.
 func (p put) refused(err error) bool {
 	return p.cond != blob.Always &&
 		(statusOf(err) == http.StatusPreconditionFailed || p.cond.Tag() != "" && missing(err))
 }
 
-// settle decides about a Put whose condition does not hold. If it is in doubt about an earlier request of its own, it
-// asks which Put wrote the object that is there.
+// settle returns the result of a Put whose condition is not met. If doubt is set, it reads which
+// Put wrote the current object.
 func (b *Bucket) settle(ctx context.Context, p put, doubt bool) (blob.Tag, error) {
 	refused := fmt.Errorf("put an object: %w", blob.ErrCondition)
 	if !doubt {
@@ -142,18 +145,19 @@ func (b *Bucket) settle(ctx context.Context, p put, doubt bool) (blob.Tag, error
 	head, err := b.head(ctx, p.key)
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
-		return "", refused // what had been there, ours or not, was deleted
+		return "", refused // the object, whoever wrote it, was deleted
 	case err != nil:
 		return "", err
 	case head.Metadata[putID] == p.id:
 		return blob.Tag(aws.ToString(head.ETag)), nil
 	case p.cond != blob.Always && head.Metadata[putAfter] == p.after():
-		return "", refused // that Put replaced what ours was to replace
+		return "", refused // that Put replaced the object that this one was to replace
 	}
 	return "", fmt.Errorf("put an object: %w", ErrUnknown)
 }
 
-// contentType is that of a Markdown file for the notes of a vault.
+// contentType returns the type of Markdown for the notes of a vault, and that of binary data for
+// all other objects.
 func contentType(key string) string {
 	if strings.Contains("/"+key, "/notes/") && strings.HasSuffix(key, ".md") {
 		return "text/markdown; charset=utf-8"
@@ -161,7 +165,8 @@ func contentType(key string) string {
 	return "application/octet-stream"
 }
 
-// Delete implements blob.Bucket. In a bucket with versions the object is kept as an earlier version.
+// Delete implements blob.Bucket. In a bucket with versioning the object remains as a noncurrent
+// version.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err

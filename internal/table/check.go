@@ -5,9 +5,10 @@ import (
 	"iter"
 )
 
-// A Checker is a Table that can check what its items are stored in. An engine that is somebody else's
-// to look after is none.
+// A Checker is a Table that can check its own storage. A Table in a managed service does not
+// implement it.
 type Checker interface {
-	// Check yields what is damaged, and ends without a word where nothing is. It reads everything.
+	// Check yields an error for each damaged part, and nothing if there is none. It reads the whole
+	// database.
 	Check(ctx context.Context) iter.Seq[error]
 }

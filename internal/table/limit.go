@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// overhead is what an item weighs beside its key and its data.
+// overhead is the size, in bytes, that an item has in addition to its key and its data.
 const overhead = 100
 
-// CheckOps says whether a Commit of these operations keeps the limits of the port. The error wraps
-// ErrLimit and names operations by their number, from 1, never by their keys. Every engine calls it
-// before it does anything.
+// CheckOps returns an error if a Commit of these operations exceeds a limit of the package. The
+// error wraps ErrLimit. It identifies operations by their number, from 1, never by their keys.
+// Every implementation calls CheckOps first.
 func CheckOps(ops []Op) error {
 	if len(ops) < 1 || len(ops) > MaxOps {
 		return fmt.Errorf("%w: a commit of %d operations; 1 to %d are allowed",
@@ -34,6 +34,7 @@ func CheckOps(ops []Op) error {
 	return nil
 }
 
+// check checks a single operation.
 func (o Op) check() error {
 	if o.Kind < OpCreate || o.Kind > OpAdd {
 		return fmt.Errorf("%w: no kind of operation has the number %d", ErrLimit, o.Kind)
@@ -50,12 +51,13 @@ func (o Op) check() error {
 	return nil
 }
 
-// conditional reports whether Old says anything.
+// conditional reports whether the operation uses Old.
 func (o Op) conditional() bool { return o.Kind == OpReplace || o.Kind == OpCheck }
 
+// size returns the size of the item in bytes, as it counts against MaxItem.
 func (i Item) size() int { return len(i.Part) + len(i.Sort) + len(i.Data) + overhead }
 
-// CheckKey says whether a key keeps the limits of the port. The error wraps ErrLimit.
+// CheckKey returns an error that wraps ErrLimit if a key is invalid or too long.
 func CheckKey(k Key) error {
 	if k.Sort == "" {
 		return fmt.Errorf("%w: the sort key is empty", ErrLimit)
@@ -63,8 +65,8 @@ func CheckKey(k Key) error {
 	return CheckRange(k.Part, k.Sort, k.Sort)
 }
 
-// CheckRange says whether the arguments of a Query keep the limits of the port: those of keys, but
-// from and to may be empty. The error wraps ErrLimit.
+// CheckRange returns an error that wraps ErrLimit if an argument of a Query is invalid or too long.
+// Unlike a key's Sort, from and to may be empty.
 func CheckRange(part, from, to string) error {
 	if part == "" {
 		return fmt.Errorf("%w: the partition key is empty", ErrLimit)
@@ -80,7 +82,8 @@ func CheckRange(part, from, to string) error {
 	return nil
 }
 
-// Second is how engines keep Expires: seconds since 1970, rounded up, at least 1; 0 is never.
+// Second returns the form in which implementations store Expires: seconds since 1970, rounded up
+// and at least 1, or 0 for never.
 func Second(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -92,7 +95,7 @@ func Second(t time.Time) int64 {
 	return max(s, 1)
 }
 
-// AtSecond is the Expires of an item that an engine keeps as a number of seconds, in UTC.
+// AtSecond returns the Expires of a stored number of seconds, in UTC. It is the inverse of Second.
 func AtSecond(s int64) time.Time {
 	if s == 0 {
 		return time.Time{}

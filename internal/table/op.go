@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// An Op is one operation of a Commit, made by one of the functions below.
+// An Op is one operation of a Commit. The functions below return the valid ones.
 type Op struct {
 	Kind  Kind
-	Item  Item  // what is to be there; of OpRemove only the key, of OpAdd also Expires
-	Old   Item  // for OpReplace, OpCheck: what must be there
+	Item  Item  // the new item; only Key for OpRemove, only Key and Expires for OpAdd
+	Old   Item  // the required current item, for OpReplace and OpCheck
 	Delta int64 // for OpAdd
-	Max   int64 // for OpAdd: the result must not be greater
+	Max   int64 // for OpAdd: the maximum of the result
 }
 
-// A Kind says what an Op does.
+// A Kind is the kind of an Op.
 type Kind int
 
 // The kinds of operation.
@@ -27,31 +27,33 @@ const (
 	OpAdd
 )
 
-// Create puts an item where none is, or only an expired one.
+// Create returns an operation that adds an item. It conflicts if there is an item that has not
+// expired.
 func Create(it Item) Op { return Op{Kind: OpCreate, Item: it} }
 
-// Replace puts an item in the place of old, which must be there with its Data unchanged. Both have
-// one key. The Count is kept as it is in the table.
+// Replace returns an operation that replaces old by it. Both must have the same key. It conflicts
+// if old is missing or its Data has changed. The Count in the table is kept.
 func Replace(old, it Item) Op { return Op{Kind: OpReplace, Item: it, Old: old} }
 
-// Set puts an item, whatever is there. Its Count becomes it.Count.
+// Set returns an operation that writes an item unconditionally, with its Count.
 func Set(it Item) Op { return Op{Kind: OpSet, Item: it} }
 
-// Remove takes an item away; one that is not there is no conflict.
+// Remove returns an operation that deletes an item. It never conflicts, even if there is no item.
 func Remove(k Key) Op { return Op{Kind: OpRemove, Item: Item{Key: k}} }
 
-// Check requires that the item's Data is unchanged, and changes nothing. An old with nil Data
-// requires that there is no item; an item that was read never has nil Data.
+// Check returns an operation that changes nothing. It conflicts if the item's Data differs from
+// old's. An old with nil Data requires that there is no item; an item read from a table never has
+// nil Data.
 func Check(old Item) Op { return Op{Kind: OpCheck, Item: Item{Key: old.Key}, Old: old} }
 
-// Add changes the Count of an item by delta, and makes the item where there is none (with Count 0
-// and no Data before). A result that is greater than limit, or no int64, is a *Conflict. The item's
-// Expires becomes it.Expires, unless that is zero; its Data stays.
+// Add returns an operation that adds delta to the Count of an item. If there is no item, it creates
+// one with empty Data and Count 0 first. It conflicts if the result exceeds limit or overflows
+// int64. The item's Expires becomes it.Expires unless that is zero; its Data is kept.
 func Add(it Item, delta, limit int64) Op {
 	return Op{Kind: OpAdd, Item: it, Delta: delta, Max: limit}
 }
 
-// Clone copies operations with their data, for an engine that may still need them when its Commit
+// Clone returns a deep copy of operations, for an implementation that may use them after its Commit
 // has returned.
 func Clone(ops []Op) []Op {
 	ops = slices.Clone(ops)

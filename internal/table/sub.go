@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// name is what a prefix must be. It has no "/", so no prefix and no partition under one can be
-// taken for those of another: under "a" are "a" and "a/…", never "ab" and never "a-b/…".
+// name matches a valid prefix. It contains no "/", so the partitions of one prefix are never those
+// of another: those of "a" are "a" and "a/…", but not "ab" or "a-b/…".
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
-// sub is a Table whose partitions lie under a prefix.
+// A sub is a Table whose partitions have a common prefix.
 type sub struct {
 	table  Table
 	prefix string
@@ -21,13 +21,13 @@ type sub struct {
 
 var _ Table = sub{}
 
-// Sub is the part of a table under a prefix, and cannot name anything outside it: Part "" is the
-// partition prefix, Part "x" is prefix + "/" + "x". Items and conflicts come back with the Part
-// that they have in the Sub. The prefix counts for the limits.
+// Sub returns the part of a table below a prefix. It cannot access anything else: Part "" is the
+// partition prefix, and Part "x" is prefix + "/" + "x". Items and conflicts are returned with their
+// Part in the Sub. The prefix counts toward the limits of keys.
 //
-// A prefix is a lower-case letter or digit, then any of those and "-". Any other gives a table
-// whose every call is ErrLimit: prefixes are names of tenants, which come with requests, and a name
-// that slipped through unchecked must reach nothing, and must not end the program.
+// A prefix is a lower-case letter or digit, followed by lower-case letters, digits and "-". For any
+// other prefix every method of the result returns ErrLimit. Prefixes are names of tenants that come
+// with requests: an invalid one must not give access to anything, and must not crash the program.
 func Sub(t Table, prefix string) Table {
 	if !name.MatchString(prefix) {
 		return refusing{}
@@ -35,8 +35,9 @@ func Sub(t Table, prefix string) Table {
 	return sub{t, prefix}
 }
 
-// Incarnation is the part of a Sub for the n-th holder of its prefix. The first one has the Sub itself, each later
-// one the partitions under "~" and its number, which the first one must not name.
+// Incarnation returns the part of a Sub for the n-th owner of its prefix, from 1. The first owner
+// has the Sub itself. Each later one has the partitions below "~" and its number, which the first
+// one must not use.
 func Incarnation(t Table, n int) Table {
 	if n <= 1 {
 		return t
@@ -44,6 +45,7 @@ func Incarnation(t Table, n int) Table {
 	return sub{t, fmt.Sprintf("~%d", n)}
 }
 
+// part returns the partition in the whole table.
 func (s sub) part(part string) string {
 	if part == "" {
 		return s.prefix
@@ -96,12 +98,12 @@ func (s sub) Commit(ctx context.Context, ops ...Op) error {
 	return &mine
 }
 
-// relative undoes part.
+// relative is the inverse of part.
 func (s sub) relative(part string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(part, s.prefix), "/")
 }
 
-// refusing is the Sub of what is not a name.
+// A refusing is the Sub of an invalid prefix. Its methods return ErrLimit.
 type refusing struct{}
 
 var _ Table = refusing{}

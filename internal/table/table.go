@@ -1,10 +1,10 @@
-// Package table is the port to a store of small, sorted items: bbolt on a laptop, DynamoDB in the
-// cloud.
+// Package table defines the interface to a store of small, sorted items: bbolt on a laptop,
+// DynamoDB in the cloud.
 //
-// What every implementation must do is said here and held by the suite in tabletest. It is what AWS
-// promises and nothing more: reads of single items and of ranges of one partition are strongly
-// consistent, a Query of several pages is not one moment in time, and nothing reads several items
-// atomically.
+// The comments say what every implementation must do, and the suite in tabletest tests it. The
+// interface promises what AWS promises and nothing more: reads of single items and of ranges of one
+// partition are strongly consistent; a Query of several pages is not a snapshot; and several items
+// cannot be read atomically.
 package table
 
 import (
@@ -14,65 +14,65 @@ import (
 	"time"
 )
 
-// Limits that every engine keeps, so that what works on one works on all.
+// Limits that every implementation enforces, so that a program which works with one works with all.
 const (
-	MaxItem   = 400 << 10 // bytes of an item: its key, its data and 100 more
+	MaxItem   = 400 << 10 // bytes of an item: its key, its data and an overhead of 100
 	MaxOps    = 100       // operations of one Commit
-	MaxKey    = 1 << 10   // bytes of Part or of Sort
-	MaxCommit = 4 << 20   // bytes of all items of one Commit, those that its conditions name too
+	MaxKey    = 1 << 10   // bytes of Part, and of Sort
+	MaxCommit = 4 << 20   // bytes of all items of one Commit, including those in its conditions
 )
 
-// A Key names an item. Part and Sort are 1 to MaxKey bytes of UTF-8; items of a partition are
-// sorted by Sort, bytewise. Only in the table that Sub returns Part may be empty.
+// A Key identifies an item. Part and Sort are 1 to MaxKey bytes of UTF-8. The items of a partition
+// are sorted bytewise by Sort. Only in a table that Sub returned may Part be empty.
 type Key struct{ Part, Sort string }
 
-// An Item is what is kept under a key.
+// An Item is the value of a key.
 type Item struct {
 	Key
-	Data    []byte    // opaque; an item that is read has never nil Data, only empty
-	Count   int64     // set with the item, then changed by Add
-	Expires time.Time // an item is absent from then on; zero: never. Whole seconds, rounded up
+	Data    []byte    // opaque; of an item that was read it may be empty, but is never nil
+	Count   int64     // written with the item, then changed by Add
+	Expires time.Time // when the item becomes absent; zero: never. Rounded up to whole seconds
 }
 
-// A Table keeps items. It is safe for concurrent use. A key that breaks a limit is ErrLimit in
-// every method; CheckOps, CheckKey and CheckRange say it for all engines.
+// A Table stores items. It is safe for concurrent use. Every method returns ErrLimit if a key
+// exceeds a limit; CheckOps, CheckKey and CheckRange implement that check for all implementations.
 type Table interface {
-	// Get returns an item; one that is absent or expired is ErrNotFound. It sees every Commit that
-	// returned before.
+	// Get returns an item. If it is missing or expired, the error is ErrNotFound. Get sees every
+	// Commit that returned before.
 	Get(ctx context.Context, k Key) (Item, error)
 
-	// Query yields the items of a partition from one Sort to another, both ends included, in order,
-	// and reads nothing beyond. An empty from is the first item; a from after to yields nothing. It
-	// sees every Commit that returned before; items that are committed while it runs may or may not
-	// be seen, each as a whole. It ends with the first error. The body of a loop over it may take
-	// its time, and may call the table.
+	// Query yields the items of a partition whose Sort is in the closed interval from `from` to
+	// `to`, in order, and reads no others. An empty from means the first item; a from greater than
+	// to yields nothing. Query sees every Commit that returned before. Items committed while it
+	// runs may or may not be seen, each as a whole. It ends with the first error. The loop body may
+	// take any time and may call the table.
 	Query(ctx context.Context, part, from, to string) iter.Seq2[Item, error]
 
-	// Commit does all of the operations, or none. They name different keys, and are 1 to MaxOps. A
-	// condition that does not hold is a *Conflict, for the first such operation; a call that breaks
-	// a limit is ErrLimit; both mean that nothing was done. When it returns nil, what it did is
-	// durable. Any other error leaves the outcome unknown, also where ctx ended the call: it may
-	// have happened, or happen later.
+	// Commit executes all operations or none. There must be 1 to MaxOps, with different keys. If a
+	// condition is not met, the error is a *Conflict for the first such operation; if a limit is
+	// exceeded, it is ErrLimit. In both cases nothing was done. When Commit returns nil, its
+	// changes are durable. Any other error leaves the outcome unknown, even if ctx ended the call:
+	// the changes may have happened, or may happen later.
 	//
-	// One operation alone is a plain write of that item, not a transaction. The table keeps nothing
-	// of ops: the caller may change their Data when Commit returns.
+	// A single operation is a plain write of that item, not a transaction. The table does not
+	// retain ops: the caller may change their Data after Commit has returned.
 	Commit(ctx context.Context, ops ...Op) error
 }
 
-// The definite answers of a Table. Engines wrap them.
+// The errors of a Table with a definite outcome. Implementations wrap them.
 var (
 	ErrNotFound = errors.New("no such item")
 	ErrLimit    = errors.New("over a limit of the table")
-	ErrDamaged  = errors.New("the database is damaged") // what is asked for cannot be read any more
+	ErrDamaged  = errors.New("the database is damaged") // the requested data can no longer be read
 )
 
-// A Conflict says which operation of a Commit did not hold, and against what.
+// A Conflict is the error of a Commit with an operation whose condition is not met.
 type Conflict struct {
 	Key  Key
-	Item Item // as it is, where Found
-	// Found says that there is an item at Key.
+	Item Item // the current item if Found
+	// Found reports whether there is an item at Key.
 	Found bool
 }
 
-// Error names no key: keys hold names of tenants and vaults.
+// Error returns a message without the key, because keys contain names of tenants and vaults.
 func (c *Conflict) Error() string { return "the condition of a commit does not hold" }

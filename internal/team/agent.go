@@ -14,14 +14,14 @@ import (
 	"rookery/internal/table"
 )
 
-// owners is the partition that says whose the agents are, by their ids.
+// owners is the partition that maps the ids of agents to their principals.
 const owners = "agents"
 
-// remembered is how many agents and tokens a process remembers.
+// remembered is the number of agents, and of tokens, that a process caches.
 const remembered = 10_000
 
-// agents are whose the agents of a tenant are, and when its tokens were used, as far as this process
-// has asked or written.
+// An agents is a cache of the principals of a tenant's agents and of the last recorded uses of its
+// tokens.
 type agents struct {
 	table table.Table
 
@@ -30,19 +30,21 @@ type agents struct {
 	used  *lru.Cache[string, time.Time]
 }
 
-// An owner is the principal of an agent.
+// An owner is the principal to which an agent belongs.
 type owner struct {
-	principal string    // empty: nobody's
-	asked     time.Time // of nobody's: when that was so
+	principal string    // empty: no principal has claimed the agent
+	asked     time.Time // if unclaimed: when the table was read
 }
 
+// newAgents returns an empty cache for the agents in a table.
 func newAgents(t table.Table) *agents {
 	known, _ := lru.New[string, owner](remembered) // the size is positive
 	used, _ := lru.New[string, time.Time](remembered)
 	return &agents{table: t, known: known, used: used}
 }
 
-// due reports whether the use of a token is to be written, and takes it as written.
+// due reports whether the use of a token must be written, because the last write is older than
+// useLife. It then records the use as written; see again.
 func (a *agents) due(id string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +55,8 @@ func (a *agents) due(id string, now time.Time) bool {
 	return true
 }
 
-// addUses adds the uses that this process has noted, some of which may not be written yet.
+// addUses adds to all the uses that this process has recorded, in whole seconds. Some may not be
+// written yet.
 func (a *agents) addUses(all map[string]time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,16 +67,16 @@ func (a *agents) addUses(all map[string]time.Time) {
 	}
 }
 
-// again takes the use of a token as not written.
+// again forgets the recorded use of a token after its write has failed.
 func (a *agents) again(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.used.Remove(id)
 }
 
-// ClaimAgent is a fault if the agent is not the caller's to be: it belongs to the principal that first
-// changed something as it. A call that only reads claims nothing; what nobody has claimed anybody may
-// read as.
+// ClaimAgent returns a fault if the caller may not act as its agent. An agent belongs to the first
+// principal that changes something as that agent. A call with writes == false claims nothing: any
+// principal may read as an unclaimed agent.
 func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
 	if c.Agent == c.Principal {
 		return nil
@@ -91,14 +94,15 @@ func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
 	return ownedBy(c, o, err)
 }
 
-// ClaimNewAgent is ClaimAgent for an id that the caller has just drawn at random: it does not ask first whose the
-// agent is, so that it costs one write and nothing else.
+// ClaimNewAgent is ClaimAgent for an id that the caller has just generated at random. It does not
+// look the agent up first, so it costs a single write.
 func (t *Team) ClaimNewAgent(ctx context.Context, c auth.Caller) error {
 	o, err := t.claim(ctx, c)
 	return ownedBy(c, o, err)
 }
 
-// ownedBy is a fault if an agent is another principal's than the caller's, or whose it is cannot be read.
+// ownedBy returns a fault if o is not the caller's principal, or if err reports that it could not
+// be read.
 func ownedBy(c auth.Caller, o owner, err error) error {
 	switch {
 	case err != nil:
@@ -110,12 +114,14 @@ func ownedBy(c auth.Caller, o owner, err error) error {
 	return otherAgent()
 }
 
+// otherAgent returns the fault of an agent that belongs to another principal.
 func otherAgent() error {
 	return fault.New(fault.PermissionDenied, "the agent id belongs to another principal").
 		With("argument", "agent_id").Fix("choose another agent id, or leave it out")
 }
 
-// ownerOf is whose an agent is, as it was at most a minute ago if it is nobody's.
+// ownerOf returns the owner of an agent. For an unclaimed agent the result may be up to a minute
+// old.
 func (t *Team) ownerOf(ctx context.Context, agent string) (owner, error) {
 	now := t.opt.Now()
 	o, ok := t.agents.known.Get(agent)
@@ -131,7 +137,8 @@ func (t *Team) ownerOf(ctx context.Context, agent string) (owner, error) {
 	return o, nil
 }
 
-// claim makes an agent the caller's, unless it is another's meanwhile.
+// claim makes the caller's principal the owner of its agent. If another principal was faster, it
+// returns that one.
 func (t *Team) claim(ctx context.Context, c auth.Caller) (owner, error) {
 	o := owner{principal: c.Principal}
 	err := t.opt.Table.Commit(ctx, table.Create(table.Item{

@@ -9,25 +9,26 @@ import (
 	"rookery/internal/table"
 )
 
-// Name is the name of the tenant.
+// Name returns the name of the tenant.
 func (t *Team) Name() string { return t.opt.Tenant }
 
-// Table is the tenant's own part of the table. Partition "" is its log, "<vault>/<number>" those of its
-// vaults; what is kept beside the logs has partitions of its own.
+// Table returns the tenant's part of the table. Partition "" contains its log,
+// "<vault>/<incarnation>" the log of a vault; other data has partitions of its own.
 func (t *Team) Table() table.Table { return t.opt.Table }
 
-// Bucket is the tenant's own part of the bucket.
+// Bucket returns the tenant's part of the bucket.
 func (t *Team) Bucket() blob.Bucket { return t.opt.Bucket }
 
-// A History is a log of the tenant, to be read backwards.
+// A History is one log of the tenant, for reading backwards.
 type History struct {
 	repo.History
-	Vault string // whose log it is; empty: the tenant's own
-	Part  string // names the log for as long as it is there
+	Vault string // name of the vault; empty: the tenant's own log
+	Part  string // unique name of the log, valid until it is erased
 }
 
-// Histories are the tenant's own log and those of its vaults, also of vaults in the trash, and the
-// version of the tenant that says which there are. No vault is opened for it, so none has to fit into memory.
+// Histories returns the tenant's own log and those of its vaults, including vaults in the trash,
+// and the tenant's version at which these vaults exist. It opens no vault, so that vaults of any
+// size can be read.
 func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 	s, seq, err := t.State(ctx)
 	if err != nil {
@@ -43,9 +44,9 @@ func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 	return all, seq, nil
 }
 
-// VerifyLog reads the tenant's own log, and compares each part with its digest. It is INDEX_ERROR where
-// the chain does not join, where a part is not what its header says, and where the log ends before a
-// commit that this process knows. version is that of the last commit.
+// VerifyLog reads the tenant's own log and compares each part with its digest. It returns
+// INDEX_ERROR if the chain is broken, if a part does not match its header, or if the log ends
+// before a commit that this process knows. version is that of the last commit read.
 func (t *Team) VerifyLog(ctx context.Context) (version uint64, err error) {
 	known := t.log.Known().Seq
 	s, err := t.log.Replay(ctx, true)

@@ -12,42 +12,42 @@ import (
 	"rookery/internal/repo"
 )
 
-// The statuses of a vault that is being erased, or was. Its name is taken until its Erasure is done.
+// The statuses of a vault whose erasure has begun. Its name is taken until Erasure.Done is set.
 const (
 	Erasing repo.Status = "erasing"
 	Erased  repo.Status = "erased"
 )
 
-// An Erasure is how far an erasure has come.
+// An Erasure is the progress of an erasure.
 type Erasure struct {
 	Began time.Time `json:"began"`
-	Swept time.Time `json:"swept,omitzero"` // everything that was there was destroyed
-	Done  time.Time `json:"done,omitzero"`  // what came late too: the name is free
-	Job   string    `json:"job,omitempty"`  // that does it
+	Swept time.Time `json:"swept,omitzero"` // when everything that existed was destroyed
+	Done  time.Time `json:"done,omitzero"`  // when late arrivals were destroyed too: the name is free
+	Job   string    `json:"job,omitempty"`  // id of the job that erases
 	Receipt
 }
 
-// A Receipt is what an erasure came to.
+// A Receipt counts what an erasure destroyed.
 type Receipt struct {
 	repo.Erased
-	Left int `json:"left"` // files in the folder that were in no version of the vault: they stay
+	Left int `json:"left"` // files in the folder that were in no version of the vault; they are kept
 }
 
-// An ErasedVault is a vault that was erased, or is being erased by a job.
+// An ErasedVault is the result of erasing a vault. The erasure may still be running as a job.
 type ErasedVault struct {
 	Receipt
-	Swept bool       // everything that was there is destroyed: the receipt is true
-	Job   *job.Brief // that erases it; nil in a dry run
+	Swept bool       // everything that existed is destroyed; the receipt is final
+	Job   *job.Brief // the job that erases; nil in a dry run
 
-	Seq      uint64 // of the tenant's commit that it begins, or the version that the call saw
-	Replayed bool   // the call was made before
+	Seq      uint64 // the tenant's commit that begins the erasure, or the version read
+	Replayed bool   // the call repeats an earlier one
 }
 
-// Erase destroys a vault, in the trash or not: every incarnation that had the name, the files that
-// people see of it, and what the database keeps of it. The name is free about an hour later, when what
-// was under way has arrived and been destroyed as well. It is a job, which goes on in the call for as long as
-// a call may take. A call that a crash ended may be repeated; one that comes after another answers the same,
-// and is IN_PROGRESS while the job runs elsewhere.
+// Erase destroys a vault, in the trash or not: all incarnations of the name, its files, and the
+// data about it in the database. The name is free about an hour later, after writes that were in
+// flight have arrived and been destroyed too. Erase is a job: it runs within the call for as long
+// as a call may take, and then continues. A call may be repeated after a crash. A later call gets
+// the same answer, or IN_PROGRESS while the job runs in another process.
 func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
 	if t.opt.Served != nil {
 		return ErasedVault{}, oneFolder()
@@ -55,7 +55,7 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 	if c.DryRun {
 		return t.wouldErase(ctx, c, name)
 	}
-	both := newTwofold(ctx) // the commit and the job
+	both := newTwofold(ctx) // covers the commit and the job
 	both.patience = jobPatience
 	defer both.close()
 	at, r, err := t.beginErasure(both, c, name)
@@ -67,21 +67,22 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 	return done, err
 }
 
-// jobPatience is how long the commit may take that begins an erasure, whose caller has gone.
+// jobPatience is the time limit for the commit that begins an erasure after its caller has
+// disconnected.
 const jobPatience = 5 * time.Second
 
-// An erasureRef is what the call that erases a vault is answered by the tenant's log: who repeats it is told
-// of the same erasure.
+// An erasureRef is the stored answer of a call that erases a vault. A repeated call uses it to find
+// the same erasure.
 type erasureRef struct {
 	Incarnation int    `json:"incarnation"`
 	Job         string `json:"job"`
 }
 
-// of reports whether an entry is that of the erasure.
+// of reports whether e is the vault of this erasure.
 func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && e.Erasure != nil }
 
-// beginErasure makes the tenant's commit that a vault is being erased, unless it is already. Nothing can undo
-// it.
+// beginErasure commits to the tenant's log that a vault is being erased, unless it is already. This
+// cannot be undone.
 func (t *Team) beginErasure(
 	both *twofold, c repo.Call, name string,
 ) (at erasureRef, r repo.Receipt, err error) {
@@ -107,6 +108,8 @@ func (t *Team) beginErasure(
 	return <-answered, r, nil
 }
 
+// draftErasure records the beginning of an erasure in a draft. An erasure that already has a job is
+// returned unchanged.
 func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
 	e, ok := d.State().Vault(name)
 	if !ok || e.free() {
@@ -122,14 +125,14 @@ func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
 		}
 		e.Status, began.Began = Erasing, d.Now()
 	} else {
-		began = *e.Erasure // an earlier release began it
+		began = *e.Erasure // begun by an earlier release, without a job
 	}
 	began.Job = job.NewID(d.Now())
 	e.Erasure = &began
 	return erasureRef{e.Incarnation, began.Job}, d.Record(kindVault, name, e)
 }
 
-// erase goes on with an erasure that has begun.
+// erase continues an erasure that has begun.
 func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRef) (ErasedVault, error) {
 	e, _ := t.log.Known().State.Vault(name)
 	if !at.of(e) || e.Status == Erased {
@@ -142,8 +145,8 @@ func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRe
 	return erasedVault(it)
 }
 
-// runJob goes on with a job, or makes it where there is none, for as long as a call may take. What looks for jobs may
-// make it in between: then the call goes on with that.
+// runJob continues a job, or starts it if there is none, for as long as a call may take. If a
+// background pass creates the job at the same time, the call continues that one.
 func runJob(ctx context.Context, jobs *job.Jobs, ask job.Request) (job.Item, error) {
 	it, err := jobs.Go(ctx, ask.ID)
 	if !fault.Is(err, fault.NotFound) {
@@ -156,7 +159,7 @@ func runJob(ctx context.Context, jobs *job.Jobs, ask job.Request) (job.Item, err
 	return it, err
 }
 
-// wasErased tells of an erasure whose vault is gone.
+// wasErased returns the result of an erasure whose vault is gone.
 func (t *Team) wasErased(ctx context.Context, name string, at erasureRef) (ErasedVault, error) {
 	e, _ := t.log.Known().State.Vault(name)
 	it, err := t.jobs.Get(ctx, at.Job)
@@ -172,7 +175,7 @@ func (t *Team) wasErased(ctx context.Context, name string, at erasureRef) (Erase
 	return erasedVault(it)
 }
 
-// erasedVault is what the job of an erasure tells.
+// erasedVault returns the result as the job of an erasure reports it.
 func erasedVault(it job.Item) (ErasedVault, error) {
 	out := ErasedVault{Swept: it.Progress.Done >= stepsToSwept, Job: job.BriefOf(it)}
 	if len(it.Result) == 0 {
@@ -184,7 +187,7 @@ func erasedVault(it job.Item) (ErasedVault, error) {
 	return out, nil
 }
 
-// wouldErase is what an erasure would destroy.
+// wouldErase returns what an erasure would destroy.
 func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
 	var e Entry
 	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
@@ -212,7 +215,7 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 	return all, err
 }
 
-// wouldClear is what the erasure of a vault would destroy of the folder in which people see its notes.
+// wouldClear returns what the erasure of a vault would remove from the folder of its notes.
 func (t *Team) wouldClear(ctx context.Context, e Entry) (checkout.Cleared, error) {
 	files, err := t.files(e.Name)
 	if err != nil || files == nil || e.free() {
@@ -225,17 +228,17 @@ func (t *Team) wouldClear(ctx context.Context, e Entry) (checkout.Cleared, error
 	return checkout.WouldErase(ctx, v, files)
 }
 
-// count adds what was done to the folder of a vault.
+// count adds the files removed from the folder of a vault.
 func (r *Receipt) count(c checkout.Cleared) {
 	r.Files += c.Files
 	r.Bytes += c.Bytes
 	r.Left += c.Left
 }
 
-// free reports whether the vault is erased and its name another's to take.
+// free reports whether the vault is erased and its name can be used again.
 func (e Entry) free() bool { return e.Erasure != nil && !e.Erasure.Done.IsZero() }
 
-// names is how many names are taken.
+// names returns the number of names in use.
 func (s *State) names() int {
 	n := 0
 	for _, e := range s.vaults {
@@ -246,11 +249,11 @@ func (s *State) names() int {
 	return n
 }
 
-// beingErased is the fault of a name that is not free yet.
+// beingErased returns the fault of a name that is not free because its vault is being erased.
 func beingErased(e Entry, now time.Time) error {
 	left := repo.SweepAgain
 	if !e.Erasure.Swept.IsZero() {
-		left = max(e.Erasure.Swept.Add(repo.SweepAgain).Sub(now), 0) + time.Minute // and until it is looked for
+		left = max(e.Erasure.Swept.Add(repo.SweepAgain).Sub(now), 0) + time.Minute // plus the delay until the job runs
 	}
 	return fault.New(fault.DuplicateID, "the vault %q is being erased: its name is not free yet",
 		e.Name).With("id", e.Name).After(left).Fix("choose another name, or try again later")

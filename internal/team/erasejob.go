@@ -12,19 +12,19 @@ import (
 	"rookery/internal/table"
 )
 
-// vaultErase is the kind of job that erases a vault.
+// vaultErase is the kind of a job that erases a vault.
 const vaultErase = "vault_erase"
 
-// stepsToSwept are the steps of it after which everything that was there is destroyed.
+// stepsToSwept is the number of its steps after which everything that existed is destroyed.
 const stepsToSwept = 4
 
-// An erasureInput is what the job knows beside its target.
+// An erasureInput is the input of the job, in addition to its target.
 type erasureInput struct {
 	Who         repo.Who `json:"who"`
 	Incarnation int      `json:"incarnation"`
 }
 
-// erasureJob asks for the job of an erasure that has begun.
+// erasureJob returns the request for the job of an erasure that has begun.
 func erasureJob(e Entry, who repo.Who) job.Request {
 	return job.Request{
 		ID: e.Erasure.Job, Kind: vaultErase, Target: job.Target{Vault: e.Name}, By: JobBy(who),
@@ -32,12 +32,13 @@ func erasureJob(e Entry, who repo.Who) job.Request {
 	}
 }
 
-// JobBy is who asked for a job, as the job tells it.
+// JobBy returns the author of a call in the form of a job's.
 func JobBy(who repo.Who) job.By {
 	return job.By{Principal: who.Principal, Agent: who.Agent, Request: who.Request}
 }
 
-// vaultErasing is the kind. Each step leaves alone what is no longer, or not, the vault of its job.
+// vaultErasing returns the kind of job that erases a vault. A step does nothing if the vault is no
+// longer the one that the job was made for, or is already free.
 func (t *Team) vaultErasing() job.Kind {
 	step := func(name string, do func(*erasing, context.Context) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
@@ -62,18 +63,18 @@ func (t *Team) vaultErasing() job.Kind {
 	}
 }
 
-// An erasing is an erasure in one of its steps.
+// An erasing is the state of an erasure during one step of its job.
 type erasing struct {
 	team  *Team
 	entry Entry
 	call  repo.Call
 	done  Receipt
-	over  bool // there is nothing left to be done
+	over  bool // nothing is left to do
 
-	known func() bool // reports whether the clock is right
+	known func() bool // reports whether the clock is known to be right
 }
 
-// erasingOf is the erasure of a job as it is now.
+// erasingOf returns the current state of the erasure of a job.
 func (t *Team) erasingOf(ctx context.Context, r *job.Run) (*erasing, error) {
 	e := &erasing{team: t, known: t.opt.clocked()}
 	var in erasureInput
@@ -94,8 +95,8 @@ func (t *Team) erasingOf(ctx context.Context, r *job.Run) (*erasing, error) {
 	return e, nil
 }
 
-// swept reports whether everything that was there is destroyed, as the tenant's log says. Then the steps up to
-// there are done, by whoever did them.
+// swept reports whether the tenant's log says that everything that existed is destroyed. The steps
+// up to that point are then done, possibly by another job.
 func (e *erasing) swept() bool {
 	if e.entry.Status != Erased {
 		return false
@@ -104,7 +105,7 @@ func (e *erasing) swept() bool {
 	return true
 }
 
-// seal seals the vault, so that nothing is written any more, and ends what this process does with it.
+// seal seals the vault, so that nothing more is written to it, and closes it in this process.
 func (e *erasing) seal(ctx context.Context) error {
 	if e.swept() {
 		return nil
@@ -113,7 +114,7 @@ func (e *erasing) seal(ctx context.Context) error {
 	return err
 }
 
-// files takes the files of the vault away. Its log says which they are.
+// files removes the files of the vault's notes, which its log lists.
 func (e *erasing) files(ctx context.Context) error {
 	if e.swept() {
 		return nil
@@ -139,7 +140,7 @@ func (e *erasing) files(ctx context.Context) error {
 	return nil
 }
 
-// logs erases the logs of all vaults that had the name.
+// logs erases the logs of all incarnations of the name.
 func (e *erasing) logs(ctx context.Context) error {
 	if e.swept() {
 		return nil
@@ -149,7 +150,7 @@ func (e *erasing) logs(ctx context.Context) error {
 	return err
 }
 
-// unlist takes the logs of a name from those that are listed.
+// unlist removes the logs of all incarnations of a name from the list of logs.
 func (t *Team) unlist(ctx context.Context, e Entry) error {
 	var ops []table.Op
 	for i := 1; i <= e.Incarnation; i++ {
@@ -163,7 +164,7 @@ func (t *Team) unlist(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// compact makes the database forget what was removed from it, and makes the tenant's commit that the vault is
+// compact purges deleted data from the database and commits to the tenant's log that the vault is
 // erased.
 func (e *erasing) compact(ctx context.Context) error {
 	if e.swept() {
@@ -178,7 +179,7 @@ func (e *erasing) compact(ctx context.Context) error {
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Swept, now.Receipt = at, e.done })
 }
 
-// sweep destroys what came late, an hour after the rest. Then the name is free.
+// sweep destroys what arrived late, an hour after the rest. The name is free afterwards.
 func (e *erasing) sweep(ctx context.Context) error {
 	e.done = e.entry.Erasure.Receipt
 	if err := e.team.opt.sweepDue(e.entry.Erasure.Swept, e.known); err != nil {
@@ -193,18 +194,20 @@ func (e *erasing) sweep(ctx context.Context) error {
 	if err := e.team.unlist(ctx, e.entry); err != nil {
 		return err
 	}
-	// Also where this found nothing: what another process removed since may be in pages that the database has freed.
+	// Compact even if nothing was found: data that another process removed since may be in freed
+	// pages of the database.
 	if err := e.team.compact(ctx); err != nil {
 		return err
 	}
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Done = at })
 }
 
-// sweepAsk is how long a job waits whose second sweep may be due by a clock that is not known to be right.
+// sweepAsk is the delay before a job checks again whether the clock is right, when its second sweep
+// may be due.
 const sweepAsk = time.Minute
 
-// sweepDue is when to look again whether the second sweep is due of what was destroyed at a time, an hour later; nil: it
-// is due. known reports whether the clock is right.
+// sweepDue returns nil if the second sweep is due: repo.SweepAgain after the first one, by a clock
+// that is known to be right. Otherwise it returns a job.Later with the time of the next check.
 func (o Options) sweepDue(swept time.Time, known func() bool) error {
 	now, due := o.Now(), swept.Add(repo.SweepAgain)
 	switch {
@@ -216,7 +219,8 @@ func (o Options) sweepDue(swept time.Time, known func() bool) error {
 	return nil
 }
 
-// record makes the tenant's commit of how far the erasure is, if it is not farther by now.
+// record commits the progress of the erasure to the tenant's log, unless another process has
+// recorded more.
 func (e *erasing) record(ctx context.Context, change func(*Erasure, time.Time)) error {
 	_, err := e.team.update(ctx, e.call, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		now, _ := d.State().Vault(e.entry.Name)
@@ -231,7 +235,7 @@ func (e *erasing) record(ctx context.Context, change func(*Erasure, time.Time)) 
 	return err
 }
 
-// eraseLogs erases the logs of all vaults that had a name.
+// eraseLogs erases the logs of all incarnations of a name.
 func (t *Team) eraseLogs(ctx context.Context, c repo.Call, e Entry) (repo.Erased, error) {
 	var done repo.Erased
 	for i := 1; i <= e.Incarnation; i++ {
@@ -248,7 +252,7 @@ func (t *Team) eraseLogs(ctx context.Context, c repo.Call, e Entry) (repo.Erased
 	return done, nil
 }
 
-// compact makes the database forget what was removed from it.
+// compact purges deleted data from the database; see Options.Compact.
 func (t *Team) compact(ctx context.Context) error {
 	if t.opt.Compact == nil {
 		return nil
@@ -256,14 +260,14 @@ func (t *Team) compact(ctx context.Context) error {
 	return t.opt.Compact(ctx)
 }
 
-// shut seals a vault and ends what this process does with it.
+// shut seals a vault and closes it in this process.
 func (t *Team) shut(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, error) {
 	part := partOf(e.Name, e.Incarnation)
 	t.mu.Lock()
 	o := t.open[part]
 	t.mu.Unlock()
 	if o != nil {
-		o.once.Do(func() {}) // one that is just being opened is shut as well
+		o.once.Do(func() {}) // also close a vault that is being opened
 	}
 	if o == nil || o.vault == nil {
 		v, err := t.vaultOf(e.Name, e.Incarnation)
@@ -287,8 +291,8 @@ func (t *Team) shut(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, err
 	return o.vault, nil
 }
 
-// shutAgain is shut for a vault that a step before has sealed: where this process does not have it open, its log is not
-// read once more.
+// shutAgain is shut for a vault that an earlier step has sealed. If this process does not have the
+// vault open, its log is not read again.
 func (t *Team) shutAgain(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, error) {
 	t.mu.Lock()
 	o := t.open[partOf(e.Name, e.Incarnation)]

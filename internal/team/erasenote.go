@@ -13,36 +13,38 @@ import (
 	"rookery/internal/vault"
 )
 
-// noteErase is the kind of job that erases a note.
+// noteErase is the kind of a job that erases a note.
 const noteErase = "note_erase"
 
-// An ErasedNote is a note whose history was erased, or is being erased by a job.
+// An ErasedNote is the result of erasing the history of a note. The erasure may still be running as
+// a job.
 type ErasedNote struct {
 	repo.ErasedNote
 
 	Job *job.Brief // nil in a dry run
 }
 
-// A noteInput is what the job knows beside its target.
+// A noteInput is the input of the job, in addition to its target.
 type noteInput struct {
-	Request string `json:"request"` // of the call
-	After   uint64 `json:"after"`   // the vault's version when it began
+	Request string `json:"request"` // id of the call's request
+	After   uint64 `json:"after"`   // version of the vault before the call
 }
 
-// A noteResult is what the job has come to.
+// A noteResult is the result of the job so far.
 type noteResult struct {
 	repo.ErasedNote
 
 	Version uint64 `json:"version,omitempty"` // of the commit that erases
 }
 
-// appendLife is how long after a call its commit may still arrive (log.md §2.4), and a minute more.
+// appendLife is the time after a call during which its commit may still arrive (log.md §2.4), plus
+// a minute.
 const appendLife = 6 * time.Minute
 
-// EraseNote removes a note of a vault, if it is there, and erases its history: from the log, the files
-// that people see, and what the database and the folder keep of it. It is a job, which goes on in the call for
-// as long as a call may take. The commit that erases is the call's own, so what is wrong with the call is its
-// error; once it is made nobody is answered any of the note.
+// EraseNote removes a note of a vault, if it exists, and erases its history from the log, the
+// files, the database and the folder. It is a job: it runs within the call for as long as a call
+// may take, and then continues. The commit that erases is part of the call, so the call returns its
+// errors. After that commit no reader gets any content of the note.
 func (t *Team) EraseNote(
 	ctx context.Context, c repo.Call, name string, path vault.Path,
 ) (ErasedNote, error) {
@@ -50,13 +52,13 @@ func (t *Team) EraseNote(
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseNote(ctx, c, path) })
 }
 
-// EraseMemory is EraseNote for a memory, with what quotes it; see repo.Vault.EraseMemory.
+// EraseMemory is EraseNote for a memory and everything that quotes it; see repo.Vault.EraseMemory.
 func (t *Team) EraseMemory(ctx context.Context, c repo.Call, name, id string) (ErasedNote, error) {
 	return t.eraseFrom(ctx, c, job.Target{Vault: name, Item: id},
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseMemory(ctx, c, id) })
 }
 
-// eraseFrom runs what commits an erasure, and the job that follows it.
+// eraseFrom makes the commit of an erasure and runs the job that completes it.
 func (t *Team) eraseFrom(
 	ctx context.Context, c repo.Call, target job.Target,
 	commit func(context.Context, *repo.Vault) (repo.ErasedNote, error),
@@ -90,12 +92,12 @@ func (t *Team) eraseFrom(
 	out := ErasedNote{Job: job.BriefOf(it)}
 	select {
 	case out.ErasedNote = <-answered:
-	default: // the commit itself takes longer than the call
+	default: // the commit takes longer than the call
 	}
 	return out, nil
 }
 
-// noteErasing is the kind.
+// noteErasing returns the kind of job that erases a note.
 func (t *Team) noteErasing() job.Kind {
 	return job.Kind{
 		Name: noteErase, Endless: true,
@@ -106,8 +108,9 @@ func (t *Team) noteErasing() job.Kind {
 	}
 }
 
-// findErasure looks for the commit of a call that a crash ended. Where there is none, and none can arrive any
-// more, nothing was erased: the caller was not told otherwise, and repeats the call.
+// findErasure looks for the commit of a call that a crash interrupted. If there is none, and none
+// can still arrive, the job fails: nothing was erased, and the caller got no answer, so it repeats
+// the call.
 func (t *Team) findErasure(ctx context.Context, r *job.Run) error {
 	o, err := t.stillThere(ctx, r)
 	if err != nil || o == nil {
@@ -135,20 +138,21 @@ func (t *Team) findErasure(ctx context.Context, r *job.Run) error {
 		Fix("repeat the call with the same idempotency key"))
 }
 
-// stillThere is the vault of a job. It is nil if that is erased, or is being erased: nothing is left to be
-// done then.
+// stillThere returns the vault of a job. It returns nil if the vault is erased or being erased,
+// because nothing is left to do then.
 func (t *Team) stillThere(ctx context.Context, r *job.Run) (*opened, error) {
 	o, err := t.find(ctx, r.Item.Target.Vault)
 	if !fault.Is(err, fault.NotFound) {
 		return o, err
 	}
 	if e, ok := t.log.Known().State.Vault(r.Item.Target.Vault); ok && e.Erasure == nil {
-		return nil, err // it is in the trash, and may be restored
+		return nil, err // it is in the trash and may be restored
 	}
 	return nil, nil
 }
 
-// foldErasure empties the parts, and takes away what the folder keeps.
+// foldErasure removes the erased content from the stored log, and then the copies that the folder
+// keeps.
 func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	o, err := t.stillThere(ctx, r)
 	if err != nil || o == nil {
@@ -160,18 +164,20 @@ func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	if err := t.emptyErased(ctx, r, o); err != nil || o.folder == nil {
 		return err
 	}
-	if r.Item.Target.Path == "" { // what is erased is no note: nobody has a file of it
+	if r.Item.Target.Path == "" { // the target is not a note and has no file
 		return nil
 	}
 	return o.folder.Redact(ctx, vault.Path(r.Item.Target.Path))
 }
 
-// foldTries is how often a job that empties parts makes a pass before it waits: the folder may not have another commit
-// yet that erases, which came between the save and the pass.
+// foldTries is the number of passes that a job makes over the log before it waits. One pass may not
+// be enough: another erasing commit, which the folder does not have yet, may arrive between the
+// save and the pass.
 const foldTries = 3
 
-// emptyErased makes passes until one has emptied the parts. A pass leaves them alone while the folder is behind the log,
-// which may be for long: a file cannot be written.
+// emptyErased makes passes over the log until one has removed the erased content. A pass does not
+// remove it while the folder is behind the log, which can last, for example if a file cannot be
+// written.
 func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
 	var done noteResult
 	if err := r.Result(&done); err != nil {
@@ -193,7 +199,7 @@ func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
 		if err != nil || !control.ErasurePending(done.Version) {
 			return err
 		}
-		if done.Version > 0 { // a pass that emptied those of another erasure may not have seen this one
+		if done.Version > 0 { // a pass for an earlier erasure may have missed this one
 			if err := o.vault.Erases(ctx, done.Version); err != nil {
 				return err
 			}
@@ -202,11 +208,12 @@ func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
 	return job.Later(t.opt.Now().Add(followAgain))
 }
 
-// followAgain is how long a job waits for those who follow a log.
+// followAgain is the delay before a job checks again whether the followers of a log have caught up.
 const followAgain = time.Second
 
-// followErasure empties the parts where other processes follow the log: when all have passed. It takes away what the
-// bucket keeps of the files of the note. A process that cannot follow leaves that to one that can.
+// followErasure completes an erasure where other processes follow the log. It waits until all of
+// them have passed the erasing commit, and then destroys the old versions of the note's files in
+// the bucket. A process that cannot follow the log leaves this to one that can.
 func (t *Team) followErasure(ctx context.Context, r *job.Run, o *opened) error {
 	target := r.Item.Target
 	if t.opt.Follow == nil {
@@ -243,7 +250,7 @@ func (t *Team) followErasure(ctx context.Context, r *job.Run, o *opened) error {
 	return nil
 }
 
-// compactErasure makes the database forget what was erased, and what the job knew of it.
+// compactErasure purges the erased data from the database, and the job's own result.
 func (t *Team) compactErasure(ctx context.Context, r *job.Run) error {
 	if err := r.Forget(ctx); err != nil {
 		return err

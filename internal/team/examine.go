@@ -13,14 +13,14 @@ import (
 	"rookery/internal/repo"
 )
 
-// An Examination says what of a deployment is to be examined.
+// An Examination selects what Examine checks.
 type Examination struct {
 	Vault string // only the vaults of this name; empty: all
-	Full  bool   // every payload is compared with its digest
+	Full  bool   // compare every payload with its digest
 }
 
-// Examine looks over the tenants of a deployment and their vaults, those in the trash too. It changes
-// nothing: the table and the bucket may be open for reading only.
+// Examine checks the tenants of a deployment and their vaults, including those in the trash, and
+// yields its findings. It changes nothing: the table and the bucket may be open for reading only.
 func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Finding] {
 	return func(yield func(repo.Finding) bool) {
 		for it, err := range o.registry().Query(ctx, registry, "", "~") {
@@ -49,7 +49,7 @@ func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Find
 	}
 }
 
-// examine looks one tenant over.
+// examine checks one tenant.
 func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
 	const check = "tenant"
 	t, err := unmade(o)
@@ -73,14 +73,15 @@ func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
 	return all
 }
 
-// DisabledFinding is the finding of a rule of a tenant that is disabled; see Team.Disabled.
+// DisabledFinding returns the finding of a tenant's disabled issuer rule; see Team.Disabled.
 func DisabledFinding(rule string) repo.Finding {
 	return repo.Warning("issuers", fmt.Sprintf("the rule %s is disabled: its issuer is one of the server "+
 		"itself, and the rule gives other keys", rule),
 		"rookery issuer remove "+rule+", or set it again without --jwks-url")
 }
 
-// unmade is a tenant that is not made where there is none.
+// unmade returns a Team that can read a tenant's log and vaults, but creates nothing and runs
+// nothing in the background.
 func unmade(o Options) (*Team, error) {
 	if o.notes == nil {
 		o.notes = o.Bucket
@@ -89,7 +90,7 @@ func unmade(o Options) (*Team, error) {
 	return &Team{opt: o, log: l, open: map[string]*opened{}}, err
 }
 
-// examine looks one vault over.
+// examine checks one vault.
 func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
 	v, err := t.vaultOf(e.Name, e.Incarnation)
 	if err != nil {

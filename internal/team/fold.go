@@ -9,7 +9,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// folding is how the logs of vaults move outward in one pass: behind those who follow them.
+// folding returns the options of one pass that folds the log of a vault: it must not pass those who
+// follow the log.
 func (t *Team) folding(ctx context.Context) repo.Folding {
 	f := repo.Folding{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
@@ -21,11 +22,11 @@ func (t *Team) folding(ctx context.Context) repo.Folding {
 	return f
 }
 
-// Rollback makes the bucket fit the tenant's own log, after the table was restored to an earlier time; see
-// repo.Log.Rollback.
+// Rollback drops from the bucket what the tenant's own log does not have after the table was
+// restored to an earlier time; see repo.Log.Rollback.
 func (t *Team) Rollback(ctx context.Context) (dropped int, err error) { return t.log.Rollback(ctx) }
 
-// clocked begins a pass. The function reports whether Now is known to be right.
+// clocked begins a pass and returns a function that reports whether Now is known to be right.
 func (o Options) clocked() (known func() bool) {
 	if o.Clocked == nil {
 		return func() bool { return true }
@@ -33,9 +34,10 @@ func (o Options) clocked() (known func() bool) {
 	return o.Clocked()
 }
 
-// FoldVault makes one pass over a vault: whatever is due of moving its log outward; see repo.Vault.Fold.
-// It may end anywhere, and several processes may make one at once. Where Options.Background is set, each
-// open vault is folded without it. A vault that does not exist, or is in the trash, is NOT_FOUND.
+// FoldVault makes one pass over a vault that moves its log to the bucket as far as due; see
+// repo.Vault.Fold. It may be interrupted at any point, and several processes may run it at once.
+// With Options.Background each open vault is folded without it. A vault that does not exist or is
+// in the trash is NOT_FOUND.
 func (t *Team) FoldVault(ctx context.Context, name string) error {
 	v, err := t.Vault(ctx, name)
 	if err != nil {
@@ -44,20 +46,20 @@ func (t *Team) FoldVault(ctx context.Context, name string) error {
 	return v.Fold(ctx, t.folding(ctx))
 }
 
-// FoldTenant makes one pass over the tenant's own log: whatever is due of moving it outward, as FoldVault does
-// of a vault's. Where Options.Background is set, it is called from time to time.
+// FoldTenant makes one pass over the tenant's own log, as FoldVault does over a vault's. With
+// Options.Background it runs from time to time.
 func (t *Team) FoldTenant(ctx context.Context) error {
 	return t.log.Fold(ctx, repo.Folding{Clocked: t.opt.clocked()})
 }
 
-// FoldDue reports whether FoldTenant has something to do, as far as is known without asking.
+// FoldDue reports whether FoldTenant has something to do, from what this process already knows.
 func (t *Team) FoldDue() bool { return t.log.FoldDue(repo.Folding{}) }
 
-// keepEvery is how often it is looked whether something of the tenant's log is to be folded. A look that finds
-// nothing costs nothing.
+// keepEvery is the interval at which the background checks whether the tenant's log must be folded.
+// A check that finds nothing does no I/O.
 const keepEvery = time.Minute
 
-// keep folds the tenant's log in the background, until stop is called.
+// keep folds the tenant's log in the background until t.stop is called.
 func (t *Team) keep() {
 	if !t.opt.Background {
 		return

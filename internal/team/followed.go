@@ -14,19 +14,19 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Followed is a vault as those have it who follow its log, and need no index.
+// A Followed is a vault as a follower of its log uses it, without an index.
 type Followed struct {
 	Tenant      string
 	Vault       *repo.Vault
 	Name        string
 	Incarnation int
-	Notes       blob.Bucket // the files of its notes, by their paths
-	Table       table.Table // of the tenant
-	Part        string      // the partition of the vault in it
+	Notes       blob.Bucket // the files of its notes, by path
+	Table       table.Table // the tenant's table
+	Part        string      // the partition of the vault in Table
 }
 
-// FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read of it. A partition
-// that is not a vault's is NOT_FOUND.
+// FollowedAt returns the vault of a partition of the deployment's table, as a stream of the table
+// names it. It reads nothing of the vault. A partition that is not a vault's is NOT_FOUND.
 func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
 	f, life, ok := parsePart(part)
 	if !ok {
@@ -35,14 +35,15 @@ func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
 	return t.followed(ctx, f.Tenant, life, f)
 }
 
-// IsVault reports whether a partition of the table of a deployment is that of a vault.
+// IsVault reports whether a partition of the deployment's table is that of a vault.
 func IsVault(part string) bool {
 	_, _, ok := parsePart(part)
 	return ok
 }
 
-// parsePart reads the partition of a vault in the table of a deployment: tenant, vault and incarnation, with the
-// incarnation of the tenant behind its name where it is not the first.
+// parsePart parses a partition of the deployment's table: the tenant, the vault and its
+// incarnation, separated by slashes. If the tenant is not the first of its name, "~" and its
+// incarnation follow its name; life is that number, otherwise 1.
 func parsePart(part string) (f Followed, life int, ok bool) {
 	names := strings.Split(part, "/")
 	life = 1
@@ -60,8 +61,8 @@ func parsePart(part string) (f Followed, life int, ok bool) {
 	return Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation}, life, err == nil
 }
 
-// Followed is an incarnation of a vault of a tenant, of which nothing is read but the registry of tenants. A tenant that
-// does not exist is UNAUTHENTICATED.
+// Followed returns an incarnation of a vault of a tenant. It reads only the registry of tenants. A
+// tenant that does not exist is UNAUTHENTICATED.
 func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation int) (Followed, error) {
 	life, err := t.registered(ctx, tenant)
 	if err != nil {
@@ -70,8 +71,8 @@ func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation i
 	return t.followed(ctx, tenant, life, Followed{Tenant: tenant, Name: name, Incarnation: incarnation})
 }
 
-// Followed is an active vault of the tenant, open as calls have it. One that is not there, or is in the trash, is
-// NOT_FOUND.
+// Followed returns an active vault of the tenant, open as for calls. A vault that does not exist or
+// is in the trash is NOT_FOUND.
 func (t *Team) Followed(ctx context.Context, name string) (Followed, error) {
 	e, err := t.entry(ctx, name)
 	if err != nil {
@@ -84,6 +85,7 @@ func (t *Team) Followed(ctx context.Context, name string) (Followed, error) {
 	return t.with(Followed{Tenant: t.opt.Tenant, Vault: o.vault, Name: e.Name, Incarnation: e.Incarnation}), nil
 }
 
+// followed returns a vault of an incarnation (life) of a tenant without reading it.
 func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followed) (Followed, error) {
 	o, err := t.opt.of(ctx, tenant, life)
 	if err != nil {
@@ -92,7 +94,7 @@ func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followe
 	return (&Team{opt: o}).unread(f.Name, f.Incarnation)
 }
 
-// unread is an incarnation of a vault, of which nothing is read.
+// unread returns an incarnation of a vault without reading it.
 func (t *Team) unread(name string, incarnation int) (Followed, error) {
 	v, err := t.vaultOf(name, incarnation)
 	if err != nil {
@@ -101,14 +103,14 @@ func (t *Team) unread(name string, incarnation int) (Followed, error) {
 	return t.with(Followed{Tenant: t.opt.Tenant, Vault: v, Name: name, Incarnation: incarnation}), nil
 }
 
-// with adds where the files and the items of a vault are.
+// with adds the location of the vault's files and items.
 func (t *Team) with(f Followed) Followed {
 	f.Notes, f.Table, f.Part = t.notes(f.Name), t.opt.Table, partOf(f.Name, f.Incarnation)
 	return f
 }
 
-// Edited is what Followed returns, until the context ends: see Team.Vault. ok is false where files are not in a bucket
-// that other processes follow.
+// Edited is Followed, with the vault in use until ctx ends; see Team.Vault. ok is false if the
+// files are not in a bucket that other processes follow.
 func (t *Team) Edited(ctx context.Context, name string) (f Followed, ok bool, err error) {
 	if len(t.opt.Followers) == 0 {
 		return f, false, nil
@@ -117,8 +119,8 @@ func (t *Team) Edited(ctx context.Context, name string) (f Followed, ok bool, er
 	return f, true, err
 }
 
-// FileOf returns which file of which vault has a key in the bucket of a deployment; ok is false if it is none of a
-// vault's notes.
+// FileOf returns the tenant, the vault and the path of the file with a key in the deployment's
+// bucket. ok is false if the key is not that of a vault's note file.
 func FileOf(key string) (tenant, name, path string, ok bool) {
 	rest, ok := strings.CutPrefix(key, "tenants/")
 	tenant, rest, named := strings.Cut(rest, "/")
@@ -130,7 +132,8 @@ func FileOf(key string) (tenant, name, path string, ok bool) {
 	return tenant, name, path, vault.CheckName(name) == nil && path != ""
 }
 
-// eraseNotes destroys the files of a vault's notes that another process writes, whoever put them there.
+// eraseNotes destroys the files of a vault in a bucket that other processes follow, including files
+// that other programs put there.
 func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
 	if len(t.opt.Followers) == 0 {
 		return blob.Gone{}, nil
@@ -142,10 +145,10 @@ func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
 	return gone, nil
 }
 
-// notes are the files of a vault's notes, by their paths, where another process writes them.
+// notes returns the bucket of a vault's note files, by path.
 func (t *Team) notes(name string) blob.Bucket { return blob.Sub(t.opt.notes, notesOf(name)) }
 
-// AuditFile is the audit log of a vault as it is in the files beside its notes; nil where there are none.
+// AuditFile returns the audit log in the files of a vault, or nil if the vault has no files.
 func (t *Team) AuditFile(ctx context.Context, name string) (*repo.AuditFile, error) {
 	o, err := t.find(ctx, name)
 	switch {
@@ -159,5 +162,5 @@ func (t *Team) AuditFile(ctx context.Context, name string) (*repo.AuditFile, err
 	return auditlog.Read(ctx, o.vault, t.notes(name))
 }
 
-// noPart is the fault of a partition that is not a vault's.
+// noPart returns the fault of a partition that is not a vault's.
 func noPart() error { return fault.New(fault.NotFound, "the partition is not that of a vault") }

@@ -8,14 +8,14 @@ import (
 	"rookery/internal/repo"
 )
 
-// errGone is the error of a tenant that is erased: UNAUTHENTICATED, as if there had never been one.
+// errGone is the error of an erased tenant: UNAUTHENTICATED, as for a tenant that never existed.
 var errGone = noTenant()
 
-// Gone reports whether this process knows that the tenant is erased, or being erased. Another one may have its
-// name: Teams.Team has that.
+// Gone reports whether this process knows that the tenant is erased or being erased. A new tenant
+// may have its name; Teams.Team returns that one.
 func (t *Team) Gone() bool { return t.gone.Load() }
 
-// orGone is the error of the tenant's log, errGone if there is none any more.
+// orGone returns an error of the tenant's log, or errGone if the log no longer exists.
 func (t *Team) orGone(err error) error {
 	if !errors.Is(err, repo.ErrNoLog) {
 		return err
@@ -24,7 +24,7 @@ func (t *Team) orGone(err error) error {
 	return errGone
 }
 
-// latest is the newest state of the tenant, errGone if its log has ended.
+// latest reads the newest state of the tenant. It returns errGone if its log is sealed or erased.
 func (t *Team) latest(ctx context.Context) (repo.Snapshot[*State], error) {
 	s, err := t.log.Read(ctx)
 	if err == nil && s.Status == repo.Sealed {
@@ -33,8 +33,8 @@ func (t *Team) latest(ctx context.Context) (repo.Snapshot[*State], error) {
 	return s, t.orGone(err)
 }
 
-// end ends what the process does with a tenant that is erased: nothing more is written into its folders. Calls
-// that are under way find that there is nothing.
+// end closes an erased tenant in this process, so that nothing more is written to its folders.
+// Calls in progress find nothing.
 func (t *Team) end() {
 	t.gone.Store(true)
 	t.mu.Lock()
@@ -42,7 +42,7 @@ func (t *Team) end() {
 	open := maps.Clone(t.open)
 	t.mu.Unlock()
 	for _, o := range open {
-		o.once.Do(func() {}) // one that is just being opened is ended as well
+		o.once.Do(func() {}) // also end a vault that is being opened
 		if o.folder != nil {
 			o.folder.End()
 		}

@@ -7,12 +7,13 @@ import (
 	"rookery/internal/repo"
 )
 
-// imageFormat is the version of an image of a tenant. It is raised with each kind of record, and each field
-// of State that does not follow from others: a release that reads an image without them would never see them.
+// imageFormat is the version of a tenant's image. It must be raised for each new kind of record,
+// and each new field of State that is not derived from others: an older image lacks them, and a
+// release that started from it would never see them.
 const imageFormat = 1
 
-// An image is a State as it is stored, so that a start reads it and the commits behind it. It has all that the
-// State does not make of other things.
+// An image is a State as it is stored, so that a start reads it and only the commits after it. It
+// omits what is derived from other fields of State.
 type image struct {
 	Format  int                   `json:"format"`
 	Vaults  map[string]at[Entry]  `json:"vaults,omitempty"`
@@ -21,17 +22,18 @@ type image struct {
 	Issuers map[string]at[Issuer] `json:"issuers,omitempty"`
 }
 
-// at is an entry of a State, and the commit that changed it last.
+// An at is an entry of a State with the commit that last changed it.
 type at[T any] struct {
 	Changed uint64 `json:"changed"`
 	Entry   T      `json:"entry"`
 }
 
-// imaging makes images of tenants, and reads them.
+// imaging returns the functions that encode and decode images of tenants.
 func imaging() *repo.Imaging[*State] {
 	return &repo.Imaging[*State]{Append: appendImage, Read: readImage}
 }
 
+// appendImage appends the image of a state to b.
 func appendImage(b []byte, s *State) []byte {
 	text, err := json.Marshal(image{
 		Format:  imageFormat,
@@ -41,11 +43,12 @@ func appendImage(b []byte, s *State) []byte {
 		Issuers: stored(s.issuers, func(i *Issuer) *uint64 { return &i.Changed }),
 	})
 	if err != nil {
-		panic(err) // never: the entries came out of JSON
+		panic(err) // cannot happen: the entries were decoded from JSON
 	}
 	return append(b, text...)
 }
 
+// readImage decodes an image. It returns an error for another format.
 func readImage(data []byte) (*State, error) {
 	var i image
 	if err := json.Unmarshal(data, &i); err != nil {
@@ -64,7 +67,7 @@ func readImage(data []byte) (*State, error) {
 	return s, nil
 }
 
-// stored are entries as an image has them.
+// stored returns entries in the form of an image.
 func stored[T any](all map[string]T, changed func(*T) *uint64) map[string]at[T] {
 	kept := make(map[string]at[T], len(all))
 	for id, entry := range all {
@@ -73,7 +76,7 @@ func stored[T any](all map[string]T, changed func(*T) *uint64) map[string]at[T] 
 	return kept
 }
 
-// loaded are the entries that stored was given.
+// loaded returns the entries of an image. It is the inverse of stored.
 func loaded[T any](kept map[string]at[T], changed func(*T) *uint64) map[string]T {
 	all := make(map[string]T, len(kept))
 	for id, k := range kept {

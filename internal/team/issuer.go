@@ -13,30 +13,30 @@ import (
 	"rookery/internal/repo"
 )
 
-// An Issuer is a rule of the tenant that lets in who brings a token of an issuer, on conditions.
+// An Issuer is a rule of the tenant: tokens of an issuer that meet its conditions are accepted.
 type Issuer struct {
 	Name       string               `json:"name"`
 	URL        string               `json:"issuer"`
-	JWKS       string               `json:"jwks_url,omitempty"` // empty: from the issuer's metadata
-	Claims     map[string]string    `json:"claims,omitempty"`   // all must hold; * stands for any run without / and :
-	Roles      map[string]auth.Role `json:"roles"`              // by vault, as those of a caller
+	JWKS       string               `json:"jwks_url,omitempty"` // URL of the keys; empty: from the issuer's metadata
+	Claims     map[string]string    `json:"claims,omitempty"`   // required claims; * matches any run of characters except / and :
+	Roles      map[string]auth.Role `json:"roles"`              // by vault, as in auth.Caller
 	RolesClaim string               `json:"roles_claim,omitempty"`
 	ClientID   string               `json:"client_id,omitempty"`
 
-	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
+	Changed uint64 `json:"-"` // seq of the tenant's commit that last changed the entry
 }
 
-// People reports whether those whom the rule lets in are principals each of their own. Without a client
-// to log in with, and without roles in their tokens, they are one workload.
+// People reports whether each subject of the rule is a principal of its own. Without a client to
+// log in with and without roles in their tokens, all subjects are one workload.
 func (i Issuer) People() bool { return i.ClientID != "" || i.RolesClaim != "" }
 
-// Issuer is the rule of a name.
+// Issuer returns the rule with a name.
 func (s *State) Issuer(name string) (Issuer, bool) {
 	i, ok := s.issuers[name]
 	return i, ok
 }
 
-// Issuers are the rules by name.
+// Issuers returns the rules, sorted by name.
 func (s *State) Issuers() []Issuer {
 	var all []Issuer
 	for _, name := range slices.Sorted(maps.Keys(s.issuers)) {
@@ -45,10 +45,10 @@ func (s *State) Issuers() []Issuer {
 	return all
 }
 
-// MaxIssuers is how many rules a tenant has at most.
+// MaxIssuers is the maximum number of rules of a tenant.
 const MaxIssuers = 100
 
-// Audience is what the tokens are made out to that the tenant's own issuers sign; empty where the
+// Audience returns the required audience of tokens from the tenant's own issuers, or "" if the
 // deployment has no public URL.
 func (t *Team) Audience() string {
 	if t.opt.PublicURL == "" {
@@ -57,10 +57,10 @@ func (t *Team) Audience() string {
 	return Audience(t.opt.PublicURL, t.opt.Tenant)
 }
 
-// Audience is the audience of the tokens for one tenant of a deployment (CONTRACT §4, team).
+// Audience returns the audience of tokens for one tenant of a deployment (CONTRACT §4, team).
 func Audience(publicURL, tenant string) string { return publicURL + "/t/" + tenant }
 
-// deployment are the URLs of the deployment's issuers whose tokens may lead to the tenant.
+// deployment returns the URLs of the deployment's issuers whose tokens the tenant accepts.
 func (t *Team) deployment() []string {
 	known := []string{}
 	if t.opt.Issuers != nil {
@@ -69,22 +69,22 @@ func (t *Team) deployment() []string {
 	return known
 }
 
-// Disabled reports whether a rule says where the keys of an issuer of the deployment are. With these keys
-// an admin of the tenant could sign tokens as each of the people for whom that issuer vouches, and act in
-// their names. The entry of the deployment wins: the rule lets nobody in, also where it was set before the
-// deployment had the issuer.
+// Disabled reports whether a rule specifies the keys of one of the deployment's issuers. With such
+// keys an admin of the tenant could sign tokens in the name of anyone for whom that issuer vouches.
+// The deployment's entry takes precedence: the rule accepts no tokens, even if it is older than
+// that entry.
 func (t *Team) Disabled(i Issuer) bool {
 	return i.JWKS != "" && slices.ContainsFunc(t.deployment(), func(known string) bool {
 		return sameIssuer(known, i.URL)
 	})
 }
 
-// sameIssuer reports whether two URLs name one issuer to a reader: the scheme and the host have no case,
-// the port of the scheme may be left out, and so may a slash at the end. The `iss` of a token is compared
-// to the byte, but a rule must not name the issuer of the deployment in another spelling.
+// sameIssuer reports whether two URLs denote the same issuer: the case of scheme and host, the
+// default port and trailing slashes are ignored. The `iss` of a token is compared byte by byte, but
+// a rule must not name the deployment's issuer in another spelling.
 func sameIssuer(a, b string) bool { return a == b || plainURL(a) == plainURL(b) }
 
-// plainURL is a URL in the spelling that sameIssuer compares.
+// plainURL returns a URL in the normal form that sameIssuer compares.
 func plainURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -95,15 +95,15 @@ func plainURL(text string) string {
 	return u.String()
 }
 
-// defaultPorts are the ports of schemes, as they end a host.
+// defaultPorts maps a scheme to its default port, as the suffix of a host.
 var defaultPorts = map[string]string{"https": ":443", "http": ":80"}
 
-// DisabledIssuers are the rules of a state that are disabled, by name; see Disabled.
+// DisabledIssuers returns the disabled rules of a state, sorted by name; see Disabled.
 func (t *Team) DisabledIssuers(s *State) []Issuer {
 	return slices.DeleteFunc(s.Issuers(), func(i Issuer) bool { return !t.Disabled(i) })
 }
 
-// logDisabled logs which rules of the tenant are disabled.
+// logDisabled logs each disabled rule of the tenant.
 func (t *Team) logDisabled(ctx context.Context) {
 	for _, i := range t.DisabledIssuers(t.log.Known().State) {
 		t.opt.Log.WarnContext(ctx, "a rule of a tenant is disabled: the deployment has its issuer, and the "+
@@ -111,7 +111,7 @@ func (t *Team) logDisabled(ctx context.Context) {
 	}
 }
 
-// CheckKeys is a fault if a rule would be disabled.
+// CheckKeys returns a fault if a rule would be disabled.
 func (t *Team) CheckKeys(i Issuer) error {
 	if !t.Disabled(i) {
 		return nil
@@ -120,7 +120,9 @@ func (t *Team) CheckKeys(i Issuer) error {
 		"where its metadata says").With("argument", "jwks_url").Fix("leave jwks_url out")
 }
 
-// SetIssuer adds a rule or changes one as a whole. Its conditions and URLs are to be checked before.
+// SetIssuer adds a rule or replaces the one of the same name. The caller must have validated its
+// conditions and URLs. answer returns the answer to store for the call. More than MaxIssuers are
+// QUOTA_EXCEEDED.
 func (t *Team) SetIssuer(
 	ctx context.Context, c repo.Call, i Issuer, answer func(i Issuer, created bool) any,
 ) (repo.Receipt, error) {
@@ -140,13 +142,14 @@ func (t *Team) SetIssuer(
 	})
 }
 
-// same reports whether two rules say the same.
+// same reports whether two rules are equal except for Name and Changed.
 func same(a, b Issuer) bool {
 	return a.URL == b.URL && a.JWKS == b.JWKS && a.RolesClaim == b.RolesClaim &&
 		a.ClientID == b.ClientID && maps.Equal(a.Claims, b.Claims) && maps.Equal(a.Roles, b.Roles)
 }
 
-// RemoveIssuer takes a rule away: nobody comes in by it any more.
+// RemoveIssuer removes a rule: its tokens are no longer accepted. A rule that does not exist is
+// NOT_FOUND.
 func (t *Team) RemoveIssuer(
 	ctx context.Context, c repo.Call, name string, answer func(Issuer) any,
 ) (repo.Receipt, error) {

@@ -11,23 +11,23 @@ import (
 	"rookery/internal/repo"
 )
 
-// Jobs are the jobs of the tenant.
+// Jobs returns the jobs of the tenant.
 func (t *Team) Jobs() *job.Jobs { return t.jobs }
 
-// Once runs a function that changes something beside the log, unless a call with the same key did before, whose
-// answer is then that of this one. The function does no harm twice.
+// Once runs a function that changes something outside the log, unless an earlier call had the same
+// key; it then returns the answer of that call. The function may run twice and must be idempotent.
 func (t *Team) Once(
 	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
 ) (repo.Receipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
-		if err := d.Touch(d.Seq() - 1); err != nil { // what it changes has no version but that of the whole
+		if err := d.Touch(d.Seq() - 1); err != nil { // the change has no version of its own, so the whole state counts as touched
 			return nil, err
 		}
 		return do(ctx, d.State())
 	})
 }
 
-// newJobs makes them. Nothing is read yet.
+// newJobs returns the tenant's jobs without reading anything.
 func (t *Team) newJobs() *job.Jobs {
 	return job.New(job.Options{
 		Table: t.opt.Table, Tenant: t.opt.Tenant, Kinds: t.kinds(), Queue: t.opt.Queue, Now: t.opt.Now,
@@ -35,7 +35,7 @@ func (t *Team) newJobs() *job.Jobs {
 	})
 }
 
-// kinds are the kinds of jobs of the tenant.
+// kinds returns the kinds of the tenant's jobs.
 func (t *Team) kinds() []job.Kind {
 	kinds := []job.Kind{t.vaultErasing(), t.noteErasing()}
 	if t.opt.Kinds != nil {
@@ -44,11 +44,11 @@ func (t *Team) kinds() []job.Kind {
 	return kinds
 }
 
-// jobsKind is the kind of a message that asks for Work.
+// jobsKind is the kind of a message that requests a pass over the jobs of a tenant.
 const jobsKind = "jobs"
 
-// wake tells the queue that the tenant may have jobs from before. A process that ends with its calls leaves that to
-// the messages of the jobs themselves.
+// wake tells the queue that the tenant may have jobs from an earlier process. Without
+// Options.Background it does nothing: then each job has messages of its own.
 func (t *Team) wake(ctx context.Context) {
 	if t.opt.Queue == nil || !t.opt.Background {
 		return
@@ -58,9 +58,9 @@ func (t *Team) wake(ctx context.Context) {
 	}
 }
 
-// Work makes one pass over the jobs of the tenant: it runs those that are due, and makes a job for each erasure
-// that has none, for what the tenant's log says is so. It returns when the next job is due; the zero time if
-// there is none.
+// Work makes one pass over the jobs of the tenant. It runs those that are due, and creates a job
+// for each erasure in the tenant's log that has none. It returns the time when the next job is due,
+// or the zero time if there is none.
 func (t *Team) Work(ctx context.Context) (next time.Time, err error) {
 	if err := t.adoptErasures(ctx); err != nil {
 		return t.opt.Now(), err
@@ -68,8 +68,8 @@ func (t *Team) Work(ctx context.Context) (next time.Time, err error) {
 	return t.jobs.Work(ctx)
 }
 
-// adoptErasures makes the jobs of erasures that have none: of those that a crash left between the tenant's
-// commit and the job, and of those that an earlier release began.
+// adoptErasures creates the jobs of erasures that have none: after a crash between the tenant's
+// commit and the creation of the job, and for erasures that an earlier release began.
 func (t *Team) adoptErasures(ctx context.Context) error {
 	s, err := t.Current(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *Team) adoptErasures(ctx context.Context) error {
 		who := repo.Who{Principal: "rookery"}
 		ask := erasureJob(e, who)
 		_, failed := t.jobs.Add(ctx, ask)
-		if fault.Is(failed, fault.DuplicateID) { // it has ended, and the erasure has not
+		if fault.Is(failed, fault.DuplicateID) { // the job has ended, but the erasure has not
 			ask.ID = ""
 			_, failed = t.jobs.Add(ctx, ask)
 		}
@@ -93,21 +93,22 @@ func (t *Team) adoptErasures(ctx context.Context) error {
 	return err
 }
 
-// JobKinds are the kinds of the messages that WorkOn takes: those of the jobs of a tenant, and that of a message which
-// names none.
+// JobKinds returns the kinds of messages that WorkOn accepts: those of a tenant's jobs, and that of
+// a message without a job.
 func (t *Teams) JobKinds() []string {
 	kinds := []string{jobsKind, tenantErase}
-	of := &Team{opt: t.opt} // the names alone are asked for
+	of := &Team{opt: t.opt} // only the names are used
 	for _, k := range of.kinds() {
 		kinds = append(kinds, k.Name)
 	}
 	return kinds
 }
 
-// WorkOn works on the job that a message names, or makes one pass over the tenant's jobs where it names none, as
-// WorkOf does. It returns when the message is to come again: the zero time if it need not, because the job has ended or
-// the queue has another message of it. What fails is tried again later by itself, and its error is returned for the
-// log. A tenant that does not exist has no jobs.
+// WorkOn runs the job that a message names or, if it names none, makes one pass over the tenant's
+// jobs as WorkOf does. It returns the time when the message must be delivered again, or the zero
+// time if it need not be, because the job has ended or the queue has another message for it. Failed
+// work is retried by itself; its error is returned for the log. A tenant that does not exist has no
+// jobs.
 func (t *Teams) WorkOn(ctx context.Context, m job.Message) (next time.Time, err error) {
 	if m.Job == "" {
 		if _, err = t.WorkOf(ctx, m.Tenant); err != nil {
@@ -125,10 +126,10 @@ func (t *Teams) WorkOn(ctx context.Context, m job.Message) (next time.Time, err 
 	return jobs.Run(ctx, m.Job)
 }
 
-// workAgain is how long a message waits whose jobs could not be looked at.
+// workAgain is the delay of a message whose jobs could not be read.
 const workAgain = 30 * time.Second
 
-// jobsOf are the jobs among which that of a message is; nil if its tenant is gone.
+// jobsOf returns the jobs that include the one of a message, or nil if the tenant no longer exists.
 func (t *Teams) jobsOf(ctx context.Context, m job.Message) (*job.Jobs, error) {
 	r, err := t.lookUp(ctx, m.Tenant)
 	if err != nil {

@@ -12,23 +12,25 @@ import (
 	"rookery/internal/repo"
 )
 
-// A Member is a person whom the tenant itself gives roles, whatever their tokens say of them.
+// A Member is a person to whom the tenant itself assigns roles. They replace those in the person's
+// tokens.
 type Member struct {
 	Issuer  string               `json:"issuer"`
 	Subject string               `json:"subject"`
-	Roles   map[string]auth.Role `json:"roles"` // by vault, as those of a caller
+	Roles   map[string]auth.Role `json:"roles"` // by vault, as in auth.Caller
 	Prefix  string               `json:"prefix,omitempty"`
-	By      string               `json:"by"` // the principal that set it last
+	By      string               `json:"by"` // the principal that last set it
 	Set     time.Time            `json:"set"`
 
-	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
+	Changed uint64 `json:"-"` // seq of the tenant's commit that last changed the entry
 }
 
-// key is the id of a member's record. An issuer has no space in it.
+// key returns the id of a member's record. It is unambiguous because an issuer contains no space.
 func (m Member) key() string { return m.Issuer + " " + m.Subject }
 
-// admin reports whether the member is an admin of the tenant as a whole, who can give anybody every role: in
-// all vaults, in none of them less, and bound to no folder.
+// admin reports whether the member is an admin of the tenant as a whole and can therefore assign
+// every role: it is an admin of all vaults, has no lower role in any vault, and is not restricted
+// to a prefix.
 func (m Member) admin() bool {
 	for _, role := range m.Roles {
 		if !role.Allows(auth.Admin) {
@@ -38,13 +40,13 @@ func (m Member) admin() bool {
 	return m.Prefix == "" && m.Roles[auth.AllVaults].Allows(auth.Admin)
 }
 
-// Member is the entry of a person.
+// Member returns the entry of a person.
 func (s *State) Member(issuer, subject string) (Member, bool) {
 	m, ok := s.members[Member{Issuer: issuer, Subject: subject}.key()]
 	return m, ok
 }
 
-// Members are the entries by issuer and subject.
+// Members returns the entries, sorted by issuer and subject.
 func (s *State) Members() []Member {
 	var all []Member
 	for _, key := range slices.Sorted(maps.Keys(s.members)) {
@@ -53,7 +55,7 @@ func (s *State) Members() []Member {
 	return all
 }
 
-// alone reports whether a member is the only one who is an admin of the tenant.
+// alone reports whether m is the only admin of the tenant as a whole.
 func (s *State) alone(m Member) bool {
 	if !m.admin() {
 		return false
@@ -66,11 +68,12 @@ func (s *State) alone(m Member) bool {
 	return true
 }
 
-// MaxMembers is how many members a tenant has at most.
+// MaxMembers is the maximum number of members of a tenant.
 const MaxMembers = 10_000
 
-// SetMember adds a member or changes one as a whole; By and Set are those of the commit. The last admin of
-// the tenant as a whole stays one: else it is CONFLICT.
+// SetMember adds a member or replaces its entry; By and Set are set by the commit. answer returns
+// the answer to store for the call. The last admin of the tenant as a whole must remain one,
+// otherwise SetMember returns CONFLICT.
 func (t *Team) SetMember(
 	ctx context.Context, c repo.Call, m Member, answer func(m Member, created bool) any,
 ) (repo.Receipt, error) {
@@ -95,8 +98,8 @@ func (t *Team) SetMember(
 	})
 }
 
-// RemoveMember takes a member away, whose tokens then say again what they may do. The last admin of the
-// tenant as a whole cannot be removed: CONFLICT.
+// RemoveMember removes a member; the roles in the person's tokens apply again. The last admin of
+// the tenant as a whole cannot be removed: CONFLICT. A member that does not exist is NOT_FOUND.
 func (t *Team) RemoveMember(
 	ctx context.Context, c repo.Call, m Member, answer func(Member) any,
 ) (repo.Receipt, error) {
@@ -116,7 +119,8 @@ func (t *Team) RemoveMember(
 	})
 }
 
-// lastAdmin is the fault of what cannot be done to the last admin.
+// lastAdmin returns the fault of a change that would leave the tenant without an admin. what is the
+// change as a verb.
 func lastAdmin(what string) error {
 	return fault.New(fault.Conflict, "the last admin of all vaults who is bound to no folder cannot %s: "+
 		"nobody could say any more who has access", what).
@@ -124,7 +128,7 @@ func lastAdmin(what string) error {
 		Try("team_member_list", nil)
 }
 
-// HasAdmin reports whether the tenant has a member who is an admin of it as a whole.
+// HasAdmin reports whether a member is an admin of the tenant as a whole.
 func (s *State) HasAdmin() bool {
 	for _, m := range s.members {
 		if m.admin() {
@@ -134,8 +138,8 @@ func (s *State) HasAdmin() bool {
 	return false
 }
 
-// Begin makes a member an admin of a tenant that has none, or none any more who is one of the tenant as a
-// whole (CONTRACT §4, team).
+// Begin makes m an admin of the tenant as a whole if it has no such admin (CONTRACT §4, team).
+// Otherwise it does nothing.
 func (t *Team) Begin(ctx context.Context, m Member) error {
 	m.Roles = map[string]auth.Role{auth.AllVaults: auth.Admin}
 	_, err := t.update(ctx, repo.Call{
@@ -151,8 +155,8 @@ func (t *Team) Begin(ctx context.Context, m Member) error {
 	return err
 }
 
-// IssuerOf is the issuer that a member is of, where it is named or there is only one that it can be. The
-// name may be its URL, or that of a rule of the tenant.
+// IssuerOf returns the issuer URL of a new member. name is the URL, the name of a rule of the
+// tenant, or "" if there is only one possible issuer. Any other name is INVALID_PARAMETER.
 func (t *Team) IssuerOf(s *State, name string) (string, error) {
 	known := t.issuersOf(s)
 	if name == "" && len(known) == 1 {
@@ -172,7 +176,8 @@ func (t *Team) IssuerOf(s *State, name string) (string, error) {
 	return "", f
 }
 
-// issuersOf are the URLs of all issuers whose people may come to the tenant. A workload is nobody's member.
+// issuersOf returns the URLs of all issuers of people that the tenant accepts, sorted. A workload
+// cannot be a member.
 func (t *Team) issuersOf(s *State) []string {
 	known := t.deployment()
 	for _, i := range s.Issuers() {

@@ -9,30 +9,30 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Memory bounds how many bytes the open vaults of a deployment hold together. When another vault has to
-// be opened, vaults that no call uses are closed, the least recently used first. It is safe for concurrent
-// use. Nil bounds nothing.
+// A Memory limits the total size of a deployment's open vaults, in bytes. When another vault has to
+// be opened, vaults that no call uses are closed, the least recently used first. It is safe for
+// concurrent use. A nil Memory is no limit.
 type Memory struct {
-	most    int64
-	timeout time.Duration
+	most    int64         // maximum, in bytes
+	timeout time.Duration // maximum time that a call waits for memory
 
 	mu    sync.Mutex
 	open  map[*opened]bool
-	sizes map[string]int64 // of vaults that were closed, when they were, by their keys
-	held  int64
-	again bool          // it is looked again soon for what can be closed
-	uses  uint64        // counts them
-	freed chan struct{} // closed when a vault is closed, or no longer used
+	sizes map[string]int64 // sizes of closed vaults when they were closed, by key
+	held  int64            // sum of the sizes of open vaults, in bytes
+	again bool             // a retry of shed is scheduled
+	uses  uint64           // number of uses so far
+	freed chan struct{}    // closed when a vault is closed or no longer used
 }
 
-// useTimeout is how long a call waits for memory that others use.
+// useTimeout is the maximum time that a call waits for memory that other calls use.
 const useTimeout = time.Second
 
-// minVault is how many bytes an open vault counts at least: for its goroutines, caches of directories and
-// the like.
+// minVault is the minimum size in bytes of an open vault, for goroutines, directory caches and the
+// like.
 const minVault = 64 << 10
 
-// NewMemory makes a Memory of so many bytes; 0: nil.
+// NewMemory returns a Memory with a limit in bytes, or nil, no limit, if most is not positive.
 func NewMemory(most int64) *Memory {
 	if most <= 0 {
 		return nil
@@ -43,18 +43,19 @@ func NewMemory(most int64) *Memory {
 	}
 }
 
-// A use is how an open vault counts in a Memory, which guards it.
+// A use is the accounting of an open vault in a Memory. The Memory's mutex guards it.
 type use struct {
 	key   string
-	count int    // calls that use the vault
-	last  uint64 // orders vaults by their last use
-	size  int64
-	left  chan struct{} // closed when the vault is closed; nil: it stays open
+	count int           // number of calls that use the vault
+	last  uint64        // number of its last use, for the order of closing
+	size  int64         // bytes that are counted for it
+	left  chan struct{} // closed when the vault is closed; nil: it is not being closed
 	leave func()        // closes the vault
 }
 
-// begin counts a call that uses a vault until its context ends. It returns nil, or a channel: the vault is
-// being closed, and can be opened again when the channel is closed.
+// begin counts a call that uses a vault until ctx ends, and returns nil. If the vault is being
+// closed, it counts nothing and returns a channel that is closed when the vault can be opened
+// again.
 func (m *Memory) begin(ctx context.Context, o *opened) (left <-chan struct{}) {
 	if m == nil {
 		return nil
@@ -71,7 +72,7 @@ func (m *Memory) begin(ctx context.Context, o *opened) (left <-chan struct{}) {
 	return nil
 }
 
-// hold is begin of a use that lasts until end is called.
+// hold is begin for a use that lasts until end is called.
 func (m *Memory) hold(o *opened) (left <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +85,7 @@ func (m *Memory) hold(o *opened) (left <-chan struct{}) {
 	return nil
 }
 
-// opening counts the one who opens a vault as a use, until the function that it returns is called.
+// opening counts the opening of a vault as a use, until the returned function is called.
 func (m *Memory) opening(o *opened) (end func()) {
 	if m == nil {
 		return func() {}
@@ -93,14 +94,14 @@ func (m *Memory) opening(o *opened) (end func()) {
 	return func() { m.end(o) }
 }
 
-// end ends one use of a vault, and closes vaults if more is held by now than may be.
+// end ends one use of a vault, and closes unused vaults if the limit is exceeded.
 func (m *Memory) end(o *opened) {
 	if m.unhold(o) {
 		m.shed()
 	}
 }
 
-// unhold ends one use of a vault, and reports whether more is held by now than may be.
+// unhold ends one use of a vault, updates its size, and reports whether the limit is exceeded.
 func (m *Memory) unhold(o *opened) bool {
 	size := o.size()
 	m.mu.Lock()
@@ -114,10 +115,11 @@ func (m *Memory) unhold(o *opened) bool {
 	return m.held > m.most
 }
 
-// shedAgain is when it is looked again for a vault that could not be closed, for it was being written to.
+// shedAgain is the delay before shed is retried if a vault could not be closed because it was being
+// written to.
 const shedAgain = 50 * time.Millisecond
 
-// shed closes vaults that no call uses, while more is held than may be.
+// shed closes unused vaults while the limit is exceeded.
 func (m *Memory) shed() {
 	for idle := m.excess(); idle != nil; idle = m.excess() {
 		m.close(idle)
@@ -135,7 +137,8 @@ func (m *Memory) shed() {
 	}
 }
 
-// writing reports whether a vault that no call uses is open for what is still written to it. The caller holds mu.
+// writing reports whether a vault that no call uses is open. shed calls it after it has closed all
+// others, so such a vault is still being written to. The caller holds mu.
 func (m *Memory) writing() bool {
 	for o := range m.open {
 		if o.unused() {
@@ -145,7 +148,7 @@ func (m *Memory) writing() bool {
 	return false
 }
 
-// excess is idle where more is held than may be, else nil.
+// excess returns the vault to close next if the limit is exceeded, else nil.
 func (m *Memory) excess() *opened {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,8 +158,8 @@ func (m *Memory) excess() *opened {
 	return m.idle()
 }
 
-// admit makes room for a vault that is about to be opened and takes so many bytes. Where that is more than
-// there may be, or others use the memory and go on doing so, it is UNAVAILABLE.
+// admit reserves size bytes for a vault that is about to be opened. It returns UNAVAILABLE if the
+// vault exceeds the limit by itself, or if other calls keep using the memory until the timeout.
 func (m *Memory) admit(o *opened, size int64) error {
 	if m == nil {
 		return nil
@@ -182,8 +185,9 @@ func (m *Memory) admit(o *opened, size int64) error {
 	}
 }
 
-// take takes memory for a vault, if there is enough or the vault can never have it. Else it returns a vault
-// that is to be closed first, if there is one, and what is closed when there may be more memory.
+// take reserves memory for a vault if there is enough. If there is not, it returns a vault to close
+// first, or nil, and a channel that is closed when more memory may be available. It returns an
+// error if the vault can never fit.
 func (m *Memory) take(o *opened, size int64) (idle *opened, freed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,8 +204,8 @@ func (m *Memory) take(o *opened, size int64) (idle *opened, freed <-chan struct{
 	return nil, nil, nil
 }
 
-// idle returns the vault that was used least recently, of those that nothing uses now, and makes it one
-// that is being closed; nil: there is none. The caller holds mu.
+// idle returns the least recently used vault of those that can be closed, and marks it as being
+// closed. It returns nil if there is none. The caller holds mu.
 func (m *Memory) idle() *opened {
 	var oldest *opened
 	for o := range m.open {
@@ -227,7 +231,7 @@ func (m *Memory) close(o *opened) {
 	close(o.use.left)
 }
 
-// forget no longer counts a vault.
+// forget stops counting a vault.
 func (m *Memory) forget(o *opened) {
 	if m == nil {
 		return
@@ -247,9 +251,11 @@ func (m *Memory) notify() {
 	m.freed = make(chan struct{})
 }
 
-// ReasonMemory is the reason of a vault that is refused because of memory.
+// ReasonMemory is the detail `reason` of the fault of a vault that is refused because of the memory
+// limit.
 const ReasonMemory = "memory"
 
+// tooLarge returns the fault of a vault that exceeds the limit by itself.
 func (m *Memory) tooLarge(size int64) error {
 	return fault.New(fault.Unavailable, "the vault takes about %s of memory, and the server keeps at most %s "+
 		"for open vaults", mebibytes(size), mebibytes(m.most)).
@@ -257,20 +263,23 @@ func (m *Memory) tooLarge(size int64) error {
 		OnServer(fmt.Sprintf("serve --memory %dMiB", 2*size>>20+1))
 }
 
+// inUse returns the fault of a vault for which no memory became free.
 func inUse() error {
 	return fault.New(fault.Unavailable,
 		"other calls use all the memory that the server keeps for open vaults").
 		With("reason", ReasonMemory).After(time.Second)
 }
 
+// mebibytes formats a number of bytes in MiB, rounded up.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
-// InMemory reports whether an error refuses a vault because of memory. Other vaults can be opened.
+// InMemory reports whether an error refuses a vault because of the memory limit. Other vaults may
+// still be opened.
 func InMemory(err error) bool {
 	return fault.Is(err, fault.Unavailable) && fault.Of(err).Details["reason"] == ReasonMemory
 }
 
-// size is about how many bytes an open vault holds.
+// size returns the approximate size of an open vault in bytes.
 func (o *opened) size() int64 {
 	if !o.ready.Load() {
 		return minVault
@@ -278,9 +287,10 @@ func (o *opened) size() int64 {
 	return o.vault.Size() + minVault
 }
 
-// unused reports whether the vault is open, and no call uses it. The Memory's mu guards it.
+// unused reports whether the vault is open and no call uses it. The caller holds the Memory's
+// mutex.
 func (o *opened) unused() bool { return o.use.count == 0 && o.use.left == nil && o.ready.Load() }
 
-// resting reports whether nothing of the vault is under way that a close would not end: a write that its
-// call does not wait for any more.
+// resting reports whether no write is in progress that its call no longer waits for. Closing the
+// vault would not end such a write.
 func (o *opened) resting() bool { return !o.vault.Writing() }

@@ -18,18 +18,18 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Rebuilt says how a vault was made anew that was in the folder and not in the database.
+// A Rebuilt is a vault that was rebuilt from its folder because the database had lost it.
 type Rebuilt struct {
 	Name string `json:"name"`
-	// FromSegments is the version up to which segments held the log; empty: there were none, and the
-	// vault is a new one, made from its notes.
+	// FromSegments is the last version recovered from segments; empty: there were none, and the
+	// vault is a new one made from its notes.
 	FromSegments string `json:"from_segments,omitempty"`
 	Version      string `json:"version"`
 	checkout.Adopted
 }
 
-// Lost are the names of the vaults that lie in the folder and that the tenant does not know, for its
-// database was lost, by name.
+// Lost returns, sorted, the names of the vaults that are in the bucket but not in the tenant's log,
+// because its database was lost.
 func (t *Team) Lost(ctx context.Context) ([]string, error) {
 	found, err := t.found(ctx)
 	if err != nil {
@@ -46,8 +46,8 @@ func (t *Team) Lost(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// found are the vaults that have notes or segments, and the newest incarnation that has segments; 0 if
-// none has.
+// found returns the vaults that have notes or segments in the bucket, each with its newest
+// incarnation that has segments, or 0 if none has.
 func (t *Team) found(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
 	for o, err := range t.stored(ctx) {
@@ -70,7 +70,7 @@ func (t *Team) found(ctx context.Context) (map[string]int, error) {
 	return found, nil
 }
 
-// stored yields the objects of the vaults: the notes, and what the tenant keeps of each.
+// stored yields the objects of all vaults: their notes, and the tenant's own objects for each.
 func (t *Team) stored(ctx context.Context) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		for o, err := range t.opt.Bucket.List(ctx, "vaults/") {
@@ -79,7 +79,7 @@ func (t *Team) stored(ctx context.Context) iter.Seq2[blob.Object, error] {
 			}
 		}
 		if t.opt.life == t.opt.Tenant {
-			return // the notes were among them
+			return // the notes were included
 		}
 		for o, err := range t.opt.notes.List(ctx, "vaults/") {
 			if isNote(o.Key) || err != nil {
@@ -91,10 +91,10 @@ func (t *Team) stored(ctx context.Context) iter.Seq2[blob.Object, error] {
 	}
 }
 
-// Rebuild makes the vaults anew that Lost names: the log from its segments, and what the folder has
-// beside it as a commit behind it; where there are no segments, a new vault from its notes. Ids and
-// times stay as far as segments, or the audit log in the folder, know them. A call that a crash ended
-// is repeated.
+// Rebuild rebuilds the vaults that Lost returns. It recovers each log from its segments and adds
+// the changes found in the folder as one more commit; without segments it creates a new vault from
+// the notes. Ids and times are preserved as far as segments or the audit log in the folder contain
+// them. After a crash it can be called again.
 func (t *Team) Rebuild(ctx context.Context, c repo.Call) ([]Rebuilt, error) {
 	c.Key, c.IfVersion = "", 0
 	names, err := t.Lost(ctx)
@@ -116,7 +116,7 @@ func (t *Team) Rebuild(ctx context.Context, c repo.Call) ([]Rebuilt, error) {
 	return all, nil
 }
 
-// rebuild makes one vault anew, and then the tenant's commit that names it.
+// rebuild rebuilds one vault, and then makes the tenant's commit that adds it.
 func (t *Team) rebuild(
 	ctx context.Context, c repo.Call, name string, incarnation int,
 ) (Rebuilt, error) {
@@ -145,19 +145,20 @@ func (t *Team) rebuild(
 	return r, err
 }
 
-// recover makes the log of a vault: from segments, up to the commit that it answers, or a new one.
+// recover creates the log of a vault: from its segments, up to the version returned, or an empty
+// one, with version 0.
 func (t *Team) recover(ctx context.Context, c repo.Call, v *repo.Vault) (uint64, error) {
 	last, err := v.Recover(ctx)
 	switch {
 	case errors.Is(err, repo.ErrNoLog):
 		return 0, v.Create(ctx, c, nil)
 	case errors.Is(err, repo.ErrLogExists):
-		return last, nil // a call before got as far
+		return last, nil // an earlier call got this far
 	}
 	return last, err
 }
 
-// adopt takes in what the folder of a vault has beside its log.
+// adopt commits what the folder of a vault contains in addition to its log.
 func (t *Team) adopt(
 	ctx context.Context, c repo.Call, v *repo.Vault,
 ) (checkout.Adopted, error) {
@@ -170,11 +171,11 @@ func (t *Team) adopt(
 		return checkout.Adopted{}, err
 	}
 	c.Tool, c.Key = "reindex", ""
-	c.Outside = s.Status == repo.ReadOnly // no other call writes to it
+	c.Outside = s.Status == repo.ReadOnly // allow the write although the vault is read-only
 	return checkout.Adopt(ctx, v, files, c)
 }
 
-// newest is the entry of a vault as its own log says it is.
+// newest returns the entry of a vault with the status in its own log, and its version.
 func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, string, error) {
 	control, err := v.Control(ctx)
 	if err != nil {
@@ -196,8 +197,8 @@ func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, strin
 	return e, repo.Version(s.Seq), err
 }
 
-// wasReadOnly reports whether a vault in the trash was read-only before, and is again when it is restored:
-// its log has one status at a time, so the one before tells.
+// wasReadOnly reports whether a vault in the trash was read-only before, and must be again when it
+// is restored. A log has only one status at a time, so the previous one decides.
 func wasReadOnly(ctx context.Context, v *repo.Vault, last uint64) (bool, error) {
 	for c, err := range v.Back(ctx, last, math.MaxInt) {
 		if err != nil {
@@ -210,7 +211,7 @@ func wasReadOnly(ctx context.Context, v *repo.Vault, last uint64) (bool, error) 
 	return false, nil
 }
 
-// files is the folder of a vault's notes; nil where there are no folders.
+// files returns the folder of a vault's notes, or nil if there are no folders.
 func (t *Team) files(name string) (checkout.Files, error) {
 	if t.opt.Served != nil {
 		return t.opt.Served.Files, nil
@@ -225,10 +226,10 @@ func (t *Team) files(name string) (checkout.Files, error) {
 	return files, nil
 }
 
-// notesOf is where under the bucket the notes of a vault lie.
+// notesOf returns the prefix of a vault's notes in the bucket.
 func notesOf(name string) string { return "vaults/" + name + "/notes" }
 
-// isNote reports whether a key is that of a file in the folder of a vault's notes.
+// isNote reports whether a key in the bucket is in the folder of a vault's notes.
 func isNote(key string) bool {
 	rest, ok := strings.CutPrefix(key, "vaults/")
 	_, rest, named := strings.Cut(rest, "/")

@@ -18,34 +18,36 @@ import (
 	"rookery/internal/vault"
 )
 
-// registry is the partition that names the tenants, so that nobody ever scans. No tenant can have
-// this name.
+// registry is the partition that lists the tenants, so that the table never has to be scanned. It
+// is not a valid tenant name.
 const registry = "~tenants"
 
-// registryFormat is the version of its items. Those of tenants of which no earlier one was erased have the first.
+// registryFormat is the newest version of an item. A name without an erased tenant still has
+// version 1.
 const registryFormat = 2
 
-// A registration is what the registry knows of a name: which tenant has it, and which had it and were erased.
+// A registration is the registry's entry for a name: the tenant that has it, and the erasures of
+// earlier ones.
 type registration struct {
 	Format      int             `json:"format"`
-	Incarnation int             `json:"incarnation,omitempty"` // counts the tenants that had the name
+	Incarnation int             `json:"incarnation,omitempty"` // number of the newest tenant with this name
 	Erasures    []TenantErasure `json:"erasures,omitempty"`    // oldest first
 
 	name string
-	item table.Item // as it was read; without a Key: there is none
+	item table.Item // the item as it was read; with a zero Key if there is none
 }
 
-// A TenantErasure is how far the erasure of a tenant has come. It is the truth of it: the tenant's own log is
-// destroyed.
+// A TenantErasure is the progress of a tenant's erasure. It is authoritative, because the tenant's
+// own log is destroyed.
 type TenantErasure struct {
 	Incarnation int    `json:"incarnation"`
-	Call        string `json:"call,omitempty"`    // digest of the principal and the key of the call; empty: it had none
-	Request     string `json:"request,omitempty"` // digest of what it asked for; empty: an earlier release did not keep it
+	Call        string `json:"call,omitempty"`    // digest of the call's principal and key; empty: it had no key
+	Request     string `json:"request,omitempty"` // digest of the call's request; empty: written by an earlier release
 	By          job.By `json:"by"`
 	Erasure
 }
 
-// lookUp reads what the registry knows of a name. Of one that it does not know the item is empty.
+// lookUp reads the registration of a name. For an unknown name the item's key is zero; see known.
 func (t *Teams) lookUp(ctx context.Context, tenant string) (registration, error) {
 	r := registration{Format: 1, Incarnation: 1, name: tenant}
 	it, err := t.opt.registry().Get(ctx, table.Key{Part: registry, Sort: tenant})
@@ -58,6 +60,7 @@ func (t *Teams) lookUp(ctx context.Context, tenant string) (registration, error)
 	return readRegistration(it)
 }
 
+// readRegistration decodes an item of the registry. A newer format is INDEX_INCOMPATIBLE.
 func readRegistration(it table.Item) (registration, error) {
 	r := registration{name: it.Sort, item: it}
 	if err := json.Unmarshal(it.Data, &r); err != nil {
@@ -71,13 +74,14 @@ func readRegistration(it table.Item) (registration, error) {
 	return r, nil
 }
 
-// known reports whether there is an item.
+// known reports whether the registry has an item for the name.
 func (r registration) known() bool { return r.item.Key != table.Key{} }
 
 // live reports whether a tenant has the name.
 func (r registration) live() bool { return r.known() && r.erasure(r.Incarnation) == nil }
 
-// erasure is that of an incarnation; nil: it is not erased, or nothing is told of that any more.
+// erasure returns the erasure of an incarnation, or nil if it is not erased or its erasure is no
+// longer listed.
 func (r registration) erasure(incarnation int) *TenantErasure {
 	i := slices.IndexFunc(r.Erasures, func(e TenantErasure) bool { return e.Incarnation == incarnation })
 	if i < 0 {
@@ -86,14 +90,15 @@ func (r registration) erasure(incarnation int) *TenantErasure {
 	return &r.Erasures[i]
 }
 
-// being reports whether a tenant of the name is being erased, so that there can be no other one yet.
+// being reports whether the newest tenant of the name is being erased. A new one cannot be created
+// before that is done.
 func (r registration) being() bool {
 	e := r.erasure(r.Incarnation)
 	return e != nil && e.Swept.IsZero()
 }
 
-// op is the write that puts a changed registration in the place of the one that was read. What was told for long
-// enough is told no more, and the item of a name that no tenant has goes with it.
+// op returns the write that replaces the registration as it was read by r. Erasures that ended
+// job.Kept ago are dropped, and the item of a name without a tenant expires likewise.
 func (r registration) op(now time.Time) (table.Op, error) {
 	r.Erasures = slices.DeleteFunc(slices.Clone(r.Erasures), func(e TenantErasure) bool {
 		return e.Incarnation != r.Incarnation && !e.Done.IsZero() && now.Sub(e.Done) >= job.Kept
@@ -103,7 +108,7 @@ func (r registration) op(now time.Time) (table.Op, error) {
 	}
 	written := r
 	if r.Incarnation == 1 {
-		written.Incarnation = 0 // as items were before there were others
+		written.Incarnation = 0 // the form of items before there were incarnations
 	}
 	data, err := json.Marshal(written)
 	if err != nil {
@@ -119,8 +124,8 @@ func (r registration) op(now time.Time) (table.Op, error) {
 	return table.Replace(r.item, it), nil
 }
 
-// register changes what the registry knows of a name. The function may run again, on what another process wrote;
-// if it returns false nothing is written. It returns the registration as it is then.
+// register changes the registration of a name and returns the result. change may be called again,
+// with what another process wrote. If it returns false, nothing is written.
 func (t *Teams) register(
 	ctx context.Context, tenant string, change func(*registration) (bool, error),
 ) (registration, error) {
@@ -153,9 +158,10 @@ func (t *Teams) register(
 	}
 }
 
-// Make makes a tenant, if there is none of this name. Its log comes first, unless Options.Makes says that it
-// is made when the tenant is opened, so that a tenant that is registered has one. The tenant that had the name
-// before may have been erased: then nothing of that is met, and an erasure that a crash stopped goes on first.
+// Make creates a tenant if there is none with this name. Its log is created first, so that a
+// registered tenant has one, unless Options.Makes says that Open creates it. If an earlier tenant
+// with the name was erased, the new one has none of its data, and an erasure that a crash
+// interrupted is continued first.
 func (t *Teams) Make(ctx context.Context, tenant string) error {
 	if err := vault.CheckName(tenant); err != nil {
 		return err
@@ -199,7 +205,7 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 	return err
 }
 
-// makeLog makes the log of a tenant, if there is none.
+// makeLog creates the log of a tenant if there is none.
 func (t *Teams) makeLog(ctx context.Context, tenant string, incarnation int) error {
 	o, err := t.opt.of(ctx, tenant, incarnation)
 	if err != nil {
@@ -212,8 +218,8 @@ func (t *Teams) makeLog(ctx context.Context, tenant string, incarnation int) err
 	return makeLog(ctx, l)
 }
 
-// newest is the incarnation that has objects in the bucket and is the newest, so that vaults can be made anew from
-// their segments where the table is lost; 1 if there is none.
+// newest returns the newest incarnation that has objects in the bucket, so that vaults can be
+// rebuilt from their segments if the table is lost. It returns 1 if there are none.
 func (t *Teams) newest(ctx context.Context, tenant string) (int, error) {
 	o, err := t.opt.of(ctx, tenant, 1)
 	if err != nil {
@@ -232,8 +238,8 @@ func (t *Teams) newest(ctx context.Context, tenant string) (int, error) {
 	return newest, nil
 }
 
-// registered is the incarnation of the tenant that has a name. Where there is none it is UNAUTHENTICATED. The
-// tenant auth.Local begins anew where it was erased, if Options.Makes says that tenants are made as they are opened.
+// registered returns the incarnation of the tenant with a name. If there is none, the error is
+// UNAUTHENTICATED. An erased tenant auth.Local is created again if Options.Makes is set.
 func (t *Teams) registered(ctx context.Context, tenant string) (int, error) {
 	if vault.CheckName(tenant) != nil {
 		return 0, noTenant()
@@ -255,18 +261,19 @@ func (t *Teams) registered(ctx context.Context, tenant string) (int, error) {
 	return r.Incarnation, err
 }
 
-// tenantGoing is the fault of a tenant that can begin anew only when the one before is erased.
+// tenantGoing returns the fault of a tenant that cannot be created until the earlier one is erased.
 func tenantGoing() error {
 	return fault.New(fault.Unavailable, "the tenant is being erased; it begins anew when that is done").
 		After(time.Second)
 }
 
+// noTenant returns the fault of a tenant that does not exist.
 func noTenant() error {
 	return fault.New(fault.Unauthenticated, "the caller belongs to no tenant here")
 }
 
-// of is what one tenant of a deployment is made with. What an incarnation keeps is its own; the folders of notes
-// are where they were.
+// of returns the options of one tenant of the deployment. Each incarnation has its own parts of the
+// table and the bucket; the folders of notes are those of the name.
 func (o Options) of(ctx context.Context, tenant string, incarnation int) (Options, error) {
 	prefix := "tenants/" + tenant
 	o.Tenant, o.life = tenant, tenant

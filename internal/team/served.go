@@ -12,20 +12,20 @@ import (
 	"rookery/internal/repo"
 )
 
-// A Served is a folder that is served in place. Vault and Files are required.
+// A Served is a folder that is served in place as a vault. Vault and Files are required.
 type Served struct {
-	Vault    string // the name of its vault
+	Vault    string // name of the vault
 	Files    checkout.Files
-	Watch    func(enter func(folder string) bool) (blob.Watch, error) // nil: it is not watched
+	Watch    func(enter func(folder string) bool) (blob.Watch, error) // nil: the folder is not watched
 	Away     func() bool                                              // see checkout.Options
-	ReadOnly bool                                                     // nothing can be written to it
+	ReadOnly bool                                                     // the folder cannot be written
 
-	// Progress is told how many of the files are taken in, where that takes long; see
+	// Progress receives the number of files imported so far if an import takes long; see
 	// checkout.Options.
 	Progress func(done, total int)
 }
 
-// served is what the checkout of the folder that is served is made with.
+// served returns the options of the checkout of the served folder.
 func (t *Team) served() checkout.Options {
 	s := t.opt.Served
 	return checkout.Options{
@@ -34,13 +34,14 @@ func (t *Team) served() checkout.Options {
 	}
 }
 
-// A BeingRead is a vault whose folder is being read for the first time by this process.
+// A BeingRead is a vault whose folder this process is reading for the first time.
 type BeingRead struct {
 	Vault  string
 	Folder *checkout.Checkout
 }
 
-// BeingRead returns the open vaults whose folders are being read for the first time, by name.
+// BeingRead returns the open vaults whose folders are being read for the first time, sorted by
+// name.
 func (t *Team) BeingRead() []BeingRead {
 	var all []BeingRead
 	t.mu.Lock()
@@ -58,20 +59,20 @@ func (t *Team) BeingRead() []BeingRead {
 	return all
 }
 
-// adoptAudit takes in the audit log that lies in a folder which is served for the first time.
+// adoptAudit imports the audit log in a folder that is served for the first time.
 func (t *Team) adoptAudit(ctx context.Context, e Entry) error {
 	if t.opt.Served == nil {
 		return nil
 	}
-	v, err := t.vaultOf(e.Name, e.Incarnation) // not the one that is to be followed
+	v, err := t.vaultOf(e.Name, e.Incarnation) // a separate instance, not the one that is opened
 	if err != nil {
 		return err
 	}
 	return checkout.AdoptAudit(ctx, v, t.served())
 }
 
-// oneFolder is the fault of a call that would make another vault than the folder that is served, or
-// take this one away: its files are somebody's own.
+// oneFolder returns the fault of a call that would create another vault than the served folder, or
+// remove this one: its files belong to a person.
 func oneFolder() error {
 	return fault.New(fault.InvalidParameter, "this server serves one folder, which is its only vault").
 		OnServer("serve --data DIR")

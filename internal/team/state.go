@@ -1,5 +1,5 @@
-// Package team keeps a tenant: its vaults, and who may do what in them: members, tokens and issuers. A
-// tenant is a log like a vault (DESIGN §1.1); its entries are records.
+// Package team implements a tenant: its vaults, and the members, tokens and issuers that determine
+// access to them. A tenant is a log like a vault (DESIGN §1.1); its entries are records.
 package team
 
 import (
@@ -12,54 +12,54 @@ import (
 	"rookery/internal/repo"
 )
 
-// State is a tenant at one version. It is immutable.
+// A State is a tenant at one version. It is immutable.
 type State struct {
 	vaults  map[string]Entry  // by name
 	tokens  map[string]Token  // by id
-	members map[string]Member // by who they are
+	members map[string]Member // by Member.key
 	issuers map[string]Issuer // by name
 
-	ended map[string]time.Time // when tokens were revoked, or those that made them, by id; see endings
+	ended map[string]time.Time // when tokens were revoked, directly or through a maker, by id; see endings
 }
 
-// The kinds of the records.
+// The kinds of records of a tenant's log.
 const (
-	kindVault  = "vault"  // its id is the name
-	kindToken  = "token"  // the token's
-	kindMember = "member" // the issuer and the subject
-	kindIssuer = "issuer" // the name
+	kindVault  = "vault"  // the record's id is the vault's name
+	kindToken  = "token"  // the token's id
+	kindMember = "member" // issuer and subject; see Member.key
+	kindIssuer = "issuer" // the rule's name
 )
 
-// An Entry is what a tenant knows of one of its vaults.
+// An Entry is what a tenant stores about one of its vaults.
 type Entry struct {
 	Name        string      `json:"name"`
-	Incarnation int         `json:"incarnation"` // counts the vaults that had this name
+	Incarnation int         `json:"incarnation"` // number of this vault among those with this name, from 1
 	Status      repo.Status `json:"status"`
 	Created     time.Time   `json:"created"`
 	Trashed     time.Time   `json:"trashed,omitzero"`
-	Cleared     time.Time   `json:"cleared,omitzero"`   // its time in the trash was over, and its files were removed
-	Erasure     *Erasure    `json:"erasure,omitempty"`  // of a vault that is being erased, or was
-	ReadOnly    bool        `json:"readonly,omitempty"` // its own log says so too
+	Cleared     time.Time   `json:"cleared,omitzero"`   // when its files were removed after its time in the trash
+	Erasure     *Erasure    `json:"erasure,omitempty"`  // nil: no erasure has begun
+	ReadOnly    bool        `json:"readonly,omitempty"` // as in the vault's own log
 	Secrets     Secrets     `json:"secrets,omitempty"`  // empty: Flag
 
-	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
+	Changed uint64 `json:"-"` // seq of the tenant's commit that last changed the entry
 
-	// Left are files in the folder of a vault that was just made: an earlier vault of the name had
-	// them, and somebody changed them since. They stay as they are, and are no notes.
+	// Left are files in the folder of a new vault that belonged to an earlier vault of the name and
+	// were changed since. They are kept, but are not notes.
 	Left []string `json:"-"`
 }
 
-// Secrets is what a vault does with a text that seems to hold a secret.
+// A Secrets is the policy of a vault for texts that seem to contain a secret.
 type Secrets string
 
-// The words.
+// The policies.
 const (
-	Flag   Secrets = "flag"   // it is written, and the answer warns
-	Refuse Secrets = "refuse" // it is not written
-	Off    Secrets = "off"    // nobody looks
+	Flag   Secrets = "flag"   // write the text, with a warning in the answer
+	Refuse Secrets = "refuse" // do not write it
+	Off    Secrets = "off"    // do not check
 )
 
-// status is what the vault's own log is.
+// status returns the status that the vault's own log must have.
 func (e Entry) status() repo.Status {
 	if e.Status == repo.Active && e.ReadOnly {
 		return repo.ReadOnly
@@ -67,21 +67,22 @@ func (e Entry) status() repo.Status {
 	return e.Status
 }
 
-// TrashLife is how long a vault stays in the trash, and its name taken (CONTRACT §4, team).
+// TrashLife is the time that a vault stays in the trash and keeps its name (CONTRACT §4, team).
 const TrashLife = 30 * 24 * time.Hour
 
-// Gone reports whether the name is free again: the vault is erased, or was in the trash for so long.
+// Gone reports whether the vault has ended: it is erased, or it was in the trash for TrashLife.
 func (e Entry) Gone(now time.Time) bool {
 	return e.free() || e.Status == repo.Trashed && now.Sub(e.Trashed) >= TrashLife
 }
 
-// Vault is the entry of a name.
+// Vault returns the entry with a name.
 func (s *State) Vault(name string) (Entry, bool) {
 	e, ok := s.vaults[name]
 	return e, ok
 }
 
-// Vaults are the entries by name, also of vaults in the trash, but not of those that are erased.
+// Vaults returns the entries sorted by name. Vaults in the trash are included, those with an
+// erasure are not.
 func (s *State) Vaults() []Entry {
 	var all []Entry
 	for _, name := range slices.Sorted(maps.Keys(s.vaults)) {
@@ -92,14 +93,14 @@ func (s *State) Vaults() []Entry {
 	return all
 }
 
-// fold is the state after a commit.
+// fold returns the state after one more commit. It does not change before.
 func fold(before *State, c *repo.Commit, _ repo.Place) *State {
 	f := folding{after: *before}
 	f.add(c)
 	return f.done()
 }
 
-// build is the state after many commits.
+// build returns the state after many commits. It does not change from.
 func build(from *State, commits iter.Seq2[*repo.Commit, repo.Place]) *State {
 	f := folding{after: *from}
 	for c := range commits {
@@ -108,13 +109,15 @@ func build(from *State, commits iter.Seq2[*repo.Commit, repo.Place]) *State {
 	return f.done()
 }
 
-// A folding is a state in the making. The maps that it owns are its own to change.
+// A folding is a State under construction. It may change only the maps that it owns; others are
+// shared with an earlier State.
 type folding struct {
 	after State
-	owned map[string]bool // by kind of record
-	ends  bool            // a token ended, so that others may have
+	owned map[string]bool // kinds of records whose map was copied
+	ends  bool            // a token ended, so ended must be computed again
 }
 
+// add applies the records of a commit.
 func (f *folding) add(c *repo.Commit) {
 	for _, r := range c.Records {
 		switch r.Kind {
@@ -131,7 +134,7 @@ func (f *folding) add(c *repo.Commit) {
 	}
 }
 
-// done is the state, with what follows from its entries.
+// done returns the state, with its derived fields updated.
 func (f *folding) done() *State {
 	if f.ends {
 		f.after.ended = endings(f.after.tokens)
@@ -139,7 +142,8 @@ func (f *folding) done() *State {
 	return &f.after
 }
 
-// folded is what a record makes of the entries of its kind. One of a later release is passed over.
+// folded applies a record to the entries of its kind and returns them. A record that cannot be
+// decoded, such as one of a later release, is ignored.
 func folded[T any](f *folding, all map[string]T, r repo.Record, mark func(*T)) map[string]T {
 	var entry T
 	if r.Value != nil && json.Unmarshal(r.Value, &entry) != nil {
@@ -161,6 +165,7 @@ func folded[T any](f *folding, all map[string]T, r repo.Record, mark func(*T)) m
 	return all
 }
 
+// own notes that the map of a kind was copied.
 func (f *folding) own(kind string) {
 	if f.owned == nil {
 		f.owned = map[string]bool{}

@@ -8,17 +8,18 @@ import (
 	"rookery/internal/table"
 )
 
-// A Registered is what the registry of tenants has of a name.
+// A Registered is a name in the registry of tenants.
 type Registered struct {
 	Name    string
 	Live    bool // a tenant has the name
-	Erasing bool // the erasure of a tenant that has, or had, the name has not ended
+	Erasing bool // an erasure of a tenant with this name has not ended
 
 	incarnation int
 }
 
-// Registered returns what the registry has, by name: one Query for each MB of it. A name whose item cannot be read is
-// left out, and the error of that returned with the others.
+// Registered returns all names in the registry, sorted. It costs one Query for each MB of the
+// registry. An item that cannot be read is skipped, and its error is returned together with the
+// other names.
 func (t *Teams) Registered(ctx context.Context) (all []Registered, err error) {
 	for it, failed := range t.opt.registry().Query(ctx, registry, "", "~") {
 		if failed != nil {
@@ -38,19 +39,20 @@ func (t *Teams) Registered(ctx context.Context) (all []Registered, err error) {
 	return all, err
 }
 
-// A Survey is the vaults and the unfinished work of a tenant. It is made without opening the tenant or a vault.
+// A Survey is the vaults and the unfinished work of a tenant, found without opening the tenant or a
+// vault.
 type Survey struct {
-	Vaults  []Entry     // that have a log, by name; also those in the trash
-	Jobs    []job.Item  // that have not ended, oldest first
-	Adopts  bool        // an erasure of a vault has no job
+	Vaults  []Entry     // by name, including those in the trash
+	Jobs    []job.Item  // jobs that have not ended, oldest first
+	Adopts  bool        // an erasure of a vault has no job yet
 	FoldDue bool        // FoldTenant has something to do
-	Table   table.Table // of the tenant
+	Table   table.Table // the tenant's table
 
 	own *Team
 }
 
-// Survey looks at a tenant: at the tail of its log, and an image if it is folded, and at its open jobs. One that is gone
-// is UNAUTHENTICATED.
+// Survey reads the end of a tenant's log, with an image if the log was folded, and its open jobs. A
+// tenant that no longer exists is UNAUTHENTICATED.
 func (t *Teams) Survey(ctx context.Context, r Registered) (*Survey, error) {
 	o, err := t.opt.of(ctx, r.Name, r.incarnation)
 	if err != nil {
@@ -76,7 +78,7 @@ func (t *Teams) Survey(ctx context.Context, r Registered) (*Survey, error) {
 	return out, nil
 }
 
-// erases reports whether a job erases a vault.
+// erases reports whether a job of the survey erases a vault.
 func (s *Survey) erases(e Entry) bool {
 	for i := range s.Jobs {
 		if s.Jobs[i].Kind == vaultErase && s.Jobs[i].Target.Vault == e.Name {
@@ -86,8 +88,9 @@ func (s *Survey) erases(e Entry) bool {
 	return false
 }
 
-// Followed is a vault of the tenant, of which nothing is read.
+// Followed returns a vault of the tenant without reading it.
 func (s *Survey) Followed(e Entry) (Followed, error) { return s.own.unread(e.Name, e.Incarnation) }
 
-// JobsMessage asks for one pass over the jobs of a tenant; see Teams.WorkOf.
+// JobsMessage returns the message that requests one pass over the jobs of a tenant; see
+// Teams.WorkOf.
 func JobsMessage(tenant string) job.Message { return job.Message{V: 1, Kind: jobsKind, Tenant: tenant} }

@@ -20,7 +20,7 @@ import (
 	"rookery/internal/table"
 )
 
-// A Team is one tenant, and the vaults of it that this process has open.
+// A Team is one tenant, with the vaults that this process has open. It is safe for concurrent use.
 type Team struct {
 	opt Options
 	log *repo.Log[*State]
@@ -30,129 +30,135 @@ type Team struct {
 	mu     sync.Mutex
 	open   map[string]*opened // by partition
 	closed bool
-	used   time.Time // when it was last asked for
+	used   time.Time // when the tenant was last used
 	read   time.Time // when the state was last read from the log
 
-	refusals time.Time // up to when readings for refusals are used up; see mayRead
+	refusals time.Time // up to when reads for refusals are used up; see mayRead
 
-	refreshing sync.Mutex // held by who reads the state, for all who wait for that
+	refreshing sync.Mutex // held while the state is read, so that concurrent callers share the result
 	agents     *agents
 
-	stop       context.CancelFunc // ends what keeps the log; nil without Background
+	stop       context.CancelFunc // stops folding in the background; nil without Background
 	background sync.WaitGroup
 
 	jobs    *job.Jobs
-	erasing sync.Mutex // held by who destroys a vault
+	erasing sync.Mutex // held while a vault is destroyed
 
 	gone atomic.Bool // the tenant is erased, or being erased
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Items, Clocked, Stores,
-// Registry, Background, Makes, Later, Compact, Folders, Followers, Follow, Forget, Watch, Served, PublicURL, Issuers,
-// and those of jobs, receipts and other packages. Table and Bucket are not, where there are Stores and Registry.
+// Options configure a Team or Teams. Texts, Log and Now are required, and so are Table and Bucket
+// unless Stores and Registry are set. The zero value of each other field is valid; its meaning is
+// given with the field.
 type Options struct {
-	Table  table.Table // the tenant's own
-	Bucket blob.Bucket // the tenant's own
+	Table  table.Table // the tenant's own; for Teams the deployment's
+	Bucket blob.Bucket // the tenant's own; for Teams the deployment's
 	Texts  *repo.Texts
 	Pasts  *repo.Pasts // nil: each vault has its own
 	Memory *Memory     // nil: vaults stay open
 	Limits repo.Limits // of each vault
-	Named  int         // files of each kind that a control item names; 0: repo.MaxNamed
-	Items  bool        // images of logs that are small are items of Table; see repo.LogOptions
+	Named  int         // number of files of each kind that a control item names; 0: repo.MaxNamed
+	Items  bool        // store images of small logs as items of Table; see repo.LogOptions
 	Log    *slog.Logger
 	Now    func() time.Time
 
-	// Stores are the table and the bucket of one tenant, such as those that its own credentials open. The tenant
-	// gets the parts of them that begin with its name. Nil: Table and Bucket. Teams asks once each time that it
-	// opens a tenant.
+	// Stores returns the table and the bucket for one tenant, for example opened with its own
+	// credentials. The tenant gets the parts of them that begin with its name. Nil: Table and
+	// Bucket. Teams calls it each time it opens a tenant.
 	Stores func(ctx context.Context, tenant string) (table.Table, blob.Bucket, error)
 
-	// Registry is the table that names the tenants. Nil: Table.
+	// Registry is the table that lists the tenants. Nil: Table.
 	Registry table.Table
 
-	// Makes says that Open makes a tenant that is registered and has no log yet. Else Teams.Make makes both,
-	// and one without a log does not exist.
+	// Makes says that Open creates a registered tenant that has no log yet. Otherwise Teams.Make
+	// creates both, and a tenant without a log does not exist.
 	Makes bool
 
-	// Clocked begins a pass that destroys what is old, such as one of folding. The function that it returns reports
-	// whether Now is known to be right, which may become so during the pass. Nil: it always is.
+	// Clocked begins a pass that destroys old data, such as folding. The returned function reports
+	// whether Now is known to be right, which can change from false to true during the pass. Nil:
+	// it always is.
 	Clocked func() (known func() bool)
 
-	// Hold reports whether images of an earlier format stay in force; see repo.Folding. Nil: they do not.
+	// Hold reports whether images of an earlier format stay in use; see repo.Folding. Nil: they do
+	// not.
 	Hold func(ctx context.Context) bool
 
-	// Later runs what a call leaves to be done and does not wait for. Nil: with Background a goroutine does,
-	// and else the call itself.
+	// Later runs work that a call starts but does not wait for. Nil: a goroutine runs it with
+	// Background, otherwise the call itself.
 	Later func(func())
 
-	// Background says that the process lives between calls: each open vault is folded by a goroutine of its
-	// own, and a job goes on when the call that began it is answered. Else nothing runs that no call waits for,
-	// and FoldVault, FoldTenant and Work are called from time to time.
+	// Background says that the process runs between calls: each open vault is folded by its own
+	// goroutine, and jobs continue after the call that started them. Otherwise nothing runs outside
+	// calls, and FoldVault, FoldTenant and Work must be called from time to time.
 	Background bool
 
-	// Compact makes the database forget what was removed from it. Nil: it keeps nothing of that.
+	// Compact purges deleted data from the database. Nil: the database keeps no deleted data.
 	Compact func(context.Context) error
 
-	// Folders says that Bucket is a folder in which people see the notes of each vault. It needs
-	// Background: a folder is followed all the time.
+	// Folders says that Bucket is a folder of files in which people see the notes of each vault. It
+	// requires Background, because folders are synced all the time.
 	Folders bool
 
-	// Followers are the cursors of those who follow the logs of vaults from other processes, and write the notes as
-	// objects: no log is trimmed before they have passed, and what is erased has its objects destroyed. With Folders
-	// the folders are that, and none need be named.
+	// Followers are the names of the cursors of other processes that follow the logs of vaults and
+	// write the notes as objects. A log is not trimmed before all of them have passed, and the
+	// objects of erased notes are destroyed. With Folders the folders are the followers, and none
+	// need be named.
 	Followers []string
 
-	// Follow brings what follows the log of a vault in step with it, and folds it, at once. It is an error that says
-	// when to try again (job.Later) if another process does that just then. Nil: this process cannot, and a job that
-	// needs it is left to one that can.
+	// Follow brings the followers of a vault's log up to date and folds the log. If another process
+	// is doing so, it returns a job.Later with the time to try again. Nil: this process cannot
+	// follow, and leaves jobs that need it to others.
 	Follow func(ctx context.Context, t *Team, vault string) error
 
-	// Forget forgets what another package keeps of a file of a vault whose note's history is erased, when those who
-	// follow the log have passed that. Nil: nothing is kept.
+	// Forget deletes what another package stores about a file whose history is erased, after the
+	// followers have passed the erasure. Nil: nothing is stored.
 	Forget func(ctx context.Context, t *Team, vault, path string) error
 
-	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
-	// compared with their vaults from time to time.
+	// Watch watches a folder of Bucket, which is named by its key; see package watch. Nil: folders
+	// are compared with their vaults periodically.
 	Watch func(folder string, enter func(folder string) bool) (blob.Watch, error)
 
-	// Served is a folder that somebody edits, and that lies elsewhere: the tenant auth.Local has one vault,
-	// whose notes are there. Nil: there is none.
+	// Served is a folder elsewhere that is served in place: it is the only vault of the tenant
+	// auth.Local. Nil: none.
 	Served *Served
 
-	// PublicURL is what the deployment is called by; empty: tenants have no issuers of their own.
+	// PublicURL is the public URL of the deployment; empty: tenants have no issuers of their own.
 	PublicURL string
 
-	// Issuers are those of the deployment whose tokens may lead to a tenant, by URL. Nil: it has none.
+	// Issuers returns the URLs of the deployment's issuers whose tokens a tenant accepts. Nil:
+	// none.
 	Issuers func(tenant string) []string
 
-	// Kinds are the kinds of jobs that the tenant has beside erasing. Nil: there are none.
+	// Kinds returns the tenant's kinds of jobs other than erasures. Nil: none.
 	Kinds func(*Team) []job.Kind
 
-	// Queue is told of jobs that are to go on, and with Background of each tenant that is opened, which may have
-	// some. Nil: jobs run in the calls that begin them, and in Work.
+	// Queue receives the jobs that must continue and, with Background, each tenant that is opened,
+	// because it may have jobs. Nil: jobs run in the calls that start them, and in Work.
 	Queue job.Queue
 
-	// Alone says that no other process has the table, so that the jobs of one that is gone need not be waited for.
+	// Alone says that no other process uses the table, so that jobs of an ended process can be
+	// resumed at once.
 	Alone bool
 
-	// Rests are kept elsewhere of what is erased at a time, and go by themselves. Nil: there are none.
+	// Rests returns the copies of data erased at a time that remain elsewhere, such as backups,
+	// until they expire. Nil: none.
 	Rests func(time.Time) []repo.Rest
 
-	// NoLocal says that there can be no tenant auth.Local: nobody is a caller because of where a request comes
-	// from, and no claim may name that tenant.
+	// NoLocal says that the tenant auth.Local cannot exist: no caller is trusted because of its
+	// address, and no claim may name that tenant.
 	NoLocal bool
 
-	// Parts are the partitions of a tenant that other packages keep beside the logs, and are erased with it.
+	// Parts are the partitions of a tenant that other packages use; they are erased with it.
 	Parts []string
 
 	// Tenant is the name of the tenant. Teams sets it.
 	Tenant string
 
-	life  string      // names the tenant among those that had its name
-	notes blob.Bucket // in which the folders of notes are
+	life  string      // identifies the tenant among those that had its name
+	notes blob.Bucket // bucket with the folders of notes
 }
 
-// opened is a vault that is open, or being opened.
+// An opened is a vault that is open or being opened.
 type opened struct {
 	once   sync.Once
 	vault  *repo.Vault
@@ -160,13 +166,14 @@ type opened struct {
 	keeper *repo.Keeper       // nil without Background
 	err    error
 
-	ready   atomic.Bool // vault and folder are there to be read by others than who opens them
+	ready   atomic.Bool // vault and folder are set and may be read by other goroutines
 	use     use         // guarded by Options.Memory
 	name    string
-	reading atomic.Pointer[checkout.Checkout] // the folder, for who does not wait for once; nil: not open
+	reading atomic.Pointer[checkout.Checkout] // the folder, readable without waiting for once; nil: not open
 }
 
-// begin reads the state of the tenant, which is made first where there is none and Options.Makes says so.
+// begin reads the state of the tenant. If the tenant has no log and Options.Makes is set, it
+// creates it first.
 func (t *Team) begin(ctx context.Context) error {
 	err := t.refresh(ctx)
 	if !errors.Is(err, errGone) || !t.opt.Makes {
@@ -179,8 +186,8 @@ func (t *Team) begin(ctx context.Context) error {
 	return t.refresh(ctx)
 }
 
-// makeLog makes the log of a tenant, if there is none. Segments of one whose table is lost are not taken up: they
-// may lack that a token was revoked.
+// makeLog creates the log of a tenant if there is none. It discards segments left from a lost
+// table: they may lack the revocation of a token.
 func makeLog(ctx context.Context, l *repo.Log[*State]) error {
 	err := l.Discard(ctx)
 	if err == nil {
@@ -192,7 +199,7 @@ func makeLog(ctx context.Context, l *repo.Log[*State]) error {
 	return nil
 }
 
-// later runs what no call waits for.
+// later runs do without making the call wait, if possible; see Options.Later.
 func (t *Team) later(do func()) {
 	if t.opt.Later != nil {
 		t.opt.Later(do)
@@ -209,7 +216,7 @@ func (t *Team) later(do func()) {
 	}
 }
 
-// newLog is the tenant's own log. Nothing is read yet.
+// newLog returns the tenant's own log without reading it.
 func newLog(o Options) (*repo.Log[*State], error) {
 	return repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
@@ -218,7 +225,8 @@ func newLog(o Options) (*repo.Log[*State], error) {
 	}, &State{})
 }
 
-// Open opens a tenant. One that does not exist is UNAUTHENTICATED, unless Options.Makes says that it is made.
+// Open opens a tenant. A tenant that does not exist is UNAUTHENTICATED, unless Options.Makes is
+// set. Close must be called when it is no longer used.
 func Open(ctx context.Context, o Options) (*Team, error) {
 	if o.Folders && !o.Background {
 		return nil, errors.New("open a tenant: folders are followed in the background")
@@ -244,18 +252,18 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 	return t, nil
 }
 
-// yesLife is how old the state may be that allows something (log.md §6).
+// yesLife is the maximum age of a state that grants access (log.md §6).
 const yesLife = time.Minute
 
-// How often the state is read because something is refused: once a second in the long run, and so often
-// at once. Between that a refusal is as old as the last reading.
+// The rate at which the state is read because a request is refused: one read per noEvery in the
+// long run, in bursts of up to noBurst. Between reads a refusal uses the last state.
 const (
 	noEvery = time.Second
 	noBurst = 20
 )
 
-// Current is the state of the tenant as it was at most a minute ago: what it allows is allowed. Of a tenant that
-// is known to be erased it is UNAUTHENTICATED.
+// Current returns a state of the tenant that is at most a minute old. Use it to grant access. It
+// returns UNAUTHENTICATED if the tenant is known to be erased.
 func (t *Team) Current(ctx context.Context) (*State, error) {
 	if t.Gone() {
 		return nil, errGone
@@ -263,7 +271,7 @@ func (t *Team) Current(ctx context.Context) (*State, error) {
 	if t.age() < yesLife {
 		return t.log.Known().State, nil
 	}
-	t.refreshing.Lock() // of those who ask at once one reads it
+	t.refreshing.Lock() // one of the concurrent callers reads the state for all
 	defer t.refreshing.Unlock()
 	if t.age() >= yesLife {
 		if err := t.refresh(ctx); err != nil {
@@ -273,11 +281,11 @@ func (t *Team) Current(ctx context.Context) (*State, error) {
 	return t.log.Known().State, nil
 }
 
-// Fresh is the newest state of the tenant: what it refuses is refused. So that refusals cost little,
-// however many there are, it may be a second old where many are asked for.
+// Fresh returns the newest state of the tenant. Use it before access is refused. If many refusals
+// arrive, the state may be about a second old, which bounds their cost.
 func (t *Team) Fresh(ctx context.Context) (*State, error) {
 	may := t.mayRead()
-	t.refreshing.Lock() // who may not read waits for what is being read
+	t.refreshing.Lock() // callers that may not read wait for a read in progress
 	defer t.refreshing.Unlock()
 	if may {
 		if err := t.refresh(ctx); err != nil {
@@ -290,7 +298,7 @@ func (t *Team) Fresh(ctx context.Context) (*State, error) {
 	return t.log.Known().State, nil
 }
 
-// mayRead reports whether the state is to be read for a refusal, and counts that it is.
+// mayRead reports whether the state may be read for a refusal, and counts the read.
 func (t *Team) mayRead() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,12 +314,12 @@ func (t *Team) mayRead() bool {
 	return true
 }
 
-// age is how old the state may be that this process knows.
+// age returns the maximum age of the state that this process knows.
 func (t *Team) age() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	age := t.opt.Now().Sub(t.read)
-	if age < 0 { // somebody has set the clock back
+	if age < 0 { // the clock was set back
 		return yesLife
 	}
 	return age
@@ -329,8 +337,8 @@ func (t *Team) refresh(ctx context.Context) error {
 	return nil
 }
 
-// update makes a commit of the tenant. What it changes is no note, so who may only write under a prefix
-// must not make it.
+// update makes a commit of the tenant. A caller restricted to a prefix is refused, because such a
+// commit changes no note.
 func (t *Team) update(
 	ctx context.Context, c repo.Call,
 	fn func(context.Context, *repo.Draft[*State]) (any, error),
@@ -342,25 +350,26 @@ func (t *Team) update(
 	return r, t.orGone(err)
 }
 
-// Refuse is a call that is refused because of what there is now, unless it is the repetition of one that
-// was not: that gets its first answer.
+// Refuse refuses a call with the error why because of the current state. A repetition of a call
+// that was not refused gets the answer of that call instead.
 func (t *Team) Refuse(ctx context.Context, c repo.Call, why error) (repo.Receipt, error) {
 	return t.update(ctx, c, func(context.Context, *repo.Draft[*State]) (any, error) {
 		return nil, why
 	})
 }
 
-// Now is the time by the clock of the tenant.
+// Now returns the time of the tenant's clock.
 func (t *Team) Now() time.Time { return t.opt.Now() }
 
-// State is the newest state of the tenant, and its version.
+// State reads the newest state of the tenant and returns it with its version.
 func (t *Team) State(ctx context.Context) (*State, uint64, error) {
 	s, err := t.latest(ctx)
 	return s.State, s.Seq, err
 }
 
-// Vault opens a vault by its name. One that does not exist, or is in the trash, is NOT_FOUND. It is in use
-// until the context ends, and may be closed then; see Memory.
+// Vault returns a vault by its name, and opens it if necessary. A vault that does not exist or is
+// in the trash is NOT_FOUND. The vault is in use until ctx ends and may be closed after that; see
+// Memory.
 func (t *Team) Vault(ctx context.Context, name string) (*repo.Vault, error) {
 	o, err := t.find(ctx, name)
 	if err != nil {
@@ -369,7 +378,8 @@ func (t *Team) Vault(ctx context.Context, name string) (*repo.Vault, error) {
 	return o.vault, nil
 }
 
-// Folder is the folder of a vault; nil where there are no folders.
+// Folder returns the folder of a vault, or nil if there are no folders. It opens the vault like
+// Vault.
 func (t *Team) Folder(ctx context.Context, name string) (*checkout.Checkout, error) {
 	o, err := t.find(ctx, name)
 	if err != nil {
@@ -378,6 +388,7 @@ func (t *Team) Folder(ctx context.Context, name string) (*checkout.Checkout, err
 	return o.folder, nil
 }
 
+// find returns an active vault, open until ctx ends.
 func (t *Team) find(ctx context.Context, name string) (*opened, error) {
 	e, err := t.entry(ctx, name)
 	if err != nil {
@@ -386,7 +397,7 @@ func (t *Team) find(ctx context.Context, name string) (*opened, error) {
 	return t.opened(ctx, e)
 }
 
-// entry is the entry of an active vault.
+// entry returns the entry of an active vault.
 func (t *Team) entry(ctx context.Context, name string) (Entry, error) {
 	for _, state := range []func(context.Context) (*State, error){t.Current, t.Fresh} {
 		s, err := state(ctx)
@@ -400,30 +411,31 @@ func (t *Team) entry(ctx context.Context, name string) (Entry, error) {
 	return Entry{}, fault.NoVault(name)
 }
 
-// partOf is the partition of a vault's log, and where under the bucket its payloads lie.
+// partOf returns the partition of a vault's log, which is also the name of its folder in the
+// bucket.
 func partOf(name string, incarnation int) string {
 	return fmt.Sprintf("%s/%d", name, incarnation)
 }
 
-// opened is the vault of an entry, open, until the context ends. It is opened once, however many ask.
+// opened returns the vault of an entry, open until ctx ends. Concurrent callers open it only once.
 func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 	o, err := t.usedBy(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	o.once.Do(func() { // which goes on when ctx ends
+	o.once.Do(func() { // continues if ctx ends
 		defer t.opt.Memory.opening(o)()
 		o.err = t.start(context.WithoutCancel(ctx), e, o)
 	})
 	if o.err != nil {
 		t.opt.Memory.forget(o)
-		t.drop(e, o) // the next one tries again
+		t.drop(e, o) // the next caller tries again
 	}
 	return o, o.err
 }
 
-// usedBy is the vault of an entry, which is in use until the context ends, and may still have to be opened.
-// One that is being closed is waited for.
+// usedBy returns the vault of an entry, in use until ctx ends. It may not be open yet. If the vault
+// is being closed, usedBy waits for that.
 func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 	part := partOf(e.Name, e.Incarnation)
 	for {
@@ -456,7 +468,7 @@ func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 	}
 }
 
-// drop no longer has a vault among those that are open.
+// drop removes a vault from the open ones.
 func (t *Team) drop(e Entry, o *opened) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -465,7 +477,7 @@ func (t *Team) drop(e Entry, o *opened) {
 	}
 }
 
-// over is the fault of a Team that is closed.
+// over returns the fault of a closed Team.
 func (t *Team) over() error {
 	if t.Gone() {
 		return errGone
@@ -473,11 +485,12 @@ func (t *Team) over() error {
 	return stopping()
 }
 
+// stopping returns the fault of a call during shutdown.
 func stopping() error {
 	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
 }
 
-// start opens the vault of an entry, and its folder.
+// start opens the vault of an entry, with its folder and its keeper.
 func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	if err := t.adoptAudit(ctx, e); err != nil {
 		return err
@@ -505,7 +518,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	return nil
 }
 
-// admit makes room in memory for a vault that is to be opened. Nothing of it has been read yet.
+// admit reserves memory for a vault that is about to be opened. The vault has not been read yet.
 func (t *Team) admit(ctx context.Context, v *repo.Vault, o *opened) error {
 	if t.opt.Memory == nil {
 		return nil
@@ -529,7 +542,7 @@ func (t *Team) checkOut(
 	return checkout.Open(ctx, v, o)
 }
 
-// folderOf is what the checkout of a vault's folder is made with.
+// folderOf returns the options of the checkout of a vault's folder.
 func (t *Team) folderOf(name string) (checkout.Options, error) {
 	if t.opt.Served != nil {
 		return t.served(), nil
@@ -547,8 +560,7 @@ func (t *Team) folderOf(name string) (checkout.Options, error) {
 	return o, err
 }
 
-// close finishes what the vault does in the background: the folder first, for what is folded lies
-// behind it.
+// close stops the background work of the vault: first the folder, because folding follows it.
 func (o *opened) close() {
 	if o.folder != nil {
 		o.folder.Close()
@@ -558,6 +570,7 @@ func (o *opened) close() {
 	}
 }
 
+// vaultOf returns an incarnation of a vault without reading it.
 func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{
@@ -568,12 +581,13 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	})
 }
 
-// bucketOf is where what belongs to one incarnation of a vault lies, its notes excepted.
+// bucketOf returns the bucket of one incarnation of a vault. It does not contain the notes.
 func (t *Team) bucketOf(name string, incarnation int) blob.Bucket {
 	return blob.Sub(t.opt.Bucket, "vaults/"+partOf(name, incarnation))
 }
 
-// Close finishes what the open vaults do in the background. Nothing may be called after it.
+// Close stops the background work of the tenant and its open vaults, and waits for it. No method
+// may be called afterwards.
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -585,7 +599,7 @@ func (t *Team) Close() {
 	t.background.Wait()
 	t.jobs.Close()
 	for _, o := range open {
-		o.once.Do(func() {}) // one that is just being opened is closed as well
+		o.once.Do(func() {}) // also close a vault that is being opened
 		o.close()
 	}
 }

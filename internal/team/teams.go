@@ -11,29 +11,31 @@ import (
 	"rookery/internal/table"
 )
 
-// Teams are the tenants of a deployment. A Team can name nothing of another one: all that it gets is
-// a part of the table and of the bucket that begins with its own name (DESIGN §1.6).
+// Teams are the tenants of a deployment. A Team cannot access another tenant: it gets only the
+// parts of the table and the bucket that begin with its own name (DESIGN §1.6). Teams is safe for
+// concurrent use.
 type Teams struct {
-	opt Options // Table and Bucket are those of the deployment
+	opt Options // Table and Bucket are the deployment's
 
-	opening sync.Mutex // held by who opens a tenant
+	opening sync.Mutex // held while a tenant is opened
 
 	mu      sync.Mutex
 	open    map[string]*Team
-	erasers map[string]*eraser // of this process, by the lives of their tenants
+	erasers map[string]*eraser // of this process, by Options.life
 	closed  bool
-	ending  sync.WaitGroup // of tenants that are gone
+	ending  sync.WaitGroup // tenants that are being closed because they are erased
 }
 
-// NewTeams makes the Teams of a deployment. Nothing is read yet.
+// NewTeams returns the Teams of a deployment without reading anything.
 func NewTeams(o Options) *Teams {
 	return &Teams{opt: o, open: map[string]*Team{}, erasers: map[string]*eraser{}}
 }
 
-// Limits are those of each vault.
+// Limits returns the limits of each vault.
 func (t *Teams) Limits() repo.Limits { return t.opt.Limits.OrDefault() }
 
-// Team opens a tenant. One that is not registered is UNAUTHENTICATED: nobody is told which exist.
+// Team returns a tenant, and opens it if necessary. A tenant that does not exist is
+// UNAUTHENTICATED, so that callers cannot find out which names exist.
 func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if team, err := t.opened(tenant); team != nil || err != nil {
 		return team, err
@@ -65,7 +67,7 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	return team, nil
 }
 
-// opened is a tenant that is open; nil if it is not.
+// opened returns a tenant that is open, or nil.
 func (t *Teams) opened(tenant string) (*Team, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,14 +80,15 @@ func (t *Teams) opened(tenant string) (*Team, error) {
 	}
 	if own.Gone() {
 		delete(t.open, tenant)
-		t.ending.Go(own.end) // it waits for what is under way, which finds that everything is gone
+		t.ending.Go(own.end) // in the background, because it waits for calls in progress
 		return nil, nil
 	}
 	own.touch()
 	return own, nil
 }
 
-// Unfolded is how many commits are in no segment yet, of the open vault that has most of them.
+// Unfolded returns the number of commits that are in no segment yet, of the open vault that has the
+// most.
 func (t *Teams) Unfolded() (most uint64) {
 	t.mu.Lock()
 	open := slices.Collect(maps.Values(t.open))
@@ -102,12 +105,12 @@ func (t *Teams) Unfolded() (most uint64) {
 	return most
 }
 
-// tenantLife is how long a tenant stays open that is not used and has no open vault, where Options.Memory
-// bounds what is open.
+// tenantLife is the time after which an unused tenant without open vaults is closed, if
+// Options.Memory is set.
 const tenantLife = 10 * time.Minute
 
-// closeUnused closes the tenants whose time is over. What they hold is little, so that this is looked at
-// when another one is opened.
+// closeUnused closes the tenants that were not used for tenantLife. They need little memory, so it
+// is enough to do this when another tenant is opened.
 func (t *Teams) closeUnused() {
 	if t.opt.Memory == nil {
 		return
@@ -121,14 +124,15 @@ func (t *Teams) closeUnused() {
 	}
 }
 
-// touch notes that the tenant is used.
+// touch records a use of the tenant.
 func (t *Team) touch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.used = t.opt.Now()
 }
 
-// retire closes the tenant if it is not used, and reports whether it did. Nothing of it runs then.
+// retire closes the tenant if it is unused, and reports whether it did. It returns false while a
+// job runs.
 func (t *Team) retire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +147,7 @@ func (t *Team) retire() bool {
 	return true
 }
 
-// Table is the part of the table that is a tenant's own. One that is not registered is UNAUTHENTICATED.
+// Table returns a tenant's part of the table. A tenant that does not exist is UNAUTHENTICATED.
 func (t *Teams) Table(ctx context.Context, tenant string) (table.Table, error) {
 	own, err := t.Team(ctx, tenant)
 	if err != nil {
@@ -152,7 +156,7 @@ func (t *Teams) Table(ctx context.Context, tenant string) (table.Table, error) {
 	return own.Table(), nil
 }
 
-// registry is the table that names the tenants.
+// registry returns the table that lists the tenants.
 func (o Options) registry() table.Table {
 	if o.Registry != nil {
 		return o.Registry
@@ -160,7 +164,7 @@ func (o Options) registry() table.Table {
 	return o.Table
 }
 
-// Close finishes what the open tenants do in the background.
+// Close stops the background work of all open tenants and waits for it.
 func (t *Teams) Close() {
 	defer t.ending.Wait()
 	t.opening.Lock()

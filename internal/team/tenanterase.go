@@ -15,20 +15,21 @@ import (
 	"rookery/internal/repo"
 )
 
-// An ErasedTenant is a tenant that was erased, or is being erased by a job.
+// An ErasedTenant is the result of erasing a tenant. The erasure may still be running as a job.
 type ErasedTenant struct {
 	Receipt
-	Swept bool       // everything that was there is destroyed: the receipt is true
-	Job   *job.Brief // that erases it; nil in a dry run
+	Swept bool       // everything that existed is destroyed; the receipt is final
+	Job   *job.Brief // the job that erases; nil in a dry run
 
-	Replayed bool // the call was made before
+	Replayed bool // the call repeats an earlier one
 }
 
-// Erase destroys a tenant: its vaults, its log with members, tokens and issuers, and whatever is kept beside
-// them. The registry says that it is being erased, and from then on nothing undoes it; when its log is sealed, its
-// tokens are UNAUTHENTICATED in every process. It is a job, which goes on in the call for as long as a call may take.
-// A call that is repeated, and one that comes after another, is answered the same; it is IN_PROGRESS while the job
-// runs elsewhere. A tenant that is made later under the name has nothing of it.
+// Erase destroys a tenant: its vaults, its log with members, tokens and issuers, and all other data
+// of the tenant. It begins with an entry in the registry, which cannot be undone. After the
+// tenant's log is sealed, its tokens are UNAUTHENTICATED in every process. Erase is a job: it runs
+// within the call for as long as a call may take, and then continues. A repeated or later call gets
+// the same answer, or IN_PROGRESS while the job runs in another process. A tenant created later
+// under the name has none of its data.
 func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTenant, error) {
 	if err := c.Whole(); err != nil {
 		return ErasedTenant{}, err
@@ -63,8 +64,8 @@ func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTe
 	return done, err
 }
 
-// byCall is the erasure that a call with this key began; nil: none. If that was another request it is
-// IDEMPOTENCY_KEY_REUSED.
+// byCall returns the erasure that a call with the same principal and key began, or nil. If that
+// call was a different request, the error is IDEMPOTENCY_KEY_REUSED.
 func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
 	if c.Key == "" {
 		return nil, nil
@@ -82,7 +83,7 @@ func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
 	return nil, nil
 }
 
-// keyOf stands for the principal and the key of a call; empty: it has no key.
+// keyOf returns a digest of the principal and the key of a call, or "" if it has no key.
 func keyOf(c repo.Call) string {
 	if c.Key == "" {
 		return ""
@@ -90,17 +91,17 @@ func keyOf(c repo.Call) string {
 	return digest(c.Who.Principal + "\x00" + c.Key)
 }
 
-// digest is a short name of a text.
+// digest returns the first 16 bytes of the SHA-256 of a text in hexadecimal.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
-// errUnused says that the log has no call with a key.
+// errUnused means that the tenant's log has no call with a key.
 var errUnused = errors.New("the key was not used")
 
-// mayErase is a fault if the tenant is another than the call expects, or if the tenant's log has another call with its
-// key.
+// mayErase returns a fault if the tenant has changed after the version that the call expects, or if
+// the tenant's log has another call with its key.
 func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error {
 	own, err := t.Team(ctx, tenant)
 	if err != nil || c.IfVersion == 0 && c.Key == "" {
@@ -108,7 +109,7 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 	}
 	_, err = own.Once(ctx, c, func(context.Context, *State) (any, error) { return nil, errUnused })
 	switch {
-	case err == nil: // it is the repetition of a call that was something else
+	case err == nil: // an earlier call used the key for something else
 		return repo.KeyReused()
 	case errors.Is(err, errUnused):
 		return nil
@@ -116,7 +117,7 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 	return err
 }
 
-// beginErasure makes the registry say that a tenant is being erased, unless it does already.
+// beginErasure writes to the registry that a tenant is being erased, unless it is already.
 func (t *Teams) beginErasure(
 	ctx context.Context, c repo.Call, tenant string,
 ) (*TenantErasure, error) {
@@ -145,7 +146,7 @@ func (t *Teams) beginErasure(
 	return at, err
 }
 
-// goOn goes on with an erasure that has begun, for as long as a call may take.
+// goOn continues an erasure that has begun, for as long as a call may take.
 func (t *Teams) goOn(ctx context.Context, tenant string, at TenantErasure) (ErasedTenant, error) {
 	if !at.Swept.IsZero() {
 		return t.wasErased(ctx, tenant, at)
@@ -161,7 +162,7 @@ func (t *Teams) goOn(ctx context.Context, tenant string, at TenantErasure) (Eras
 	return erasedTenant(it)
 }
 
-// erasedTenant is what the job of an erasure tells.
+// erasedTenant returns the result as the job of an erasure reports it.
 func erasedTenant(it job.Item) (ErasedTenant, error) {
 	out := ErasedTenant{Swept: it.Progress.Done >= tenantStepsToSwept, Job: job.BriefOf(it)}
 	if len(it.Result) == 0 {
@@ -173,7 +174,7 @@ func erasedTenant(it job.Item) (ErasedTenant, error) {
 	return out, nil
 }
 
-// wasErased tells of an erasure that destroyed everything that was there.
+// wasErased returns the result of an erasure that has destroyed everything that existed.
 func (t *Teams) wasErased(
 	ctx context.Context, tenant string, at TenantErasure,
 ) (ErasedTenant, error) {
@@ -191,7 +192,7 @@ func (t *Teams) wasErased(
 	return out, nil
 }
 
-// erasureJob is the job of an erasure.
+// erasureJob returns the job of an erasure.
 func (t *Teams) erasureJob(ctx context.Context, tenant string, at TenantErasure) (job.Item, error) {
 	e, err := t.eraser(ctx, tenant, at.Incarnation)
 	if err != nil {
@@ -200,8 +201,9 @@ func (t *Teams) erasureJob(ctx context.Context, tenant string, at TenantErasure)
 	return e.jobs.Get(ctx, at.Job)
 }
 
-// ErasureJob returns the job that erased, or erases, an earlier tenant of a name, by its id. Only who asked for it
-// was told that id. Any other is NOT_FOUND.
+// ErasureJob returns the job that erases, or erased, an earlier tenant with this name, by its id.
+// The id serves as the credential: only the caller that requested the erasure got it. Any other id
+// is NOT_FOUND.
 func (t *Teams) ErasureJob(ctx context.Context, tenant, id string) (job.Item, error) {
 	r, err := t.lookUp(ctx, tenant)
 	if err != nil {
@@ -215,8 +217,9 @@ func (t *Teams) ErasureJob(ctx context.Context, tenant, id string) (job.Item, er
 	return job.Item{}, job.NoJob()
 }
 
-// WorkOf makes one pass over the jobs of a tenant, as Team.Work does, and over those that erase earlier ones of the
-// name. It returns when the next job is due; the zero time if there is none.
+// WorkOf makes one pass over the jobs of a tenant, as Team.Work does, and over those that erase
+// earlier tenants with the name. It returns the time when the next job is due, or the zero time if
+// there is none.
 func (t *Teams) WorkOf(ctx context.Context, tenant string) (next time.Time, err error) {
 	r, err := t.lookUp(ctx, tenant)
 	if err != nil {
@@ -243,7 +246,7 @@ func (t *Teams) WorkOf(ctx context.Context, tenant string) (next time.Time, err 
 	return sooner(next, due), err
 }
 
-// workOn makes one pass over the job of an erasure, which is made where a crash left none.
+// workOn makes one pass over the job of an erasure, and creates the job if a crash left none.
 func (t *Teams) workOn(
 	ctx context.Context, tenant string, at TenantErasure,
 ) (next time.Time, err error) {
@@ -260,7 +263,7 @@ func (t *Teams) workOn(
 	return e.jobs.Work(ctx)
 }
 
-// sooner is the earlier of two times of which the zero one is never.
+// sooner returns the earlier of two times. A zero time means never.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -268,8 +271,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// Wake tells the queue of the tenants whose erasure has not ended. They are not opened, which would tell of other
-// jobs.
+// Wake tells the queue which tenants have unfinished erasures. It does not open them, which would
+// announce their other jobs.
 func (t *Teams) Wake(ctx context.Context) error {
 	if t.opt.Queue == nil {
 		return nil

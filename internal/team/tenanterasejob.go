@@ -17,20 +17,21 @@ import (
 	"rookery/internal/table"
 )
 
-// tenantErase is the kind of job that erases a tenant.
+// tenantErase is the kind of a job that erases a tenant.
 const tenantErase = "tenant_erase"
 
-// tenantStepsToSwept are the steps of it after which everything that was there is destroyed.
+// tenantStepsToSwept is the number of its steps after which everything that existed is destroyed.
 const tenantStepsToSwept = 5
 
-// sweepStep is the step that is left when everything that was there is destroyed, by whoever did the others.
+// sweepStep is the only step that remains once everything that existed is destroyed, even by
+// another job.
 const sweepStep = "sweep"
 
-// listed is the partition that has the logs of the vaults by their partitions, also of those that no commit of the
-// tenant names because a crash came between.
+// listed is the partition that lists the logs of vaults by their partitions, including logs that no
+// commit of the tenant names because of a crash.
 const listed = "~vaults"
 
-// An eraser erases one tenant. It has the tenant as nobody has it who calls: without opening anything.
+// An eraser erases one tenant. It accesses the tenant without opening it.
 type eraser struct {
 	teams       *Teams
 	own         *Team
@@ -38,7 +39,7 @@ type eraser struct {
 	jobs        *job.Jobs
 }
 
-// eraser is that of an incarnation, one in this process.
+// eraser returns the eraser of an incarnation of a tenant. There is one for each in this process.
 func (t *Teams) eraser(ctx context.Context, tenant string, incarnation int) (*eraser, error) {
 	o, err := t.opt.of(ctx, tenant, incarnation)
 	if err != nil {
@@ -65,7 +66,7 @@ func (t *Teams) eraser(ctx context.Context, tenant string, incarnation int) (*er
 	return e, nil
 }
 
-// ended reports whether this process erases an incarnation.
+// ended reports whether this process erases an incarnation of a tenant.
 func (t *Teams) ended(tenant string, incarnation int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,12 +78,12 @@ func (t *Teams) ended(tenant string, incarnation int) bool {
 	return false
 }
 
-// request asks for the job of an erasure that has begun.
+// request returns the request for the job of an erasure that has begun.
 func (e *eraser) request(at TenantErasure) job.Request {
 	return job.Request{ID: at.Job, Kind: tenantErase, By: at.By}
 }
 
-// kind is the kind of job. Each of its steps does no harm twice; the registry says what is done.
+// kind returns the kind of job. Each of its steps is idempotent; the registry records the progress.
 func (e *eraser) kind() job.Kind {
 	step := func(name string, do func(*ending, context.Context) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
@@ -107,18 +108,18 @@ func (e *eraser) kind() job.Kind {
 	}
 }
 
-// An ending is the erasure of a tenant in one of its steps.
+// An ending is the state of a tenant's erasure during one step of its job.
 type ending struct {
 	*eraser
-	at   TenantErasure // as the registry has it
+	at   TenantErasure // as in the registry
 	job  string
 	call repo.Call
 	done Receipt
 
-	known func() bool // reports whether the clock is right
+	known func() bool // reports whether the clock is known to be right
 }
 
-// ending is the erasure as it is now; nil if nothing is left to be done.
+// ending returns the current state of the erasure, or nil if nothing is left to do.
 func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
 	clocked := e.own.opt.clocked()
 	known, err := e.teams.lookUp(ctx, e.own.opt.Tenant)
@@ -140,8 +141,9 @@ func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
 	return d, r.Result(&d.done)
 }
 
-// seal seals every vault and then the tenant's own log, so that nothing is written any more and no token is good,
-// and ends what this process does with the tenant. A vault that was made meanwhile is sealed after that.
+// seal seals every vault and then the tenant's own log, so that nothing more is written and no
+// token is valid, and closes the tenant in this process. It repeats this once after the log is
+// sealed, for vaults that were created meanwhile.
 func (d *ending) seal(ctx context.Context) error {
 	d.teams.shut(d.own.opt.Tenant, d.own.opt.life)
 	for {
@@ -164,12 +166,13 @@ func (d *ending) seal(ctx context.Context) error {
 	}
 }
 
-// unreadable reports whether a log is gone, or damaged: its vaults are those that are listed.
+// unreadable reports whether the tenant's log is gone or damaged. Only the list of logs then names
+// its vaults.
 func unreadable(err error) bool {
 	return err != nil && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.IndexError))
 }
 
-// shut ends what this process does with a tenant, if that has the name still.
+// shut closes a tenant in this process, unless another incarnation has its name.
 func (t *Teams) shut(tenant, life string) {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -186,7 +189,7 @@ func (t *Teams) shut(tenant, life string) {
 	}
 }
 
-// list puts the logs of a state's vaults among those that are listed: an earlier release did not list them.
+// list adds the logs of a state's vaults to the list of logs, because an earlier release did not.
 func (d *ending) list(ctx context.Context, s *State) error {
 	var ops []table.Op
 	for _, e := range s.vaults {
@@ -202,7 +205,7 @@ func (d *ending) list(ctx context.Context, s *State) error {
 	return nil
 }
 
-// eachVault does something with each log of a vault, by its name and incarnation.
+// eachVault calls do for each log of a vault, with the vault's name and incarnation.
 func (d *ending) eachVault(
 	ctx context.Context, do func(v *repo.Vault, name string, incarnation int) error,
 ) error {
@@ -226,12 +229,13 @@ func (d *ending) eachVault(
 	return nil
 }
 
+// sealVaults seals every vault.
 func (d *ending) sealVaults(ctx context.Context) error {
 	return d.eachVault(ctx, func(v *repo.Vault, _ string, _ int) error { return v.Seal(ctx, d.call) })
 }
 
-// files takes the files of the vaults away. The log of each says which they are; of the names that more than one
-// vault had, the newest one has the folder.
+// files removes the files of the vaults, which the log of each lists. If several vaults had a name,
+// the folder is that of the newest.
 func (d *ending) files(ctx context.Context) error {
 	if !d.own.opt.Folders {
 		return d.eachVault(ctx, func(_ *repo.Vault, name string, _ int) error {
@@ -275,7 +279,7 @@ func (d *ending) vaults(ctx context.Context) error {
 	})
 }
 
-// tenant erases the tenant's own log, what is kept beside the logs, and whatever else its bucket has.
+// tenant erases the tenant's own log, its other partitions, and the rest of its bucket.
 func (d *ending) tenant(ctx context.Context) error {
 	gone, err := d.own.log.Erase(ctx, d.call)
 	d.done.Add(gone)
@@ -290,7 +294,7 @@ func (d *ending) tenant(ctx context.Context) error {
 	return d.emptyBucket(ctx)
 }
 
-// empty removes the items of a partition, but those of the job that does it.
+// empty removes the items of a partition, except those of the job that runs it.
 func (d *ending) empty(ctx context.Context, part string) error {
 	var ops []table.Op
 	gone, err := d.own.opt.kept(ctx, part, func(it table.Item) bool {
@@ -312,7 +316,7 @@ func (d *ending) empty(ctx context.Context, part string) error {
 	return nil
 }
 
-// emptyBucket deletes what is left in the tenant's bucket.
+// emptyBucket deletes the remaining objects of the tenant's bucket.
 func (d *ending) emptyBucket(ctx context.Context) error {
 	gone, err := d.own.opt.objects(ctx)
 	if err != nil {
@@ -327,8 +331,8 @@ func (d *ending) emptyBucket(ctx context.Context) error {
 	return nil
 }
 
-// compact makes the database forget what was removed from it, and the registry say that everything that was there
-// is destroyed.
+// compact purges deleted data from the database, and writes to the registry that everything that
+// existed is destroyed.
 func (d *ending) compact(ctx context.Context) error {
 	if err := d.own.compact(ctx); err != nil {
 		return err
@@ -349,7 +353,7 @@ func (d *ending) compact(ctx context.Context) error {
 	return nil
 }
 
-// sweep destroys what came late, an hour after the rest.
+// sweep destroys what arrived late, an hour after the rest. It does not change the receipt.
 func (d *ending) sweep(ctx context.Context) error {
 	if err := d.own.opt.sweepDue(d.at.Swept, d.known); err != nil {
 		return err
@@ -371,7 +375,8 @@ func (d *ending) sweep(ctx context.Context) error {
 	return d.record(ctx, func(at *TenantErasure) { at.Done = d.own.opt.Now().UTC() })
 }
 
-// record makes the registry say how far the erasure is, if it is not farther by now.
+// record writes the progress of the erasure to the registry, unless another process has recorded
+// more.
 func (d *ending) record(ctx context.Context, change func(*TenantErasure)) error {
 	_, err := d.teams.register(ctx, d.own.opt.Tenant, func(now *registration) (bool, error) {
 		at := now.erasure(d.incarnation)
@@ -385,10 +390,11 @@ func (d *ending) record(ctx context.Context, change func(*TenantErasure)) error 
 	return err
 }
 
-// parts are the partitions that a tenant has beside its logs.
+// parts returns the partitions of a tenant other than its logs.
 func (o Options) parts() []string { return append([]string{owners, uses, job.Part}, o.Parts...) }
 
-// kept counts the items of a partition, and tells of each. An item is not counted if that is refused.
+// kept counts the items of a partition and their bytes. each is called for every item, and may
+// exclude it by returning false; nil includes all.
 func (o Options) kept(
 	ctx context.Context, part string, each func(table.Item) bool,
 ) (repo.Erased, error) {
@@ -404,8 +410,8 @@ func (o Options) kept(
 	return all, nil
 }
 
-// objects are those of the tenant's bucket: all but the folders of notes, in which files that no version of a vault had
-// stay, and what later tenants of the name have.
+// objects returns the objects of the tenant's bucket, except the folders of notes, where files that
+// were in no version of a vault are kept, and the objects of later tenants with the name.
 func (o Options) objects(ctx context.Context) ([]blob.Object, error) {
 	var all []blob.Object
 	first := o.life == o.Tenant

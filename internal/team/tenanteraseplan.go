@@ -7,7 +7,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// wouldErase is what the erasure of a tenant would destroy. Nothing of it changes.
+// wouldErase returns what the erasure of a tenant would destroy. It changes nothing.
 func (t *Teams) wouldErase(
 	ctx context.Context, tenant string, r registration,
 ) (ErasedTenant, error) {
@@ -29,7 +29,7 @@ func (t *Teams) wouldErase(
 	return all, nil
 }
 
-// countVaults counts the logs of the vaults, and the files in their folders.
+// countVaults counts the logs of the vaults and the files in their folders.
 func (t *Team) countVaults(ctx context.Context, all *Receipt) error {
 	s, _, err := t.State(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *Team) countLog(ctx context.Context, all *Receipt) error {
 	return err
 }
 
-// countParts counts what is kept beside the logs in the table.
+// countParts counts the items in the tenant's other partitions.
 func (t *Team) countParts(ctx context.Context, all *Receipt) error {
 	for _, part := range t.opt.parts() {
 		would, err := t.opt.kept(ctx, part, nil)
@@ -75,7 +75,7 @@ func (t *Team) countParts(ctx context.Context, all *Receipt) error {
 	return nil
 }
 
-// countOthers counts the objects that are of no log.
+// countOthers counts the objects that do not belong to a log.
 func (t *Team) countOthers(ctx context.Context, all *Receipt) error {
 	objects, err := t.opt.objects(ctx)
 	for _, o := range objects {

@@ -16,32 +16,33 @@ import (
 	"rookery/internal/table"
 )
 
-// A Token is an API token as the tenant knows it: all but its secret.
+// A Token is an API token as the tenant stores it, without its secret.
 type Token struct {
 	ID       string               `json:"id"`
 	Name     string               `json:"name"`
 	Digest   string               `json:"digest"` // of the secret; see auth
-	Roles    map[string]auth.Role `json:"roles"`  // by vault, as those of a caller
+	Roles    map[string]auth.Role `json:"roles"`  // by vault, as in auth.Caller
 	Tools    []string             `json:"tools,omitempty"`
 	Prefix   string               `json:"prefix,omitempty"`
 	ReadOnly bool                 `json:"readonly,omitempty"`
-	By       string               `json:"by"` // the principal that made it
+	By       string               `json:"by"` // the principal that created it
 	Created  time.Time            `json:"created"`
 	Expires  time.Time            `json:"expires,omitzero"` // zero: never
-	Revoked  time.Time            `json:"revoked,omitzero"` // or that which made it, or the one before
+	Revoked  time.Time            `json:"revoked,omitzero"` // when it, or one of its makers, was revoked; zero: never
 
-	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
+	Changed uint64 `json:"-"` // seq of the tenant's commit that last changed the entry
 }
 
-// Valid reports whether the token can be used.
+// Valid reports whether the token is neither revoked nor expired.
 func (t Token) Valid(now time.Time) bool {
 	return t.Revoked.IsZero() && (t.Expires.IsZero() || now.Before(t.Expires))
 }
 
-// MaxTokens is how many API tokens a tenant has at most that can be used.
+// MaxTokens is the maximum number of valid API tokens of a tenant.
 const MaxTokens = 20_000
 
-// maker is the id of the API token that made a token; empty where a person or a workload did.
+// maker returns the id of the API token that created this token, or "" if a person or a workload
+// did.
 func (t Token) maker() string {
 	id, made := strings.CutPrefix(t.By, auth.APIToken(""))
 	if !made {
@@ -50,7 +51,8 @@ func (t Token) maker() string {
 	return id
 }
 
-// Token is the entry of an id, also of a token that was revoked, or whose maker was.
+// Token returns the token with an id, including revoked ones. If one of its makers was revoked,
+// Revoked is set to that time.
 func (s *State) Token(id string) (Token, bool) {
 	t, ok := s.tokens[id]
 	if at, ended := s.ended[id]; ended {
@@ -59,7 +61,7 @@ func (s *State) Token(id string) (Token, bool) {
 	return t, ok
 }
 
-// Tokens are the entries by id, also of tokens that were revoked.
+// Tokens returns all tokens, sorted by id, including revoked ones.
 func (s *State) Tokens() []Token {
 	var all []Token
 	for _, id := range slices.Sorted(maps.Keys(s.tokens)) {
@@ -69,7 +71,7 @@ func (s *State) Tokens() []Token {
 	return all
 }
 
-// valid is how many tokens can be used.
+// valid returns the number of valid tokens.
 func (s *State) valid(now time.Time) int {
 	n := 0
 	for id := range s.tokens {
@@ -80,7 +82,7 @@ func (s *State) valid(now time.Time) int {
 	return n
 }
 
-// HasTokens reports whether there is an API token that can be used.
+// HasTokens reports whether there is a valid API token.
 func (s *State) HasTokens(now time.Time) bool {
 	for id := range s.tokens {
 		if t, _ := s.Token(id); t.Valid(now) {
@@ -90,7 +92,8 @@ func (s *State) HasTokens(now time.Time) bool {
 	return false
 }
 
-// ends reports whether a token is revoked, or one whose maker is, so that the ends of all must be found.
+// ends reports whether a change of a token may change which tokens have ended: it is or was
+// revoked, or one of its makers is.
 func (s *State) ends(id string) bool {
 	t := s.tokens[id]
 	_, of := s.ended[t.maker()]
@@ -98,11 +101,11 @@ func (s *State) ends(id string) bool {
 	return of || was || !t.Revoked.IsZero()
 }
 
-// endings are when tokens ended, by id, of those that did: when they were revoked themselves, or a token in
-// the chain of their makers was, whichever was first. It looks at each token once.
+// endings returns when tokens ended, by id: when they or a token in the chain of their makers were
+// revoked, whichever was first. Tokens that have not ended are missing. It visits each token once.
 func endings(tokens map[string]Token) map[string]time.Time {
 	all, seen := map[string]time.Time{}, make(map[string]bool, len(tokens))
-	var chain []string // from a token to the first maker that is known, or has none
+	var chain []string // from a token up to the first maker that was visited or has no maker
 	for id := range tokens {
 		chain = chain[:0]
 		for _, there := tokens[id]; there && !seen[id]; _, there = tokens[id] {
@@ -123,9 +126,9 @@ func endings(tokens map[string]Token) map[string]time.Time {
 	return all
 }
 
-// CreateToken adds a token; By and Created are those of the commit. A token that can be used no more makes
-// none: UNAUTHENTICATED or TOKEN_EXPIRED. answer is what the call is answered, and must not hold the secret,
-// for it is kept.
+// CreateToken adds a token; By and Created are set by the commit. A maker that is no longer valid
+// is refused with UNAUTHENTICATED or TOKEN_EXPIRED. answer returns the answer to store for the
+// call; it must not contain the secret.
 func (t *Team) CreateToken(
 	ctx context.Context, c repo.Call, made Token, answer func(Token) any,
 ) (repo.Receipt, error) {
@@ -150,7 +153,7 @@ func (t *Team) CreateToken(
 	})
 }
 
-// makes is the error for a token whose maker is one that can be used no more.
+// makes returns an error if the token's maker is no longer valid.
 func (s *State) makes(t Token) error {
 	maker, ok := s.Token(t.maker())
 	switch {
@@ -162,8 +165,9 @@ func (s *State) makes(t Token) error {
 	return auth.Expired()
 }
 
-// RevokeToken ends a token, and all that it made, and that these made: at once in this process, and in any
-// other within a minute. One that is not there is NOT_FOUND; one that ended so before stays as it is.
+// RevokeToken revokes a token, the tokens that it created, the tokens that these created, and so
+// on. This takes effect at once in this process and within a minute in others. A token that does
+// not exist is NOT_FOUND; a token that has already ended is not changed.
 func (t *Team) RevokeToken(
 	ctx context.Context, c repo.Call, id string, answer func(t Token, revoked bool) any,
 ) (repo.Receipt, error) {
@@ -184,18 +188,18 @@ func (t *Team) RevokeToken(
 	})
 }
 
-// uses is the partition of the times at which tokens were used last, by their ids. They are no part of
-// the log: nothing follows from them.
+// uses is the partition of the times of the last use of tokens, by id. They are not in the log,
+// because nothing depends on them.
 const uses = "token-uses"
 
-// useLife is how old the time of a token's last use may be.
+// useLife is the maximum age of the recorded time of a token's last use.
 const useLife = time.Hour
 
-// notePatience is how long the note of a use may take.
+// notePatience is the time limit for recording a use.
 const notePatience = 5 * time.Second
 
-// Used notes that a token is used now. It costs a write once an hour, which the call does not wait for; see
-// Options.Later. What cannot be written is logged, and tried again with the next use.
+// Used records that a token is being used. It costs at most one write an hour, which the call does
+// not wait for; see Options.Later. A failed write is logged and retried with the next use.
 func (t *Team) Used(ctx context.Context, id string) {
 	now := t.opt.Now()
 	if !t.agents.due(id, now) {
@@ -215,7 +219,8 @@ func (t *Team) Used(ctx context.Context, id string) {
 	})
 }
 
-// Uses are the times at which tokens were used last, by their ids: to the hour, and to now for this process.
+// Uses returns the times of the last use of tokens, by id: accurate to an hour, and for uses in
+// this process to the second.
 func (t *Team) Uses(ctx context.Context) (map[string]time.Time, error) {
 	all := map[string]time.Time{}
 	for it, err := range t.opt.Table.Query(ctx, uses, "", "~") {

@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// A twofold is a change of two logs: of a vault's own, and then of the tenant's. Until it begins it ends with
-// the context of its call. From then on it does not, so that a caller who hangs up leaves no vault that is in
-// the trash for its own log, and active for the tenant.
+// A twofold is a change of two logs: first a vault's, then the tenant's. Until begin is called, it
+// ends with the context of its call. After that it does not, so that a disconnected caller does not
+// leave a vault that is trashed in its own log but active in the tenant's.
 type twofold struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	detach func() bool // from the context of the call; false: that has ended
+	detach func() bool // detaches from the call's context; false: that has ended
 	begun  bool
-	timer  *time.Timer // ends what has begun and takes too long
+	timer  *time.Timer // cancels a change that takes too long
 
-	patience time.Duration // for that
+	patience time.Duration // time limit after begin
 }
 
-// twofoldPatience is how long the two commits of a change may take once the first one is made.
+// twofoldPatience is the time limit for both commits, from begin.
 const twofoldPatience = 20 * time.Second
 
+// newTwofold returns a change that has not begun. close must be called.
 func newTwofold(ctx context.Context) *twofold {
 	t := &twofold{patience: twofoldPatience}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -28,7 +29,8 @@ func newTwofold(ctx context.Context) *twofold {
 	return t
 }
 
-// begin says that the first commit is made next. It is an error if the context of the call has ended.
+// begin must be called before the first commit. It returns an error if the context of the call has
+// ended.
 func (t *twofold) begin() error {
 	if t.begun {
 		return t.ctx.Err()
@@ -41,7 +43,7 @@ func (t *twofold) begin() error {
 	return nil
 }
 
-// close releases what the change holds.
+// close releases the resources of the change.
 func (t *twofold) close() {
 	t.detach()
 	if t.timer != nil {

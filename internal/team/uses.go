@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// callUses are the open vaults that a call uses, each of which counts once until the call ends. They spare the call a
-// goroutine for each time that it asks for a vault.
+// A callUses contains the open vaults that a call uses. Each counts as one use until the call ends,
+// which saves a goroutine for each request of a vault.
 type callUses struct {
 	done <-chan struct{} // of the context of the call
 
@@ -19,14 +19,15 @@ type callUses struct {
 
 type usesKey struct{}
 
-// Using returns the context of a call, and a function that ends what the call uses of open vaults; it is called
-// when the call ends.
+// Using returns the context of a call, and a function that releases the open vaults that the call
+// uses. The function must be called when the call ends.
 func Using(ctx context.Context) (context.Context, func()) {
 	u := &callUses{done: ctx.Done()}
 	return context.WithValue(ctx, usesKey{}, u), u.end
 }
 
-// usesOf returns what the call uses that a context is of; nil if the context may end at another time than it.
+// usesOf returns the vaults used by the call of a context, or nil if the context does not end
+// together with that of the call.
 func usesOf(ctx context.Context) *callUses {
 	u, _ := ctx.Value(usesKey{}).(*callUses)
 	if u == nil || u.done != ctx.Done() {
@@ -35,7 +36,8 @@ func usesOf(ctx context.Context) *callUses {
 	return u
 }
 
-// hold is Memory.hold until the call ends. It is not done if the call has ended, or uses vaults of another Memory.
+// hold is Memory.hold until the call ends. done is false if the call has ended or uses vaults of
+// another Memory.
 func (u *callUses) hold(m *Memory, o *opened) (left <-chan struct{}, done bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,6 +54,7 @@ func (u *callUses) hold(m *Memory, o *opened) (left <-chan struct{}, done bool) 
 	return nil, true
 }
 
+// end releases the vaults.
 func (u *callUses) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,6 +64,6 @@ func (u *callUses) end() {
 		much = u.of.unhold(o) || much
 	}
 	if u.held = nil; much {
-		go u.of.shed() // the answer need not wait for it
+		go u.of.shed() // in the background, so that the answer does not wait
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"rookery/internal/vault"
 )
 
-// Create makes a vault. The name must be free; answer is what the call is answered.
+// Create creates a vault. The name must be free. answer returns the answer to store for the call.
 //
-// First comes the vault's own log, then the tenant's commit that names it; a call that is repeated
-// after a crash between the two finds what there is and goes on (log.md §6).
+// The vault's own log is created first, then the tenant's commit that adds the vault. A call that
+// is repeated after a crash in between finds the log and continues (log.md §6).
 func (t *Team) Create(
 	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
 ) (repo.Receipt, error) {
@@ -54,15 +54,16 @@ func (t *Team) Create(
 	})
 }
 
-// NewVault is what a vault is made with.
+// A NewVault is the name and the initial contents of a vault.
 type NewVault struct {
 	Name  string
-	Files []repo.Note // its first files
+	Files []repo.Note // initial files
 }
 
-// MaxVaults is how many vaults a tenant has at most (CONTRACT §9).
+// MaxVaults is the maximum number of vaults of a tenant (CONTRACT §9).
 const MaxVaults = 100
 
+// nameTaken returns the fault of a name that another vault has.
 func nameTaken(old Entry, now time.Time) error {
 	if old.Erasure != nil {
 		return beingErased(old, now)
@@ -75,8 +76,9 @@ func nameTaken(old Entry, now time.Time) error {
 	return f
 }
 
-// clear takes away the files of the vault that had a name before, if one had: they are not those of
-// the next one. Its log says which they are. What somebody changed in them stays, and is told.
+// clear removes the files of the vault that had the name before, if any, so that they do not become
+// files of the next one. The vault's log lists them. It keeps files that were changed since, and
+// returns their paths.
 func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 	if old.Name == "" || old.Erasure != nil || !t.opt.Folders {
 		return nil, nil
@@ -95,7 +97,8 @@ func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 	return left, nil
 }
 
-// make makes the log of a vault, at the incarnation or the next one whose log nobody else began.
+// make creates the log of a vault, at the given incarnation or the next one that has no log, and
+// returns that incarnation.
 func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation int) (int, error) {
 	for ; ; incarnation++ {
 		made, err := t.vaultOf(v.Name, incarnation)
@@ -109,7 +112,7 @@ func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation in
 	}
 }
 
-// Trash puts a vault in the trash: nothing reads or writes it until it is restored.
+// Trash moves a vault to the trash: it cannot be read or written until it is restored.
 func (t *Team) Trash(
 	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
 ) (repo.Receipt, error) {
@@ -119,14 +122,14 @@ func (t *Team) Trash(
 	return t.turn(ctx, c, name, repo.Trashed, func(e Entry, _ bool) any { return answer(e) })
 }
 
-// Restore takes a vault out of the trash. The answer is told whether it was there.
+// Restore takes a vault out of the trash. changed is false if the vault was active already.
 func (t *Team) Restore(
 	ctx context.Context, c repo.Call, name string, answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
 	return t.turn(ctx, c, name, repo.Active, answer)
 }
 
-// turn changes the status of a vault: of its own log first, so that no write can come after it.
+// turn changes the status of a vault, first in its own log, so that no write can follow.
 func (t *Team) turn(
 	ctx context.Context, c repo.Call, name string, to repo.Status,
 	answer func(e Entry, changed bool) any,
@@ -150,7 +153,7 @@ func (t *Team) turn(
 			}
 		}
 		if was == to {
-			return answer(e, false), nil // its own log may not have been, after a crash
+			return answer(e, false), nil // after a crash its own log may have differed
 		}
 		e.Trashed = time.Time{}
 		if to == repo.Trashed {
@@ -160,15 +163,15 @@ func (t *Team) turn(
 	})
 }
 
-// A Setting changes what a tenant says of one of its vaults. Nil: it stays.
+// A Setting is a change of a vault's settings. A nil field is not changed.
 type Setting struct {
 	Name     string
 	ReadOnly *bool
 	Secrets  *Secrets
 }
 
-// Set changes the settings of a vault. That it is read-only is a commit of its own log first, so that no
-// write can come after it (log.md §2.8).
+// Set changes the settings of a vault. ReadOnly is first committed to the vault's own log, so that
+// no write can follow (log.md §2.8). changed is false if nothing differed.
 func (t *Team) Set(
 	ctx context.Context, c repo.Call, s Setting, answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
@@ -195,13 +198,13 @@ func (t *Team) Set(
 			}
 		}
 		if e.ReadOnly == was.ReadOnly && e.Secrets == was.Secrets {
-			return answer(e, false), nil // its own log may not have been so, after a crash
+			return answer(e, false), nil // after a crash its own log may have differed
 		}
 		return answer(e, true), d.Record(kindVault, s.Name, e)
 	})
 }
 
-// both begins the change of two logs with that of the vault's own.
+// both begins the change of two logs with that of the vault.
 func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) error {
 	if err := change.begin(); err != nil {
 		return err
@@ -209,7 +212,7 @@ func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) 
 	return t.become(ctx, c, e)
 }
 
-// become makes the log of a vault what the entry says.
+// become sets the status of a vault's own log to that of the entry.
 func (t *Team) become(ctx context.Context, c repo.Call, e Entry) error {
 	o, err := t.opened(ctx, e)
 	if err != nil {

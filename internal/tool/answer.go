@@ -14,7 +14,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// answer puts what a call came to in its final form.
+// answer builds the final answer of a call from the tool's reply r or its error err. It adds the
+// warnings of the interceptors and query_time_ms, and drops the data of a failed call unless the
+// reply is marked Partial. If the reply cannot be encoded, the answer is that failure.
 func (c *Catalogue) answer(
 	ctx context.Context, ask *request, r Reply, err error,
 ) (json.RawMessage, error) {
@@ -26,13 +28,13 @@ func (c *Catalogue) answer(
 		f = c.failure(ctx, ask, err)
 	}
 	if f != nil && !r.Partial {
-		r = Reply{Warnings: r.Warnings} // what a tool had put together is not true of a failure
+		r = Reply{Warnings: r.Warnings} // data and meta of a failed call may be incomplete
 	} else {
 		r.Meta = maps.Clone(r.Meta)
 		if r.Meta == nil {
 			r.Meta = Meta{}
 		}
-		// A clock that is corrected may go back.
+		// The clock may be set back during the call; the time is never negative.
 		r.Meta["query_time_ms"] = max(0, c.opt.Now().Sub(ask.start).Milliseconds())
 	}
 	data, jsonErr := ask.form(r, f)
@@ -52,14 +54,16 @@ func (c *Catalogue) answer(
 	return data, jsonErr
 }
 
-// A listed is a page of a list as it was answered. bytes is what it takes in an answer.
+// A listed is one page of a list as it was answered: its meta, and its size in bytes as it counts
+// against MaxBody.
 type listed struct {
 	meta  Meta
 	bytes int
 }
 
-// CheckFits is a fault if an output is more than an answer may have. out is a pointer to the output of a call
-// that changes something: it is asked before the change is written.
+// CheckFits returns a BATCH_TOO_LARGE fault if an output is larger than an answer may be, else nil.
+// out is a pointer to the output. A tool that changes something must call it before it writes the
+// change.
 func CheckFits(out any) error {
 	n := SizeOf(out)
 	if a, ok := out.(hasAside); ok {
@@ -71,16 +75,20 @@ func CheckFits(out any) error {
 	return tooLarge(n).Fix("change less in one call; nothing was changed")
 }
 
-// maxEnvelope is how many bytes an answer has beside data, warnings and meta of the tool, at most.
+// maxEnvelope is the upper bound, in bytes, of what an answer adds to the tool's own data, warnings
+// and meta.
 const maxEnvelope = 4 << 10
 
+// tooLarge returns the fault of an answer of n bytes, which is more than MaxBody.
 func tooLarge(n int) *fault.Fault {
 	return fault.New(fault.BatchTooLarge, "the answer would have about %d bytes; an answer has at most %d",
 		n, MaxBody)
 }
 
-// within is an answer as it is if it is no larger than an answer may be, else the fault of that. It is the
-// last guard, for every way in which tools are called; see Fits for the first one.
+// within returns an answer and its error unchanged if the answer has at most MaxBody bytes as
+// quoted JSON. Otherwise it returns a short failure. It is the last guard, and holds for every
+// projection; Aside.Fits is the first. Of a call that had already failed, the failure keeps its
+// code and the beginning of its message.
 func (c *Catalogue) within(
 	ctx context.Context, ask *request, data json.RawMessage, failed error,
 ) (json.RawMessage, error) {
@@ -90,7 +98,7 @@ func (c *Catalogue) within(
 	}
 	f := tooLarge(n)
 	switch {
-	case failed != nil: // what was wrong is told, and not what was beside it
+	case failed != nil: // keep the code and the message; drop details, problems and fixes
 		was := fault.Of(failed)
 		f = fault.New(was.Code, "%s", Beginning(was.Message, maxMessage)).
 			With("left_out", "details, problems and fixes: the answer would be too large").Because(was.Unwrap())
@@ -107,11 +115,14 @@ func (c *Catalogue) within(
 	return data, f
 }
 
-// maxMessage is how many bytes of the message of a fault an answer has whose other parts are too large.
+// maxMessage is the number of bytes of a fault's message that remain when the other parts of the
+// fault are too large for an answer.
 const maxMessage = 1 << 10
 
-// fewer changes the call so that it asks again for a list whose page is larger than an answer may be: for
-// so few of its items that they fit. A page of one item is as large as it is.
+// fewer lowers the limit of a list call whose page p is larger than an answer may be, so that the
+// next page fits. It estimates the new limit from the average size of an item. It returns false if
+// the call cannot be repeated with a lower limit: it has no limit, its page has a single item, or
+// it mutates.
 func (ask *request) fewer(p listed) bool {
 	count, counted := p.meta["count"].(int)
 	t := ask.made.Tool
@@ -130,7 +141,8 @@ func (ask *request) fewer(p listed) bool {
 // bare reports whether the caller asked for the data without its envelope.
 func (ask *request) bare() bool { return ask.how.Envelope != nil && !*ask.how.Envelope }
 
-// form is the answer as the caller asked for it.
+// form encodes the answer in the form that the caller asked for: the fields selected by `only`,
+// with or without the envelope.
 func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	if f == nil && len(ask.how.Only) > 0 {
 		if err := ask.made.Tool.only(&r, named(ask.how.Only)); err != nil {
@@ -146,7 +158,7 @@ func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	return Marshal(wrap(r, f, ask.family()))
 }
 
-// family is that of the tool that is called; nil: no tool has the name.
+// family returns the family of the called tool, or nil if no tool has the requested name.
 func (ask *request) family() *Family {
 	if ask.made == nil {
 		return nil
@@ -154,8 +166,10 @@ func (ask *request) family() *Family {
 	return ask.made.Tool.Family
 }
 
-// failure classifies an error, and logs it if it is ours. What was classified when the time was up stays,
-// for it may say whether anything was written.
+// failure converts an error to a fault with the request id and fixes that the caller can follow. It
+// logs internal faults. If the deadline passed or the caller left, the fault is UNAVAILABLE, unless
+// the error is already classified as UNAVAILABLE, STORAGE_ERROR or INDEX_BUSY: these may report
+// whether anything was written.
 func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault.Fault {
 	switch ended := ctx.Err(); {
 	case ended == nil, fault.Is(err, fault.Unavailable), fault.Is(err, fault.StorageError),
@@ -175,8 +189,8 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 	return f
 }
 
-// named are the names in a list, each of which may itself be several with commas between them, as in a
-// query string.
+// named returns the names in a list. An entry may contain several names separated by commas, as in
+// a query string.
 func named(list []string) []string {
 	names := strings.Split(strings.Join(list, ","), ",")
 	for i := range names {
@@ -185,8 +199,8 @@ func named(list []string) []string {
 	return names
 }
 
-// only keeps these fields of each item of the answer's list; of an answer without one, of the data
-// itself.
+// only removes all but the given fields from each item of the answer's list or, if the answer has
+// no list, from the data itself.
 func (t *Tool) only(r *Reply, fields []string) error {
 	raw, err := Marshal(r.Data)
 	if err != nil {
@@ -211,8 +225,9 @@ func (t *Tool) only(r *Reply, fields []string) error {
 	return err
 }
 
-// listIn returns the name of the list in the data of an answer: that of the Spec, `items`, else the only
-// list of objects. It is empty if there is none, or if the fields are those of the data itself.
+// listIn returns the key of the list in the data of an answer: the one that the Spec names, else
+// `items`, else the only list of objects. It returns "" if there is no such list, or if one of the
+// fields is a member of the data itself.
 func (t *Tool) listIn(data map[string]json.RawMessage, fields []string) string {
 	if t.List != "" {
 		return t.List
@@ -235,9 +250,11 @@ func (t *Tool) listIn(data map[string]json.RawMessage, fields []string) string {
 	return lists[0]
 }
 
-// itemsKey is the name of a list, unless a document names it otherwise (CONTRACT §1).
+// itemsKey is the key of a list in the data of an answer, unless the Spec names another (CONTRACT
+// §1).
 const itemsKey = "items"
 
+// keep deletes all members of m except the given fields.
 func keep(m map[string]json.RawMessage, fields []string) {
 	maps.DeleteFunc(m, func(k string, _ json.RawMessage) bool { return !slices.Contains(fields, k) })
 }

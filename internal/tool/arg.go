@@ -12,18 +12,20 @@ type Vault struct {
 	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
 }
 
-// AsOf is embedded in the input of every tool that reads a vault, and can read it as it was.
+// AsOf is embedded in the input of every tool that can read an earlier state of a vault. The zero
+// value means the newest state.
 type AsOf struct {
 	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"as of v42, or of a time"`
 }
 
-// Page is embedded in the input of every tool that answers a list.
+// Page is embedded in the input of every tool that answers with a paged list.
 type Page struct {
 	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" jsonschema:"items of a page"`
 	PageToken string `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
-// Mutation is embedded in the input of every tool that changes a vault or the tenant.
+// Mutation is embedded in the input of every tool that changes a vault or the tenant. A family that
+// spells these arguments differently uses a struct of its own; see Marked.
 type Mutation struct {
 	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if what is touched changed after this version (v42)"`
 	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
@@ -32,10 +34,10 @@ type Mutation struct {
 	Marked
 }
 
-// Version is the version that the call builds on, as text; empty: none.
+// Version returns the version that the call builds on, such as "v42", or "" for none.
 func (m *Mutation) Version() string { return m.IfVersion }
 
-// Key is the idempotency key; empty: none.
+// Key returns the idempotency key, or "" for none.
 func (m *Mutation) Key() string { return m.IdempotencyKey }
 
 // Dry reports whether the call only shows its plan.
@@ -48,39 +50,40 @@ type Marked struct {
 	digest Digest
 }
 
-// Brief is embedded in the input of every mutation whose answer can leave out the whole of what it
-// changed (CONTRACT §1).
+// Brief is embedded in the input of every mutation whose answer can omit the full content of the
+// changed object (CONTRACT §1).
 type Brief struct {
 	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"answer without the whole object or trait"`
 }
 
-// SlimArg is the argument of Brief.
+// SlimArg is the name of Brief's argument.
 const SlimArg = "slim"
 
-// Briefs reports whether the tool is a mutation that takes the argument of Brief.
+// Briefs reports whether the tool is a mutation that takes SlimArg.
 func (t *Tool) Briefs() bool {
 	_, ok := t.Arg(SlimArg)
 	return ok && t.Kind.Mutates()
 }
 
-// A Digest is the sha256 of a request: of the tool's name and of all arguments but those that only
-// say how to carry it out: the idempotency key, and those with the tag `digest:"-"`.
+// A Digest is the SHA-256 of a request: of the tool's name and all arguments that change what the
+// call does. The idempotency key and arguments with the tag `digest:"-"` are not part of it.
 type Digest [sha256.Size]byte
 
-// Operation is the name of the tool whose input this is.
+// Operation returns the name of the tool whose input this is.
 func (m *Marked) Operation() string { return m.tool }
 
-// Request is the digest of the call. Two calls with the same idempotency key must have the same.
+// Request returns the digest of the call. Two calls with the same idempotency key must have equal
+// digests.
 func (m *Marked) Request() Digest { return m.digest }
 
-// mark is called once the input is decoded.
+// mark sets the tool's name and the digest. Tool.decode calls it after the input is decoded.
 func (m *Marked) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
 
 // marked is implemented by every input that embeds a Marked.
 type marked interface{ mark(string, Digest) }
 
-// digest returns the same value for the same arguments, in any order and spelling of names. It leaves
-// out the arguments that do not change what the call does.
+// digest returns the Digest of a call with these arguments, which are keyed by canonical name. It
+// does not depend on the order of arguments or on the formatting of their JSON.
 func (t *Tool) digest(args map[string]json.RawMessage) Digest {
 	rest := map[string]any{}
 	for name, raw := range args {
@@ -99,7 +102,8 @@ func (t *Tool) digest(args map[string]json.RawMessage) Digest {
 	return sha256.Sum256(append([]byte(t.Name+"\x00"), canonical...))
 }
 
-// shared are the arguments that every tool takes (CONTRACT §3). They are no business of the tool.
+// A shared contains the arguments that every tool accepts (CONTRACT §3). The catalogue handles
+// them; tools do not see them.
 type shared struct {
 	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"which agent acts"`
 	Session  string   `json:"session,omitempty" max:"128" jsonschema:"of view state"`
@@ -107,15 +111,16 @@ type shared struct {
 	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
 }
 
-// Fields is an argument that gives named values: a JSON object, whose values have their JSON types,
-// or "name=value" strings, one or a list of them, whose values are Text. A name that is given more
-// than once has the list of its values.
+// Fields is an argument that maps names to values. Its JSON is an object, whose values keep their
+// JSON types, or one "name=value" string or a list of them, whose values become Text. A name that
+// occurs several times in such a list maps to a []any of its values.
 type Fields map[string]any
 
-// Text is a value as a person typed it: what it means depends on the field that it is for.
+// Text is an untyped value as a person wrote it. Its interpretation depends on the field that it
+// sets.
 type Text string
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON reads an object, a list of "name=value" strings, or one such string.
 func (f *Fields) UnmarshalJSON(data []byte) error {
 	var object map[string]any
 	if json.Unmarshal(data, &object) == nil {
@@ -141,7 +146,7 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// add gives a name one more value.
+// add adds a value under a name. A name with more than one value has a []any.
 func (f *Fields) add(name string, value Text) {
 	switch before := (*f)[name].(type) {
 	case nil:

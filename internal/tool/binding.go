@@ -10,31 +10,33 @@ import (
 	"rookery/internal/fault"
 )
 
-// nextTokenKey is the member of the meta that has the token of the next page.
+// nextTokenKey is the key in the meta of an answer that contains the token of the next page.
 const nextTokenKey = "next_page_token"
 
-// A Turner is the output of a family whose data has the token of the next page too.
+// A Turner is an output whose data contains the token of the next page too. TurnTo sets that token.
 type Turner interface{ TurnTo(token string) }
 
-// boundMark begins every page token that an answer gives, before it is encoded.
+// boundMark is the prefix of every page token in an answer, before base64 encoding.
 const boundMark = "p2:"
 
-// A binding says which call a page token continues: digests of the tool, of the tenant with the vault, and
-// of the other arguments. It is no secret, and proves nothing: a caller who makes one up reads what it may
-// read anyway.
+// A binding identifies the call that a page token continues, by digests of the tool's name, of the
+// tenant and the vault, and of the other arguments. It is not a secret and gives no access: a
+// caller who forges one can only read data that it may read anyway.
 type binding struct{ tool, vault, args [8]byte }
 
-// bindingSize is how many bytes a binding has in a token.
+// bindingSize is the length in bytes of a binding within a token.
 const bindingSize = 3 * 8
 
-// bound reports whether an argument must stay the same from one page to the next. The size of a page may
-// change, and the version that is read, so that a list which began at the newest one can go on as of that.
+// bound reports whether an argument must be the same for all pages of a list. The page size may
+// change. So may as_of, so that a list which began at the newest version can continue at that
+// version. The vault has its own digest in the binding.
 func (t *Tool) bound(name string) bool {
 	a, _ := t.Arg(name)
 	return a.Means != MeansToken && a.Means != MeansLimit && name != "as_of" && name != "vault"
 }
 
-// bindingOf is the binding of a call with checked arguments.
+// bindingOf returns the binding of a call. args are its arguments after the check, by canonical
+// name.
 func bindingOf(c *Call, args map[string]json.RawMessage) binding {
 	rest := map[string]any{}
 	for name, raw := range args {
@@ -50,21 +52,21 @@ func bindingOf(c *Call, args map[string]json.RawMessage) binding {
 	}
 }
 
-// brief is the beginning of the sha256 of a text.
+// brief returns the first 8 bytes of the SHA-256 of a text.
 func brief(text string) (b [8]byte) {
 	sum := sha256.Sum256([]byte(text))
 	copy(b[:], sum[:])
 	return b
 }
 
-// pages reports whether the tool answers a list in pages.
+// pages reports whether the tool returns a list in pages: whether it takes a page token.
 func (t *Tool) pages() bool {
 	_, ok := t.Meant(MeansToken)
 	return ok
 }
 
-// unbind replaces the page token in the arguments of a call with the one that the tool gave. It is a fault if
-// that was for another call.
+// unbind replaces the page token in args by the token that the tool itself wrote. It returns a
+// fault if the token is malformed or belongs to another call. Without a token it does nothing.
 func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 	a, _ := c.Tool.Meant(MeansToken)
 	token := textArg(args[a.Name])
@@ -86,7 +88,7 @@ func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 	return nil
 }
 
-// bind makes the page token of an answer one that continues this call only.
+// bind replaces the tool's page token in an answer by one that continues only this call.
 func (b binding) bind(r Reply) {
 	if own, ok := r.Meta[nextTokenKey].(string); ok && own != "" {
 		token := base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))
@@ -97,9 +99,11 @@ func (b binding) bind(r Reply) {
 	}
 }
 
+// text returns the bindingSize bytes of the binding.
 func (b binding) text() string { return string(b.tool[:]) + string(b.vault[:]) + string(b.args[:]) }
 
-// differs says what is another one in the binding of a token; empty: nothing is.
+// differs reports in words which part of the binding in a token differs from b; "" if none does.
+// token must have bindingSize bytes.
 func (b binding) differs(token string) string {
 	const each = bindingSize / 3
 	switch {
@@ -113,13 +117,14 @@ func (b binding) differs(token string) string {
 	return ""
 }
 
-// badToken is the fault of a page token that no answer gave.
+// badToken returns the fault of a page token that did not come from an answer.
 func badToken(arg string, f *Family) error {
 	return fault.New(f.Malformed, "%s is not one that an answer gave", arg).
 		With("argument", arg).Fix("use meta.next_page_token of the page before")
 }
 
-// textArg is an argument that is a text; empty if it is not.
+// textArg decodes an argument as a string. It returns "" if the argument is missing or not a
+// string.
 func textArg(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {

@@ -12,37 +12,40 @@ import (
 	"rookery/internal/fault"
 )
 
-// How long the texts of a call may be, in characters, by the kind of argument. The tag `size` of a field
-// names the kind, and `max` gives a length of its own; see New.
+// Maximum lengths of the texts of a call, in characters, by kind of argument. The tag `size` of a
+// field selects the kind, and the tag `max` sets a length of its own; see New.
 const (
-	MaxName  = 512       // names of types, fields, vaults and the like; every text without a kind
-	MaxID    = 4 << 10   // ids, paths and references: a note's path and the name of a section in it
-	MaxQuery = 16 << 10  // what is looked for, and values of traits and fields as text
-	MaxToken = 64 << 10  // page tokens: they have what the last item of a page is sorted by
+	MaxName  = 512       // names of types, fields, vaults and the like; the default
+	MaxID    = 4 << 10   // ids, paths and references, such as a note's path with a section's name
+	MaxQuery = 16 << 10  // search queries, and values of traits and fields as text
+	MaxToken = 64 << 10  // page tokens; they contain the sort key of the last item of a page
 	MaxPart  = 64 << 10  // texts in a memory
-	MaxSaid  = 256 << 10 // what a program said, in a memory
+	MaxSaid  = 256 << 10 // output of a program, in a memory
 	MaxTag   = 128       // a tag of a memory
-	MaxText  = 1 << 20   // text of notes: as long as a note may be
+	MaxText  = 1 << 20   // text of notes; equal to the size limit of a note
 )
 
-// How many entries the arguments of a call may have.
+// Maximum numbers of entries in the arguments of a call.
 const (
-	MaxEntries = 1000    // of a list, or of an object with names of the caller's choice
+	MaxEntries = 1000    // of a list, or of an object whose keys the caller chooses
 	maxArgs    = 100     // arguments of a call
-	maxNested  = 32      // lists and objects in each other
-	maxValues  = 100_000 // values in all, those in lists and objects included
+	maxNested  = 32      // depth of nested lists and objects
+	maxValues  = 100_000 // values in total, lists and objects included
 )
 
-// lengths are the kinds that the tag `size` may name.
+// lengths maps each kind that the tag `size` may name to its maximum length in characters.
 var lengths = map[string]int{
 	"name": MaxName, "id": MaxID, "query": MaxQuery, "token": MaxToken, "text": MaxText,
 	"passage": MaxPart, "output": MaxSaid, "tag": MaxTag,
 }
 
-// completedIDs are the kinds of values that complete an argument whose values are ids, and not names.
+// completedIDs are the values of the tag `complete` that mark an argument as an id rather than a
+// name.
 var completedIDs = map[string]bool{"id": true, "path": true}
 
-// lengthOf is how long the text of an argument may be, by the tags of its field.
+// lengthOf returns the maximum length, in characters, of a text argument from the tags of its
+// field: `max`, else `size`, else MaxText for `text:"true"`, MaxID for ids and paths, and MaxName
+// for all others. It panics if `size` is unknown.
 func lengthOf(tag reflect.StructTag) int {
 	if n := bound(tag, "max"); n != nil {
 		return int(*n)
@@ -63,8 +66,8 @@ func lengthOf(tag reflect.StructTag) int {
 	return MaxName
 }
 
-// limit gives a schema of an argument, and everything in it, the bounds that it does not have yet. tag is
-// that of the field whose type it describes.
+// limit adds the default bounds to the schema of an argument and to all schemas in it, where none
+// is set. t is the type that the schema describes, and tag the tag of the field.
 func limit(s *jsonschema.Schema, t reflect.Type, tag reflect.StructTag) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -100,21 +103,22 @@ func limit(s *jsonschema.Schema, t reflect.Type, tag reflect.StructTag) {
 	}
 }
 
-// limitFields is limit for Fields, in each of its forms.
+// limitFields adds the default bounds to the schema of a Fields, for each of its forms.
 func limitFields(s *jsonschema.Schema) {
 	limitNames(s)
 	s.MaxItems, s.MaxLength = new(MaxEntries), new(MaxText)
 	s.Items.MaxLength = new(MaxText)
 }
 
-// limitNames bounds the names of an object whose names the caller chooses.
+// limitNames bounds the number and the length of the keys of an object whose keys the caller
+// chooses.
 func limitNames(s *jsonschema.Schema) {
 	s.MaxProperties = new(MaxEntries)
 	s.PropertyNames = &jsonschema.Schema{MaxLength: new(MaxName)}
 }
 
-// checkSize is nil if the arguments of a call are few and flat enough to be read: what they take in
-// memory is known before.
+// checkSize returns a fault if the JSON of a call's arguments is nested too deeply or has too many
+// arguments or values. It runs before the JSON is decoded, so that decoding uses bounded memory.
 func checkSize(f *Family, args []byte) error {
 	var s sizing
 	s.read(args)
@@ -130,13 +134,14 @@ func checkSize(f *Family, args []byte) error {
 	return nil
 }
 
-// A sizing counts what is in the JSON of arguments, without reading any of it. What is not JSON it counts
-// somehow.
+// A sizing counts arguments, values and nesting levels in JSON without decoding it. For invalid
+// JSON the counts are arbitrary.
 type sizing struct {
 	values, args, nested int
 	depth                int
 }
 
+// read scans data and adds to the counts.
 func (s *sizing) read(data []byte) {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -162,8 +167,8 @@ func (s *sizing) read(data []byte) {
 	}
 }
 
-// tooLong is the fault of a value that is larger than its argument may be, nil if it is not. The value is
-// of the right type.
+// tooLong returns the fault of a value that exceeds the size limit of its argument, or nil. The
+// value must be of the argument's type.
 func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 	var f *fault.Fault
 	switch v := v.(type) {
@@ -191,7 +196,8 @@ func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 	return f
 }
 
-// longText is the fault of a text that is longer than a schema allows.
+// longText returns the fault of a text that is longer than its schema allows, or nil. A text that
+// may be as long as a note has the code NOTE_TOO_LARGE.
 func (t *Tool) longText(a Arg, s *jsonschema.Schema, text string) *fault.Fault {
 	if s.MaxLength == nil || runes(text) <= *s.MaxLength {
 		return nil
@@ -204,7 +210,8 @@ func (t *Tool) longText(a Arg, s *jsonschema.Schema, text string) *fault.Fault {
 		nouns["string"]+length(s.MinLength, s.MaxLength)).With("limit", *s.MaxLength)
 }
 
-// tooMany is the fault of more entries than an argument may have.
+// tooMany returns the fault of an argument with n entries where at most *most are allowed, or nil.
+// A nil most means no limit.
 func (t *Tool) tooMany(a Arg, n int, most *int) *fault.Fault {
 	if most == nil || n <= *most {
 		return nil
@@ -214,5 +221,5 @@ func (t *Tool) tooMany(a Arg, n int, most *int) *fault.Fault {
 		With("limit", *most).Fix("split them over several calls")
 }
 
-// runes is how many characters a text has, as a schema counts them.
+// runes returns the number of characters of a text, as JSON Schema counts them.
 func runes(text string) int { return utf8.RuneCountInString(text) }

@@ -15,30 +15,32 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Invoker calls a tool by name. The catalogue in process implements it, and the clients that
-// reach one over HTTP or MCP (DESIGN §1.5).
+// An Invoker calls a tool by name. The Catalogue implements it in process, and clients implement it
+// over HTTP and MCP (DESIGN §1.5).
 type Invoker interface {
-	// Invoke answers the envelope, or the bare data where the call asked for that. It has at most MaxBody
-	// bytes, also as a text in JSON. On failure the answer is there too, if there was one, and the error is
-	// its *fault.Fault.
+	// Invoke returns the envelope, or only the data if the arguments have envelope: false. The
+	// answer has at most MaxBody bytes, also after quoting as a JSON string. If the call fails, the
+	// error is a *fault.Fault, and the answer is returned too if there is one. args is a JSON
+	// object or empty.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 }
 
-// A Call is one call on its way through the interceptors. Its arguments are read, but not checked.
+// A Call is one call as interceptors see it. Its arguments are decoded but not yet checked against
+// the tool's schema.
 type Call struct {
 	Tool   *Tool
 	Caller auth.Caller
 	Args   map[string]json.RawMessage
 
-	// Malformed is what was wrong with the arguments as a whole; nil: they could be read. It is the answer
-	// only of who may make the call.
+	// Malformed is the fault of arguments that could not be read as a whole; nil: they could. It is
+	// returned only after the interceptors have authorized the call.
 	Malformed error
 
-	// Warnings are those that interceptors add to the answer, also to that of a call which fails.
+	// Warnings are added to the answer by interceptors, also if the call fails.
 	Warnings []Warning
 }
 
-// Text is an argument that is a text, by its name; empty if it is not given or not a text.
+// Text returns the string value of an argument, or "" if it is missing or not a string.
 func (c *Call) Text(name string) string {
 	var s string
 	if json.Unmarshal(c.Args[name], &s) != nil {
@@ -47,8 +49,8 @@ func (c *Call) Text(name string) string {
 	return s
 }
 
-// Needs is the role that the call needs and the kind of what it does: those of its tool, and of the arguments
-// that raise them.
+// Needs returns the role that the call needs and the kind of change it makes. Tool.Reads can lower
+// those of the tool, and Tool.Raises can raise them, depending on the arguments.
 func (c *Call) Needs() Raise {
 	needs := Raise{c.Tool.Role, c.Tool.Kind}
 	if w := c.Tool.Reads; w != nil && slices.Contains(w.Values, c.Text(w.Arg)) {
@@ -66,27 +68,29 @@ func (c *Call) Needs() Raise {
 	return needs
 }
 
-// isNothing reports whether a value says the same as none.
+// isNothing reports whether a value means the same as a missing argument: false or null.
 func isNothing(raw json.RawMessage) bool {
 	text := strings.TrimSpace(string(raw))
 	return text == "false" || text == "null"
 }
 
-// A Handler answers a call.
+// A Handler executes a call and returns its reply. The reply may be valid in part if the error is
+// not nil; see Reply.Partial.
 type Handler func(ctx context.Context, c *Call) (Reply, error)
 
-// An Interceptor does what every call needs, around the next handler.
+// An Interceptor wraps a handler to do work that every call needs, such as authorization or audit.
 type Interceptor func(next Handler) Handler
 
-// Options are what a catalogue is made with, beside its tools.
+// Options configure a Catalogue. The zero value works.
 type Options struct {
 	Interceptors []Interceptor // the first is outermost
 	Now          func() time.Time
-	Log          *slog.Logger  // internal faults, and nothing that is private
+	Log          *slog.Logger  // receives internal faults, never private data; nil: discard
 	Deadline     time.Duration // of one call; 0: 25 s
 }
 
-// A Catalogue holds tools and calls them.
+// A Catalogue is a fixed set of tools that can be called by name. It is safe for concurrent use if
+// its tools are.
 type Catalogue struct {
 	tools  []*Tool
 	byName map[string]*Tool // also by alias
@@ -96,8 +100,8 @@ type Catalogue struct {
 
 var _ Invoker = (*Catalogue)(nil)
 
-// NewCatalogue makes a catalogue. Two tools that share a name, a route, a command, a resource, a
-// prompt or what they complete are an error.
+// NewCatalogue returns a catalogue of the tools. It returns an error if two tools share a name, a
+// route, a command, a resource, a prompt or a kind of completion.
 func NewCatalogue(tools []*Tool, o Options) (*Catalogue, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -118,6 +122,7 @@ func NewCatalogue(tools []*Tool, o Options) (*Catalogue, error) {
 	return c, nil
 }
 
+// register fills byName and checks that names, routes, commands and aids are unique.
 func (c *Catalogue) register() error {
 	taken := map[string]string{}
 	take := func(kind, what, name string) error {
@@ -151,8 +156,8 @@ func (c *Catalogue) register() error {
 	return nil
 }
 
-// takeAids takes what must be unique beside names, routes and commands: the URIs of resources, the
-// names of prompts, and the kinds that are completed.
+// takeAids registers the other keys that must be unique: the URIs of resources, the name of the
+// prompt, and the kinds of completion.
 func (t *Tool) takeAids(take func(kind, what, name string) error) error {
 	for _, r := range t.Resources {
 		if err := take("resource ", shapeOf(r.URI), t.Name); err != nil {
@@ -170,8 +175,8 @@ func (t *Tool) takeAids(take func(kind, what, name string) error) error {
 	return take("prompt ", t.LocalName(), t.Name)
 }
 
-// shapeOf is a path without the names of its parameters: two paths of one shape cannot be told
-// apart.
+// shapeOf returns a path with the names of its parameters removed. Two paths of the same shape
+// match the same requests.
 func shapeOf(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
@@ -182,16 +187,18 @@ func shapeOf(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// Tools are the tools, by name.
+// Tools returns the tools, sorted by name. The caller must not change the slice.
 func (c *Catalogue) Tools() []*Tool { return c.tools }
 
-// Find is the tool of a name or alias.
+// Find returns the tool with this name or alias.
 func (c *Catalogue) Find(name string) (*Tool, bool) {
 	t, ok := c.byName[name]
 	return t, ok
 }
 
-// Invoke calls a tool for the caller of the context.
+// Invoke calls a tool for the caller in ctx. It implements Invoker. A call that runs longer than
+// the deadline is canceled. If the page of a list is too large for an answer, Invoke repeats the
+// call with a lower limit.
 func (c *Catalogue) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -211,12 +218,12 @@ func (c *Catalogue) Invoke(
 		if failed != nil || n <= MaxBody || !ask.fewer(listed{r.Meta, n}) {
 			return c.within(ctx, &ask, data, failed)
 		}
-		// It is the same call, which the interceptors have let through.
+		// It is the same call, so the interceptors need not run again.
 		r, err = ask.rescued(func() (Reply, error) { return dispatch(ctx, ask.made) })
 	}
 }
 
-// A request is one Invoke: what the answer needs to know of it.
+// A request is the state of one Invoke that its answer depends on.
 type request struct {
 	name   string
 	caller auth.Caller
@@ -224,11 +231,12 @@ type request struct {
 	how    shared
 	made   *Call // nil: no tool has the name
 
-	// named are the arguments `vault` and `as_of` as they came, without those that interceptors fill in.
+	// named contains the arguments `vault` and `as_of` if the caller gave them, not those that
+	// interceptors fill in.
 	named map[string]json.RawMessage
 }
 
-// rescued is what a part of the request comes to. A panic in a tool is an internal fault.
+// rescued calls do and returns its result. A panic becomes an internal fault.
 func (ask *request) rescued(do func() (Reply, error)) (r Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -238,7 +246,8 @@ func (ask *request) rescued(do func() (Reply, error)) (r Reply, err error) {
 	return do()
 }
 
-// call runs one request through the interceptors.
+// call decodes the arguments and runs the call through the interceptors. If decoding fails, the
+// fault is stored in Call.Malformed, so that authorization comes first.
 func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage) (Reply, error) {
 	t, ok := c.byName[ask.name]
 	if !ok {
@@ -264,7 +273,8 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 	return c.handle(ctx, ask.made)
 }
 
-// read takes the shared arguments out of the call and applies them to the request.
+// read removes the shared arguments from args and applies them to the request. It returns the first
+// problem found in one of them.
 func (ask *request) read(t *Tool, args map[string]json.RawMessage) error {
 	own := map[string]json.RawMessage{}
 	for _, a := range t.Args {
@@ -284,7 +294,8 @@ func (ask *request) read(t *Tool, args map[string]json.RawMessage) error {
 	return nil
 }
 
-// noTool is the fault of a name that no tool has.
+// noTool returns the NOT_FOUND fault of an unknown tool name, with the most similar known name as a
+// fix.
 func (c *Catalogue) noTool(name string) error {
 	var known []string
 	for _, t := range c.tools {
@@ -297,7 +308,8 @@ func (c *Catalogue) noTool(name string) error {
 	return f
 }
 
-// dispatch is the innermost handler: the check of the arguments, and the tool.
+// dispatch is the innermost handler. It checks the arguments, resolves the page token and calls the
+// tool.
 func dispatch(ctx context.Context, c *Call) (Reply, error) {
 	if c.Malformed != nil {
 		return Reply{}, c.Malformed

@@ -16,8 +16,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// parse reads the arguments of a call: a JSON object in UTF-8. Nothing at all is an empty one. An argument
-// that is null is not given, unless null is a value of it.
+// parse decodes the arguments of a call: a JSON object in UTF-8. An empty input is an empty object.
+// Arguments that are null are removed, unless null is a valid value of them (NullKept).
 func parse(t *Tool, args json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return map[string]json.RawMessage{}, nil
@@ -41,15 +41,15 @@ func parse(t *Tool, args json.RawMessage) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// loneSurrogate reports whether the JSON has an escaped half of a surrogate pair. Go would read it
-// as U+FFFD, and what was sent would be lost without a word.
+// loneSurrogate reports whether the JSON contains an escaped half of a surrogate pair.
+// encoding/json would silently replace it by U+FFFD.
 func loneSurrogate(data []byte) bool {
 	for i := 0; i+5 < len(data); i++ {
 		if data[i] != '\\' {
 			continue
 		}
 		if data[i+1] != 'u' {
-			i++ // the escaped byte begins nothing
+			i++ // skip the escaped byte
 			continue
 		}
 		switch half := hex4(data[i+2:]); {
@@ -66,7 +66,8 @@ func loneSurrogate(data []byte) bool {
 	return false
 }
 
-// hex4 reads four hexadecimal digits; 0 where they are none.
+// hex4 returns the value of the first four bytes as hexadecimal digits, or 0 if they are not
+// digits.
 func hex4(b []byte) int {
 	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
 	if err != nil {
@@ -75,8 +76,8 @@ func hex4(b []byte) int {
 	return int(n)
 }
 
-// canonical checks all arguments against the tool's schema, gives them their proper names, and fills
-// in the defaults. All problems come together.
+// canonical checks all arguments against the tool's schema and returns them by canonical name, with
+// the defaults filled in. All problems are reported together in one fault.
 func (t *Tool) canonical(
 	args map[string]json.RawMessage,
 ) (map[string]json.RawMessage, error) {
@@ -117,8 +118,9 @@ func (t *Tool) canonical(
 	return out, nil
 }
 
-// ReadArgs checks arguments as those of a call are checked, and decodes them into an input of the tool. The
-// arguments of which refused reports true may not be among them.
+// ReadArgs checks raw as the arguments of a call of this tool and decodes them into in, a pointer
+// to the tool's input. It is used for operations nested in another call: shared arguments, and
+// those for which refused returns true, are reported as faults. All problems are reported together.
 func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) error {
 	args, err := parse(t, raw)
 	if err != nil {
@@ -150,7 +152,8 @@ func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) err
 	return nil
 }
 
-// needs reports whether a call with these arguments, by their proper names, must have an argument too.
+// needs reports whether argument a is required in a call with the given arguments, which are keyed
+// by canonical name.
 func (t *Tool) needs(a Arg, given map[string]json.RawMessage) bool {
 	if a.Unless == "" {
 		return a.Required
@@ -159,7 +162,8 @@ func (t *Tool) needs(a Arg, given map[string]json.RawMessage) bool {
 	return string(given[spares.Name]) != "true"
 }
 
-// checkArg is empty if the value is allowed. Of an object, and a list of objects, it has each problem inside.
+// checkArg returns the problems of one argument's value, none if it is valid. For an object or a
+// list of objects it returns one fault for each invalid member.
 func (t *Tool) checkArg(a Arg, raw json.RawMessage) []*fault.Fault {
 	var v any
 	if err := json.Unmarshal(raw, &v); err == nil && a.form.made().resolved.Validate(v) == nil {
@@ -183,10 +187,11 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) []*fault.Fault {
 	return []*fault.Fault{f}
 }
 
-// malformed is the code of a value that an argument may not have.
+// malformed returns the code of an invalid value of the argument.
 func (t *Tool) malformed(a Arg) fault.Code { return cmp.Or(a.Code, t.Family.Malformed) }
 
-// unknown is the fault of an argument that the tool does not have. It echoes no long name.
+// unknown returns the fault of an argument that the tool does not have. A very long name is not
+// echoed.
 func (t *Tool) unknown(name string) *fault.Fault {
 	var known []string
 	for _, a := range t.Args {
@@ -208,7 +213,8 @@ func (t *Tool) unknown(name string) *fault.Fault {
 	return f
 }
 
-// describe says in words what a schema allows.
+// describe returns a phrase that describes the values a schema allows, such as "a whole number of 1
+// to 200".
 func describe(s *jsonschema.Schema) string {
 	if len(s.Enum) > 0 {
 		var options []string
@@ -242,10 +248,10 @@ func describe(s *jsonschema.Schema) string {
 	return noun + within(s.Minimum, s.Maximum)
 }
 
-// length says in words how long a text may be.
+// length returns a phrase that describes the allowed length of a text; "" if there is no bound.
 func length(least, most *int) string {
 	if least != nil && *least == 0 {
-		least = nil // every text is
+		least = nil // every text has at least 0 characters
 	}
 	switch {
 	case least == nil && most == nil:
@@ -256,7 +262,7 @@ func length(least, most *int) string {
 	return within(least, most) + " characters"
 }
 
-// within says in words between which bounds something is; nothing if there are none.
+// within returns a phrase that describes the bounds of a number; "" if there is none.
 func within[N int | float64](least, most *N) string {
 	switch {
 	case least == nil && most == nil:
@@ -271,6 +277,7 @@ func within[N int | float64](least, most *N) string {
 	return fmt.Sprintf(" of %v to %v", *least, *most)
 }
 
+// nouns maps each JSON Schema type to the noun used in messages.
 var nouns = map[string]string{
 	"string": "a text", "integer": "a whole number", "number": "a number",
 	"boolean": "true or false", "array": "a list", "object": "an object",

@@ -8,52 +8,53 @@ import (
 	"rookery/internal/fault"
 )
 
-// MaxValues is how many values complete an argument at once, wherever it is typed.
+// MaxValues is the maximum number of completion suggestions in one answer.
 const MaxValues = 100
 
-// Completing is embedded in the input of every tool that completes. Beside it such a tool takes
-// `kind`, one of its Spec's Completes, `vault`, if the values are those of a vault, and `of`, if they
-// are those of one thing.
+// Completing is embedded in the input of every tool that returns completion suggestions. Such a
+// tool also takes `kind`, one of its Spec's Completes; `vault`, if the suggestions come from a
+// vault; and `of`, if they depend on another argument's value.
 type Completing struct {
 	Prefix string `json:"prefix,omitempty" max:"1024" jsonschema:"what is typed so far"`
 	Page
 }
 
-// Values is the output of every tool that completes: the values that begin with the prefix, in their
-// order, each once. One that ends in a slash or an equals sign is the beginning of others. The meta
-// says whether there are more; it does not count them, for that would cost as much as to list them.
+// Values is the output of every tool that returns completion suggestions: the distinct values that
+// begin with the prefix, in order. A value that ends in a slash or an equals sign is itself a
+// prefix of other values. The meta reports whether there are more, but not how many, because
+// counting costs as much as listing.
 type Values struct {
 	Aside `json:"-"`
 	Items []string          `json:"items"`
 	About map[string]string `json:"about,omitempty" jsonschema:"what some of the items are, in a few words"`
 }
 
-// More notes that there are values behind this page, whose last key this is.
+// More records in the meta that more values follow this page. last is the key of the last value.
 func (v *Values) More(last string) {
 	v.Note("has_more", true)
 	v.Note("next_page_token", Token(last))
 }
 
-// An Unfinished is an argument that is being typed.
+// An Unfinished is an argument that a user is typing.
 type Unfinished struct {
 	Kind      string // of the argument's Complete
-	Of        string // the value of the argument's Of; empty: it is not known
+	Of        string // value of the argument named by Arg.Of; empty: unknown
 	Prefix    string
-	Vault     string // empty: the vault that is implied
+	Vault     string // empty: the implied vault
 	Limit     int    // 0: MaxValues
 	PageToken string
 }
 
-// Completed is what may become of it.
+// A Completed is one page of suggestions for an Unfinished.
 type Completed struct {
 	Items []string
-	About map[string]string // what some of them are, in a few words
-	Next  string            // the token of the next page; empty: there are no more
+	About map[string]string // short descriptions of some items
+	Next  string            // token of the next page; empty: this is the last
 }
 
-// Complete asks the tool that completes values of this kind for some. Without such a tool there are
-// none. It is a call as any other: the caller is asked for its role and counted, and what it may not
-// see is not there.
+// Complete calls the tool that completes values of the kind u.Kind and returns its suggestions. It
+// returns the zero Completed if no tool does. The call goes through authorization and rate limits
+// like any other, and the result contains only values that the caller may see.
 func Complete(
 	ctx context.Context, inv Invoker, tools []*Tool, u Unfinished,
 ) (Completed, error) {
@@ -77,7 +78,7 @@ func Complete(
 	return Completed{e.Data.Items, e.Data.About, e.Meta.Next}, nil
 }
 
-// args are the arguments of the call.
+// args returns the arguments of the call of the completing tool t.
 func (u Unfinished) args(t *Tool) json.RawMessage {
 	limit := u.Limit
 	if limit == 0 {

@@ -7,79 +7,84 @@ import (
 	"strings"
 )
 
-// Files ties files on the caller's side to a list of entries in a call: {path, text}, for example. The command
-// line walks a folder or an archive, splits and pages; the tool sees calls of a bounded size.
+// Files maps files on the caller's side to a list of entries in a call, for example {path, text}.
+// The command line reads a folder or an archive, splits large files and makes several calls; the
+// tool receives calls of bounded size.
 //
-// An entry of a file that comes in several entries has its number in `part`, from 1. One that the command line
-// cut has in `offset` how many elements or rows the entries before it have.
+// If a file is sent as several entries, each has its number in `part`, from 1. If the command line
+// split the file, `offset` is the number of elements or rows in the entries before.
 type Files struct {
 	Arg      string // the list: an argument for Input, a key of the answer's data for Output
 	MaxFiles int    // in one call
-	MaxBytes int    // of entries in one call, as JSON
+	MaxBytes int    // of all entries in one call, as JSON
 
-	// Body is the key of the text of a file in its entry; empty: `text`. Binary is the key of the bytes in base64
-	// of a file that is not UTF-8; empty: such a file is refused.
+	// Body is the key of a file's text in its entry; empty: `text`. Binary is the key of the base64
+	// bytes of a file that is not UTF-8; empty: such a file is refused.
 	Body, Binary string
 
-	// Any says that all files come in, and not only those that a vault has.
+	// Any says that files of every type are read, not only those that a vault can contain.
 	Any bool
 
-	// Single says that the path may be that of a lone file too, also of one to write.
+	// Single says that the path may also name a single file, for reading and for writing.
 	Single bool
 
-	// Split says, by the ending of the name in lower case (`.json`), how a file that is too large for a call
-	// becomes several of the same kind, for Input.
+	// Split maps a file name extension in lower case (`.json`) to the way to split a file that is
+	// too large for one call. For Input only.
 	Split map[string]Split
 
-	// Pick says which files come in, by the value of another argument; nil: all. A lone file that is named comes in
-	// whatever it is called.
+	// Pick selects the files to read by the value of another argument; nil: all files. A single
+	// file that the user names is read whatever its name is.
 	Pick *Pick
 
-	// Fill, for Output, is where the data has the path of each file as the answer has it, as LIST.KEY: the
-	// command line puts the name there under which it wrote the file. It never writes over a file then, but
-	// takes the next free name: a.md, a-2.md. Empty: the data counts the files, and each takes the place of one
-	// that is there.
+	// Fill, for Output, is the LIST.KEY in the data that contains the path of each file. The
+	// command line writes each file under the next free name (a.md, a-2.md), never over an existing
+	// file, and replaces the path by the name it used. Empty: the data counts the files, and each
+	// file replaces an existing one of the same name.
 	Fill string
 
-	// Before, for Input: a flag that calls another tool first, whose DUPLICATE_ID is no error.
+	// Before, for Input, is a flag that calls another tool first. A DUPLICATE_ID from that tool is
+	// ignored.
 	Before *Before
 }
 
-// Before is a flag of a command, and the tool that it calls beforehand.
+// A Before is a flag of a command, together with the tool that it calls first.
 type Before struct {
 	Flag, Doc string
 	Tool      string
 	Args      map[string]string // argument of that tool → argument of this one
 }
 
-// A Pick is the names of the files that come in: by the value of an argument, patterns of path.Match for a name in
-// lower case. One with a slash is for a whole path, and takes hidden files too.
+// A Pick selects files by name. Names maps each value of the argument Arg to patterns of
+// path.Match, which are compared with the file's name in lower case. A pattern with a slash is
+// compared with the whole path, and also matches hidden files.
 type Pick struct {
 	Arg   string
 	Names map[string][]string
 }
 
-// A Split is a way to cut a file into pieces, each of which is a file of the same kind.
+// A Split is a way to split a file into parts that are files of the same type.
 type Split int
 
-// The ways to cut a file.
+// The ways to split a file.
 const (
-	// Elements cuts JSON: a list, or an object with one list that is not empty. Each piece has what is around it.
+	// Elements splits JSON: a list, or an object with exactly one non-empty list. Each part repeats
+	// the JSON around the list.
 	Elements Split = iota + 1
-	Rows           // cuts CSV: each piece has the first row
-	Lines          // cuts a text between its lines
+	Rows           // splits CSV; each part repeats the first row
+	Lines          // splits a text between lines
 )
 
-// BodyKey is the key of the text in an entry.
+// BodyKey returns the key of the text in an entry.
 func (f *Files) BodyKey() string { return cmp.Or(f.Body, "text") }
 
-// Filled takes Fill apart; both are empty without one.
+// Filled returns the two parts of Fill; both are "" if Fill is empty.
 func (f *Files) Filled() (list, key string) {
 	list, key, _ = strings.Cut(f.Fill, ".")
 	return list, key
 }
 
-// checkFiles finds what is wrong with the files of a tool whose output has this type.
+// checkFiles returns an error if the tool's Input or Output is inconsistent with its arguments or
+// with its output type.
 func (t *Tool) checkFiles(out reflect.Type) error {
 	if in := t.Input; in != nil {
 		if _, ok := t.Arg(in.Arg); !ok || in.Fill != "" {

@@ -7,15 +7,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// The members of a warning that are fixes: a list of them, and the call that creates what a
-// reference leads to.
+// Keys of a warning that contain fixes: a list of them, and the call that creates the target of a
+// reference.
 const (
 	fixesKey      = "fixes"
 	createCallKey = "create_call"
 )
 
-// Respell returns what a call came to, with the fixes of its fault and its warnings in the words of
-// a projection: spell writes each fix that is a call. All other bytes of the answer stay as they are.
+// Respell returns the answer and the error of a call with every fix that is a call rewritten by
+// spell, in the notation of a projection. All other bytes of the answer are unchanged.
 func Respell(
 	answer json.RawMessage, failed error, spell func(fault.Call) string,
 ) (json.RawMessage, error) {
@@ -32,8 +32,9 @@ func Respell(
 	return ChangeFixes(answer, each), f
 }
 
-// ChangeFixes returns an answer, enveloped or a bare failure, in which change has changed every fix.
-// Bytes that belong to no fix stay as they are; what is not JSON stays whole.
+// ChangeFixes returns an answer, an envelope or a bare failure, in which each fix is replaced by
+// the result of change. All other bytes are unchanged. An input that is not a JSON answer is
+// returned unchanged.
 func ChangeFixes(answer json.RawMessage, change func(fix string) string) json.RawMessage {
 	if !bytes.Contains(answer, []byte(fixesKey)) && !bytes.Contains(answer, []byte(createCallKey)) {
 		return answer
@@ -56,8 +57,8 @@ func ChangeFixes(answer json.RawMessage, change func(fix string) string) json.Ra
 	return append(w.out, answer[w.copied:]...)
 }
 
-// mapFixes returns a copy of a fault whose fixes are those that change returns, without those for
-// which it returns false.
+// mapFixes returns a copy of a fault, and of the faults in it, in which each fix is replaced by the
+// result of change. Fixes for which change returns false are dropped.
 func mapFixes(f *fault.Fault, change func(fix string) (string, bool)) *fault.Fault {
 	g := *f
 	g.Fixes = nil
@@ -73,7 +74,7 @@ func mapFixes(f *fault.Fault, change func(fix string) (string, bool)) *fault.Fau
 	return &g
 }
 
-// A place is where in an answer a JSON value is, as far as it leads to fixes.
+// A place is the role of a JSON value within an answer, as far as it can contain fixes.
 type place int
 
 const (
@@ -90,7 +91,8 @@ const (
 	atResult
 )
 
-// inside is the place of what is in a value: of a member by its name, of an element by "".
+// inside maps a place to the places of the values within it: by key for an object, by "" for the
+// elements of a list. A place that is missing contains no fixes, or is one.
 var inside = map[place]map[string]place{
 	atEnvelope: {"error": atFault, "warnings": atWarnings, "data": atData},
 	atData:     {"results": atResults, "errors": atFaults, "warnings": atFaults},
@@ -103,16 +105,16 @@ var inside = map[place]map[string]place{
 	atFixes:    {"": atFix},
 }
 
-// A fixWalk is one pass over an answer, up to the next token of dec.
+// A fixWalk is one pass over the tokens of an answer that copies it to out with its fixes changed.
 type fixWalk struct {
 	dec    *json.Decoder
 	from   []byte
-	copied int // bytes of from that are in out, or replaced there
+	copied int // number of bytes of from already copied to out, or replaced there
 	out    []byte
 	change func(string) string
 }
 
-// value passes one value.
+// value reads one value at a place and changes the fixes in it.
 func (w *fixWalk) value(at place) error {
 	if inside[at] == nil {
 		return w.leaf(at)
@@ -142,7 +144,7 @@ func (w *fixWalk) value(at place) error {
 	return err
 }
 
-// leaf passes a value in which no fix is, or which is itself one.
+// leaf reads one value as a whole. If it is a fix, leaf changes it.
 func (w *fixWalk) leaf(at place) error {
 	var raw json.RawMessage
 	if err := w.dec.Decode(&raw); err != nil {
@@ -160,9 +162,10 @@ func (w *fixWalk) leaf(at place) error {
 	return nil
 }
 
-// arrange returns a fix as the caller of a request can follow it: the arguments of a call in the
-// order of its tool's, about the vault and the state that the request is about. It returns false for
-// a call that the caller cannot make.
+// arrange returns a fix in a form that the caller of the request can use: the arguments of its call
+// are sorted in the order of the tool's, and the vault and as_of of the request are added. It
+// returns false for a call that the caller may not make or that lacks a required argument. A fix
+// that is not a call of a known tool is returned unchanged.
 func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 	call, ok := fault.ParseCall(fix)
 	if !ok {
@@ -192,14 +195,15 @@ func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 	return arranged.String(), true
 }
 
-// inherited are the arguments of a request that a call of the tool about the same thing has too.
+// inherited returns the arguments of the request that also apply to a call of t: the vault, and
+// as_of if the caller gave it.
 func (ask *request) inherited(t *Tool) map[string]json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if ask.made == nil {
 		return given
 	}
 	if vault, ok := ask.made.Args["vault"]; ok && t.Subject != "" {
-		given[t.Subject] = vault // also the one that was implied
+		given[t.Subject] = vault // the vault may be the implied one
 	}
 	for name, value := range ask.named {
 		if a, ok := t.Arg(name); ok && a.Name == name {

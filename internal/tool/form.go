@@ -11,11 +11,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A form is what the values of an argument look like. It is made when it is first needed, for a process that
-// starts for one call needs few of them; all copies of an Arg share it. A field that cannot be served is a
-// malformed program: it panics then.
+// A form is the schema of an argument's values, built from the type and the tags of a field. It is
+// built on first use, because a process that serves one call needs few of them, and is shared by
+// all copies of an Arg. Building it panics if the field cannot be represented: that is an error in
+// the program.
 type form struct {
-	of       reflect.Type // of the field that it is read off
+	of       reflect.Type // of the field that it describes
 	tag      reflect.StructTag
 	name     string
 	required bool
@@ -23,11 +24,12 @@ type form struct {
 	making   sync.Once
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	stated   *jsonschema.Schema // without the bounds that its kind gives it; messages tell of it
+	stated   *jsonschema.Schema // without the default bounds of its kind; used in messages
 	defaults bool               // members of its values have defaults
 }
 
-// Schema is the JSON Schema of the argument, which nobody may change; nil if it was not read off an input.
+// Schema returns the JSON Schema of the argument, which the caller must not change. It returns nil
+// for an Arg that was not built from an input's field.
 func (a Arg) Schema() *jsonschema.Schema {
 	if a.form == nil {
 		return nil
@@ -35,12 +37,13 @@ func (a Arg) Schema() *jsonschema.Schema {
 	return a.form.made().schema
 }
 
-// made makes the form once.
+// made returns the form after building it once.
 func (f *form) made() *form {
 	f.making.Do(f.make)
 	return f
 }
 
+// make builds the schemas. It panics if the type has no schema or is recursive.
 func (f *form) make() {
 	s := schemaFor(f.of)
 	if len(s.Defs) > 0 {
@@ -58,8 +61,9 @@ func (f *form) make() {
 	f.schema, f.resolved = s, resolved
 }
 
-// narrow adds to a schema what Go types cannot say, and the tags of its field do: enum, default, min and max. A
-// slice or a pointer may be null only where the field says so. required is that of an argument.
+// narrow adds to a schema the constraints that the tags of its field express and Go types cannot:
+// enum, default, min and max. A slice or a pointer accepts null only with the tag `null:"kept"`.
+// required says whether the field is a required argument; such a text must not be empty.
 func narrow(s *jsonschema.Schema, tag reflect.StructTag, required bool) {
 	kind, nullable := s.Type, len(s.Types) == 2 && s.Types[0] == "null"
 	if nullable {
@@ -94,6 +98,7 @@ func narrow(s *jsonschema.Schema, tag reflect.StructTag, required bool) {
 	s.Minimum, s.Maximum = lowest, highest
 }
 
+// bound returns the number in a tag, or nil if the tag is missing. It panics if it is not a number.
 func bound(tag reflect.StructTag, key string) *float64 {
 	text, ok := tag.Lookup(key)
 	if !ok {
@@ -106,6 +111,7 @@ func bound(tag reflect.StructTag, key string) *float64 {
 	return &f
 }
 
+// whole converts a bound to an integer; nil stays nil.
 func whole(f *float64) *int {
 	if f == nil {
 		return nil

@@ -10,18 +10,18 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Instant is an argument that is a moment: a number of seconds or milliseconds since 1970, or a text in the form
-// of RFC 3339.
+// An Instant is an argument that is a point in time: a number of seconds or milliseconds since
+// 1970, or a text in the format of RFC 3339. The zero value means that it is not given.
 type Instant struct{ text string }
 
-// maxInstant is how long the text of an Instant may be, in characters.
+// maxInstant is the maximum length of an Instant as text, in characters.
 const maxInstant = 64
 
-// firstMilliseconds is the number from which on an Instant has milliseconds: as seconds it would be in the year 5138,
-// and as milliseconds it is in March 1973.
+// firstMilliseconds is the smallest number that an Instant reads as milliseconds rather than
+// seconds. As seconds it is in the year 5138, as milliseconds in March 1973.
 const firstMilliseconds = 1e11
 
-// UnmarshalJSON reads a number or a text. What it says is read by Milliseconds.
+// UnmarshalJSON stores a number or a text. Milliseconds interprets it.
 func (i *Instant) UnmarshalJSON(data []byte) error {
 	if strings.HasPrefix(string(data), `"`) {
 		return json.Unmarshal(data, &i.text)
@@ -30,14 +30,15 @@ func (i *Instant) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the text.
+// MarshalJSON returns the value as a JSON string.
 func (i Instant) MarshalJSON() ([]byte, error) { return json.Marshal(i.text) }
 
 // IsZero reports whether the argument is not given.
 func (i Instant) IsZero() bool { return i.text == "" }
 
-// Milliseconds is the moment in milliseconds since 1970; 0 if the argument is not given. Arg is the name of the
-// argument, whose fault is one of the family.
+// Milliseconds returns the time in milliseconds since 1970, or 0 if the argument is not given. For
+// an invalid value it returns a fault with the family's Malformed code; arg is the argument's name
+// in it.
 func (i Instant) Milliseconds(f *Family, arg string) (int64, error) {
 	if i.IsZero() {
 		return 0, nil

@@ -7,7 +7,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// kept is the form in which an answer is kept with its commit, for whoever repeats the call.
+// A kept is an answer as it is stored with its commit, for calls repeated with the same idempotency
+// key.
 type kept struct {
 	Data     any       `json:"data"`
 	Warnings []Warning `json:"warnings,omitempty"`
@@ -16,7 +17,8 @@ type kept struct {
 	Failed *fault.Fault `json:"failed,omitempty"` // see Aside.Failed
 }
 
-// Keep is what is to be kept of an output, so that Recall can make it again. Out is a pointer to it.
+// Keep returns the value to store for an output, from which Recall restores it. out is a pointer to
+// the output.
 func Keep(out any) any {
 	k := kept{Data: out}
 	if a, ok := out.(hasAside); ok {
@@ -25,8 +27,7 @@ func Keep(out any) any {
 	return k
 }
 
-// Recall fills an output with what was kept of an earlier one, and notes in its meta that it is a
-// replay. Out is a pointer.
+// Recall decodes a stored answer into out, a pointer to an output, and sets `replayed` in its meta.
 func Recall(data json.RawMessage, out any) error {
 	k := kept{Data: out}
 	if err := json.Unmarshal(data, &k); err != nil {

@@ -8,8 +8,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// lift replaces each argument of Lifted by its members, which are arguments themselves. One whose value is not allowed
-// stays, for the check of the arguments to tell of.
+// lift replaces each argument of Lifted by its members, which are arguments themselves. It returns
+// a fault if an argument is given both ways. A lifted argument with an invalid value is left in
+// place, so that the later check reports it.
 func (t *Tool) lift(args map[string]json.RawMessage) error {
 	for _, name := range t.Lifted {
 		raw, given := args[name]

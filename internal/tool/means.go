@@ -5,23 +5,25 @@ import (
 	"slices"
 )
 
-// A Meaning says what an argument is for, where projections and interceptors must know it. Families may
-// spell such an argument differently (`if_version`, `versionToken`), so no code looks it up by its name.
+// A Meaning identifies the purpose of an argument where projections and interceptors depend on it.
+// Families may give such an argument different names (`if_version`, `versionToken`), so code must
+// look it up by meaning, not by name.
 type Meaning string
 
-// The meanings, as the tag `means` of a field names them. The argument `vault` has one name in every family.
+// The meanings, as the tag `means` of a field spells them. The argument `vault` has none: it has
+// the same name in every family.
 const (
 	MeansVersion Meaning = "version" // the version that a mutation builds on
 	MeansKey     Meaning = "key"     // the idempotency key
 	MeansDry     Meaning = "dry"     // true: show the plan, change nothing
-	MeansLimit   Meaning = "limit"   // how many items a page has at most
-	MeansToken   Meaning = "token"   // where a page begins
+	MeansLimit   Meaning = "limit"   // the maximum number of items of a page
+	MeansToken   Meaning = "token"   // the page token
 )
 
-// meanings are all of them.
+// meanings lists all of them.
 var meanings = []Meaning{MeansVersion, MeansKey, MeansDry, MeansLimit, MeansToken}
 
-// Meant returns the tool's argument of a meaning. A tool has at most one.
+// Meant returns the tool's argument with a meaning, or false. A tool has at most one.
 func (t *Tool) Meant(m Meaning) (Arg, bool) {
 	i := slices.IndexFunc(t.Args, func(a Arg) bool { return a.Means == m })
 	if i < 0 {
@@ -30,8 +32,8 @@ func (t *Tool) Meant(m Meaning) (Arg, bool) {
 	return t.Args[i], true
 }
 
-// Meant returns the value of the call's argument of a meaning, by its name or an alias; nil if it is not
-// given.
+// Meant returns the value of the call's argument with a meaning, by its name or an alias. It
+// returns nil if the argument is not given.
 func (c *Call) Meant(m Meaning) json.RawMessage {
 	a, ok := c.Tool.Meant(m)
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Member returns a member of an argument that is an object, or of the items of one that is a list of objects, as an
-// argument of its own: intent.goal. It is false if there is no such member.
+// Member returns a member of an object argument, or of the items of an argument that is a list of
+// objects, as an argument of its own. path is its name, or names separated by dots: intent.goal.
+// Member returns false if there is none.
 func (t *Tool) Member(path string) (Arg, bool) {
 	name, rest, nested := strings.Cut(path, ".")
 	a, ok := t.Arg(name)
@@ -28,7 +29,7 @@ func (t *Tool) Member(path string) (Arg, bool) {
 	return Arg{Name: path, Doc: s.Description, form: formOf(s, path)}, true
 }
 
-// formOf is the form of values of a schema, which is part of another.
+// formOf returns a form for a schema that is part of another schema.
 func formOf(s *jsonschema.Schema, name string) *form {
 	f := &form{name: name}
 	f.making.Do(func() {
@@ -41,15 +42,15 @@ func formOf(s *jsonschema.Schema, name string) *form {
 	return f
 }
 
-// SetMember puts the values of a flag for a member into the arguments of a call: as the member of the object or, where
-// the argument is a list of objects, each as an item.
+// SetMember adds the values of a command-line flag for a member to the arguments of a call. In an
+// object they set the member; in a list of objects each value adds an item.
 func (t *Tool) SetMember(args map[string]json.RawMessage, flag NestedFlag, values []string) {
 	name, rest, _ := strings.Cut(flag.Path, ".")
 	a, _ := t.Arg(name)
 	member, _ := t.Member(flag.Path)
 	if a.List() {
 		var items []json.RawMessage
-		_ = json.Unmarshal(args[name], &items) // none yet, or those of another flag
+		_ = json.Unmarshal(args[name], &items) // empty, or the items of another flag
 		for _, value := range values {
 			item := map[string]any{}
 			for other, v := range flag.With {
@@ -62,7 +63,7 @@ func (t *Tool) SetMember(args map[string]json.RawMessage, flag NestedFlag, value
 		return
 	}
 	object := map[string]any{}
-	_ = json.Unmarshal(args[name], &object) // likewise
+	_ = json.Unmarshal(args[name], &object) // empty, or the members of other flags
 	inner := object
 	path := strings.Split(rest, ".")
 	for _, part := range path[:len(path)-1] {

@@ -14,8 +14,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// narrowInside gives the members of objects in a schema what the tags of their fields say, as narrow does for an
-// argument. t is the type that the schema describes.
+// narrowInside applies the tags of fields to the members of objects in a schema, as narrow does for
+// an argument. t is the type that the schema describes.
 func narrowInside(s *jsonschema.Schema, t reflect.Type) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -37,7 +37,7 @@ func narrowInside(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// hasDefaults reports whether a member inside a schema has a default.
+// hasDefaults reports whether a schema contains a member with a default.
 func hasDefaults(s *jsonschema.Schema) bool {
 	if s == nil {
 		return false
@@ -50,7 +50,7 @@ func hasDefaults(s *jsonschema.Schema) bool {
 	return hasDefaults(s.Items) || s.Not == nil && hasDefaults(s.AdditionalProperties)
 }
 
-// filled returns the value of an argument with the defaults of its members, as they are in its schema.
+// filled returns the value of an argument with the defaults of missing members added.
 func (a Arg) filled(raw json.RawMessage) json.RawMessage {
 	if !a.form.made().defaults {
 		return raw
@@ -65,7 +65,7 @@ func (a Arg) filled(raw json.RawMessage) json.RawMessage {
 	return mustMarshal(v)
 }
 
-// fill adds the defaults of a schema to the objects in a value.
+// fill adds the defaults of a schema to the objects within v, in place.
 func fill(s *jsonschema.Schema, v any) {
 	switch v := v.(type) {
 	case []any:
@@ -88,7 +88,7 @@ func fill(s *jsonschema.Schema, v any) {
 	}
 }
 
-// memberOf returns the schema of a member of an object; nil: it has no such member.
+// memberOf returns the schema of a member of an object, or nil if the object cannot have it.
 func memberOf(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if inner := s.Properties[name]; inner != nil {
 		return inner
@@ -99,7 +99,7 @@ func memberOf(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return s.AdditionalProperties
 }
 
-// A nesting finds what is wrong inside an argument that is an object, or a list of them.
+// A nesting collects the problems inside an argument that is an object or a list of objects.
 type nesting struct {
 	tool     *Tool
 	arg      Arg
@@ -107,15 +107,16 @@ type nesting struct {
 	resolved map[*jsonschema.Schema]*jsonschema.Resolved
 }
 
-// A spot is a part of an argument: intent.task_type, edits[2].
+// A spot is a part of an argument, such as intent.task_type or edits[2], with its schema.
 type spot struct {
 	path   string
 	schema *jsonschema.Schema
-	stated *jsonschema.Schema // without the bounds that its kind gives it; messages tell of it
+	stated *jsonschema.Schema // without the default bounds of its kind; used in messages
 }
 
-// inside returns what is wrong inside the value of an argument, the first of more than MaxProblems. It is empty
-// if the argument is neither an object nor a list of objects, or the value is of another kind.
+// inside returns the problems inside the value of an argument. The search stops once there are more
+// than fault.MaxProblems. It returns none if the argument is neither an object nor a list of
+// objects, or if the value is of another type.
 func (t *Tool) inside(a Arg, v any) []*fault.Fault {
 	n := nesting{tool: t, arg: a, resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
 	_, isObject := v.(map[string]any)
@@ -126,7 +127,7 @@ func (t *Tool) inside(a Arg, v any) []*fault.Fault {
 	return n.problems
 }
 
-// check adds what is wrong at a spot.
+// check adds the problems of a value at a spot, and of everything in it.
 func (n *nesting) check(at spot, v any) {
 	switch list, isList := v.([]any); {
 	case len(n.problems) > fault.MaxProblems:
@@ -143,7 +144,7 @@ func (n *nesting) check(at spot, v any) {
 	}
 }
 
-// checkOther is check for what is not a list.
+// checkOther is check for a value that is not a list.
 func (n *nesting) checkOther(at spot, v any) {
 	object, isObject := v.(map[string]any)
 	if isObject && at.schema.Type == "object" {
@@ -167,7 +168,8 @@ func (n *nesting) checkOther(at spot, v any) {
 	n.add(at.path, f)
 }
 
-// object checks the members of an object.
+// object checks the members of an object: unknown ones, invalid ones, and required ones that are
+// missing.
 func (n *nesting) object(at spot, members map[string]any) {
 	if f := n.tool.tooMany(n.arg, len(members), at.schema.MaxProperties); f != nil {
 		n.add(at.path, f)
@@ -193,7 +195,7 @@ func (n *nesting) object(at spot, members map[string]any) {
 	}
 }
 
-// below is the path of a member. The name of one that the caller chose is left out if it is long.
+// below returns the path of a member. A long key that the caller chose is replaced by an ellipsis.
 func (n *nesting) below(at spot, name string) string {
 	if at.schema.Properties[name] == nil && len(name) > fault.MaxNear {
 		return at.path + ".…"
@@ -201,7 +203,7 @@ func (n *nesting) below(at spot, name string) string {
 	return at.path + "." + name
 }
 
-// unknown adds the problem of a member that an object does not have. It echoes no long name.
+// unknown adds the problem of a member that the object cannot have. A very long name is not echoed.
 func (n *nesting) unknown(at spot, name string) {
 	known := at.schema.PropertyOrder
 	if len(known) == 0 {
@@ -221,25 +223,25 @@ func (n *nesting) unknown(at spot, name string) {
 	n.add(at.path+"."+name, f)
 }
 
-// add adds a problem at a path.
+// add adds a problem, with the argument and the path of the member.
 func (n *nesting) add(path string, f *fault.Fault) {
 	n.problems = append(n.problems, f.With("argument", n.arg.Name).With("path", path))
 }
 
-// allows reports whether a schema allows a value.
+// allows reports whether a schema accepts a value.
 func (n *nesting) allows(s *jsonschema.Schema, v any) bool {
 	r, ok := n.resolved[s]
 	if !ok {
 		var err error
 		if r, err = s.CloneSchemas().Resolve(nil); err != nil {
-			return false // it is part of a schema that resolves
+			return false // cannot happen: it is part of a schema that resolves
 		}
 		n.resolved[s] = r
 	}
 	return r.Validate(v) == nil
 }
 
-// colon is a text behind a colon; empty: nothing.
+// colon returns ": " and the text, or "" for an empty text.
 func colon(text string) string {
 	if text == "" {
 		return ""

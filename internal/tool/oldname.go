@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// An OldForm is how calls under an older name of a tool spell its arguments.
+// An OldForm maps the arguments of calls under an older name of a tool to its current arguments.
 type OldForm struct {
-	Set  map[string]string // values of arguments that the name stands for, as text
-	Args map[string]string // other names of arguments, by the older ones
+	Set  map[string]string // values of arguments that the old name implies, as text
+	Args map[string]string // current names of arguments, by old name
 }
 
-// translate spells the arguments of a call under an older name as the tool does. Such calls give lists as one text, and
-// true and false as words.
+// translate rewrites args, the arguments of a call under an older name, to the tool's current form.
+// Arguments under a current name win. Calls in the old form may give a list as a single text, and
+// booleans as "true" and "false"; both are converted.
 func (o OldForm) translate(t *Tool, args map[string]json.RawMessage) {
 	renamed := map[string]json.RawMessage{}
 	for old, name := range o.Args {
@@ -48,5 +49,5 @@ func (o OldForm) translate(t *Tool, args map[string]json.RawMessage) {
 	}
 }
 
-// Takes reports whether a value is one that the argument may have.
+// Takes reports whether a value, decoded from JSON, is valid for the argument.
 func (a Arg) Takes(value any) bool { return a.form.made().resolved.Validate(value) == nil }

@@ -2,18 +2,19 @@ package tool
 
 import "strings"
 
-// tokenMark begins every page token of a tool, so that foreign text is not taken for one.
+// tokenMark is the prefix of every page token of a tool; other texts are rejected.
 const tokenMark = "p1:"
 
-// Token is the page token of a tool: the page it asks for begins behind this key. In an answer it is bound to
-// the call, and encoded.
+// Token returns a tool's page token for the page that follows the item with the key after. The
+// catalogue binds it to the call and encodes it before it is answered; see binding.
 func Token(after string) string { return tokenMark + after }
 
-// After is the key that the page begins behind; empty for the first page. A token that is none of
-// ours is malformed.
+// After returns the key of the last item of the previous page, or "" for the first page. It returns
+// a fault with the family's Malformed code if the token was not written by Token.
 func (p Page) After(f *Family) (string, error) { return ReadToken("page_token", p.PageToken, f) }
 
-// ReadToken reads what Token wrote. arg is the argument that has it.
+// ReadToken returns the key in a token that Token wrote, or "" for an empty token. arg is the
+// argument's name in the fault of an invalid token.
 func ReadToken(arg, token string, f *Family) (string, error) {
 	if token == "" {
 		return "", nil
@@ -25,8 +26,9 @@ func ReadToken(arg, token string, f *Family) (string, error) {
 	return after, nil
 }
 
-// Paged notes a page of a list in the meta: how many items it has, how many there are in all, and
-// where the next page begins. last is the key of its last item.
+// Paged records a page of a list in the meta: count, the number of its items; total, the number of
+// items of the whole list; more, whether another page follows; and then the token of the next page.
+// last is the key of the last item.
 func (a *Aside) Paged(count, total int, more bool, last string) {
 	a.Note("count", count)
 	a.Note("total", total)
@@ -36,8 +38,8 @@ func (a *Aside) Paged(count, total int, more bool, last string) {
 	}
 }
 
-// Limits that hold for every tool (CONTRACT §9).
+// Limits that apply to every tool (CONTRACT §9).
 const (
-	MaxBody = 4 << 20 // bytes of the arguments of a call, and of an answer
-	MaxPage = 200     // items of a page, unless a document says otherwise
+	MaxBody = 4 << 20 // bytes of the arguments of a call, and of its answer
+	MaxPage = 200     // items of a page, unless a Spec says otherwise
 )

@@ -2,16 +2,16 @@ package tool
 
 import "strings"
 
-// Prose is a tool's Doc, taken apart. The text is Markdown: a first paragraph that sums the tool
-// up, then sections under "## " headings, among them Example with fenced blocks: `sh` for command
+// A Prose is a tool's Doc, parsed. The text is Markdown: a first paragraph that summarizes the
+// tool, then sections under "## " headings. The section Example has fenced blocks: `sh` for command
 // lines, `json` for inputs and answers.
 type Prose struct {
 	Summary  string   // the first paragraph, on one line
-	Text     string   // everything
-	Commands []string // the command lines of its `sh` blocks, one a line
+	Text     string   // the whole Doc
+	Commands []string // the command lines of all `sh` blocks
 }
 
-// Prose takes the Doc apart.
+// Prose parses the Doc.
 func (s *Spec) Prose() Prose {
 	text := strings.TrimSpace(s.Doc)
 	first, _, _ := strings.Cut(text, "\n\n")
@@ -22,7 +22,8 @@ func (s *Spec) Prose() Prose {
 	}
 }
 
-// List is the items of the list that stands under a heading, without their markers.
+// List returns the items of the bullet list in a section, without their markers; nil if there is no
+// such heading.
 func (p Prose) List(heading string) []string {
 	_, rest, found := strings.Cut(p.Text, "\n## "+heading+"\n")
 	if !found {
@@ -38,7 +39,7 @@ func (p Prose) List(heading string) []string {
 	return items
 }
 
-// fenced returns the lines of the fenced blocks of one language.
+// fenced returns the non-empty lines of the fenced blocks of one language.
 func fenced(text, lang string) []string {
 	var lines []string
 	inside := false

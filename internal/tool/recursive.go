@@ -10,11 +10,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// defs is what begins a reference to a definition in a schema.
+// defs is the prefix of a reference to a definition in a schema.
 const defs = "#/$defs/"
 
-// schemaFor returns the schema of a type. A struct that has itself in it is in `$defs`, under its name in
-// Go, and the others refer to it.
+// schemaFor returns the JSON Schema of a type. A struct that contains itself is defined in `$defs`
+// under its Go name, and referenced elsewhere. It panics if the type has no schema.
 func schemaFor(t reflect.Type) *jsonschema.Schema {
 	types := recursive(t)
 	if len(types) == 0 {
@@ -32,7 +32,7 @@ func schemaFor(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// plainSchema returns the schema of a type, with those of known types as they are.
+// plainSchema returns the schema of a type, using the schemas in known for those types.
 func plainSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
@@ -43,7 +43,8 @@ func plainSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jso
 	return s
 }
 
-// recursive returns the structs in a type, by name, that have themselves in them.
+// recursive returns, by name, the structs within a type that contain themselves. It panics if two
+// of them have the same name.
 func recursive(t reflect.Type) map[string]reflect.Type {
 	found := map[string]reflect.Type{}
 	var above []reflect.Type
@@ -76,8 +77,8 @@ func recursive(t reflect.Type) map[string]reflect.Type {
 	return found
 }
 
-// unnamed returns a struct with the fields of a recursive one. It has no name, so that its schema is not
-// the reference to itself. Any other type is returned unchanged.
+// unnamed returns an anonymous struct with the fields of a recursive struct, so that its schema is
+// not a reference to itself. Any other type is returned unchanged.
 func unnamed(t reflect.Type, types map[string]reflect.Type) reflect.Type {
 	if types[t.Name()] != t {
 		return t
@@ -91,8 +92,8 @@ func unnamed(t reflect.Type, types map[string]reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// orNull gives the references in a schema that may be null the form of a choice: beside `$ref` a type would
-// have to hold too.
+// orNull rewrites nullable references in a schema to anyOf [null, $ref]: a type beside `$ref` would
+// apply in addition to it.
 func orNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -108,9 +109,10 @@ func orNull(s *jsonschema.Schema) {
 	}
 }
 
-// isRef reports whether a schema is a reference, or a choice of null and one.
+// isRef reports whether a schema is a reference, or a choice between null and one.
 func isRef(s *jsonschema.Schema) bool { return refOf(s) != "" }
 
+// refOf returns the reference of a schema, also in a choice between null and one, or "".
 func refOf(s *jsonschema.Schema) string {
 	if s.Ref == "" && len(s.AnyOf) == 2 && s.AnyOf[0].Type == "null" {
 		return s.AnyOf[1].Ref
@@ -118,7 +120,8 @@ func refOf(s *jsonschema.Schema) string {
 	return s.Ref
 }
 
-// Deref returns the schema that a part of a schema refers to, or the part itself. root is the whole.
+// Deref returns the schema that part refers to, or part itself if it is not a reference. root is
+// the schema that contains the definitions.
 func Deref(root, part *jsonschema.Schema) *jsonschema.Schema {
 	if root == nil || part == nil || !isRef(part) {
 		return part

@@ -8,20 +8,21 @@ import (
 	"rookery/internal/fault"
 )
 
-// Aside is embedded in the output of every tool, as `json:"-"`. It holds what an answer carries
-// beside its data: warnings and meta.
+// Aside is embedded in the output of every tool, with the tag `json:"-"`. It contains the parts of
+// an answer outside its data: warnings and meta. An Aside belongs to one call and is not safe for
+// concurrent use.
 type Aside struct {
 	Warnings []Warning
 	Meta     Meta
 
-	// Failed is why a call failed in part: what else it did is kept, and so is its answer, of which Failed is
-	// the error. Nil: it did not.
+	// Failed is the fault of a call that failed in part: its other effects, and this answer, are
+	// committed, and the answer has Failed as its error. Nil: the call did not fail in part.
 	Failed *fault.Fault
 
-	taken int // bytes of JSON of the items that Fits was asked about
+	taken int // bytes of JSON of the items that Fits has accepted
 }
 
-// Warn adds a warning. Fields are the keys beside code and message.
+// Warn adds a warning. fields are its keys other than code and message.
 func (a *Aside) Warn(code, message string, fields map[string]any) {
 	a.Warnings = append(a.Warnings, Warning{code, message, fields})
 }
@@ -34,30 +35,30 @@ func (a *Aside) Note(key string, value any) {
 	a.Meta[key] = value
 }
 
-// Failure is why the call failed in part; nil: it did not.
+// Failure returns the fault of a call that failed in part, or nil.
 func (a *Aside) Failure() *fault.Fault { return a.Failed }
 
-// aside lets the catalogue reach the Aside that an output embeds.
+// aside returns the Aside embedded in an output.
 func (a *Aside) aside() *Aside { return a }
 
 // hasAside is implemented by a pointer to every output that embeds an Aside.
 type hasAside interface{ aside() *Aside }
 
-// A Partial is an output that may have failures in its data, and something to say of a call that failed.
-// Partly reports whether this one does: its data and meta are then part of the failure.
+// A Partial is an output whose data may contain failures of single items. Partly reports whether
+// the data and meta are still valid if the call as a whole fails.
 type Partial interface{ Partly() bool }
 
 // Meta is the `meta` of an envelope: version, count, total, has_more, next_page_token and others.
 type Meta map[string]any
 
-// An Object is a member of an answer that is a JSON object whose names are not known beforehand, as JSON. Its
-// members keep their order.
+// An Object is a JSON object in an answer whose keys are not known beforehand. Its members keep
+// their order.
 type Object json.RawMessage
 
-// MarshalJSON returns the JSON as it is; null for nil.
+// MarshalJSON returns the JSON unchanged, or null for nil.
 func (o Object) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
 
-// A Warning is one entry of an envelope's `warnings`. Fields stand beside code and message.
+// A Warning is one entry of an envelope's `warnings`. Fields are encoded beside code and message.
 type Warning struct {
 	Code    string
 	Message string
@@ -80,7 +81,7 @@ func (w Warning) MarshalJSON() ([]byte, error) {
 	return append(append(head[:len(head)-1], ','), rest[1:]...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the form that MarshalJSON writes.
 func (w *Warning) UnmarshalJSON(data []byte) error {
 	all := map[string]any{}
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -97,22 +98,22 @@ func (w *Warning) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A Reply is the answer of one call, before it is put in its envelope.
+// A Reply is the result of one call before it is put in an envelope.
 type Reply struct {
 	Data     any
 	Warnings []Warning
 	Meta     Meta
 
-	Partial bool // data and meta are true of a call that failed too
-	Wrote   bool // the call failed in part, and what else it did is in the log
+	Partial bool // data and meta are valid even if the call failed
+	Wrote   bool // the call failed in part; its other effects are committed
 
-	inner bool // the data may have failures, with fixes
+	inner bool // the data may contain failures with fixes
 }
 
-// maxWarnings is the number of warnings in one answer (CONTRACT §1).
+// maxWarnings is the maximum number of warnings in one answer (CONTRACT §1).
 const maxWarnings = 100
 
-// envelope is the one shape of every answer (CONTRACT §1).
+// An envelope is the JSON form of every answer (CONTRACT §1).
 type envelope struct {
 	OK       bool      `json:"ok"`
 	Data     any       `json:"data,omitempty"`
@@ -124,7 +125,7 @@ type envelope struct {
 // A failed is the `error` of an envelope.
 type failed struct {
 	fault *fault.Fault
-	also  map[string]any // what a family has beside its members
+	also  map[string]any // further members, added by the family
 }
 
 // MarshalJSON writes the members of the fault first, then the others by name.
@@ -140,7 +141,7 @@ func (f *failed) MarshalJSON() ([]byte, error) {
 	return append(append(data[:len(data)-1], ','), rest[1:]...), nil
 }
 
-// failedIn is the `error` of an envelope of a family, which may be nil.
+// failedIn returns the `error` of an envelope, or nil if f is nil. family may be nil.
 func failedIn(family *Family, f *fault.Fault) *failed {
 	if f == nil {
 		return nil
@@ -152,8 +153,9 @@ func failedIn(family *Family, f *fault.Fault) *failed {
 	return e
 }
 
-// wrap puts a reply, or a failure with what it carries, in the envelope. family is that of the tool; nil:
-// no tool was called.
+// wrap returns the envelope of a reply, or of a failure f with the parts of the reply that apply to
+// it. More than maxWarnings warnings are truncated. family is the tool's, or nil if no tool was
+// called.
 func wrap(r Reply, f *fault.Fault, family *Family) envelope {
 	e := envelope{
 		OK: f == nil, Data: r.Data, Error: failedIn(family, f), Warnings: r.Warnings, Meta: r.Meta,
@@ -171,13 +173,14 @@ func wrap(r Reply, f *fault.Fault, family *Family) envelope {
 	return e
 }
 
-// Refusal is the answer of a call that a projection refuses before any tool sees it. family is that of the
-// tool that is meant; nil: no tool is known.
+// Refusal returns the answer of a call that a projection refuses before it reaches a tool. family
+// is that of the requested tool, or nil if the tool is unknown.
 func Refusal(f *fault.Fault, family *Family) json.RawMessage {
 	return mustMarshal(wrap(Reply{}, f, family))
 }
 
-// Marshal is JSON as every answer is written: compact, and with <, > and & as they are.
+// Marshal returns the JSON of a value in the form used for all answers: compact, with <, > and &
+// not escaped.
 func Marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -6,30 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// A Resource is a document that goes by a URI, and which the tool whose Spec holds it reads.
+// A Resource is a document with a URI that a client can read. A tool returns its content; the
+// Resource is part of that tool's Spec.
 type Resource struct {
-	// URI is a template (RFC 6570, the first two levels) whose variables are arguments of the tool,
-	// all of them texts: {name} stands for one segment, {+name} for what is left, slashes too.
+	// URI is a template (RFC 6570, levels 1 and 2). Its variables are text arguments of the tool:
+	// {name} matches one segment, {+name} matches the rest of the URI, slashes included.
 	URI string
 
 	Name, Title, Doc string
 	MIME             string
 
-	// Key is the member of the answer's data that is the text; empty: the data, as JSON.
+	// Key is the key of the document's text in the answer's data; empty: the document is the data
+	// as JSON.
 	Key string
 
-	// Each says that there is one for each value of its only variable, and that they are listed;
-	// where it is false the template is shown.
+	// Each says that there is one resource for each value of the template's only variable and that
+	// they are listed. If it is false, the template itself is listed.
 	Each bool
 }
 
-// A piece of a template is a text, or a variable.
+// A piece is a part of a template: a literal text or a variable.
 type piece struct {
 	text, variable string
-	rest           bool // a variable that takes slashes
+	rest           bool // the variable matches slashes too
 }
 
-// pieces takes the template apart.
+// pieces splits the template into its pieces.
 func (r Resource) pieces() []piece {
 	var all []piece
 	for left := r.URI; left != ""; {
@@ -46,7 +48,7 @@ func (r Resource) pieces() []piece {
 	return all
 }
 
-// Vars are the names of the variables, in order.
+// Vars returns the names of the template's variables, in order.
 func (r Resource) Vars() []string {
 	var names []string
 	for _, p := range r.pieces() {
@@ -57,8 +59,8 @@ func (r Resource) Vars() []string {
 	return names
 }
 
-// Match reads the values of the variables out of a URI, if it is one of this template. None is
-// empty, all are UTF-8, and what was escaped is plain.
+// Match returns the values of the variables if the URI matches the template, or false. The values
+// are unescaped, non-empty and valid UTF-8.
 func (r Resource) Match(uri string) (map[string]string, bool) {
 	values := map[string]string{}
 	for _, p := range r.pieces() {
@@ -84,7 +86,7 @@ func (r Resource) Match(uri string) (map[string]string, bool) {
 	return values, uri == ""
 }
 
-// Expand is the URI with these values.
+// Expand returns the URI for these values, escaped. It is the inverse of Match.
 func (r Resource) Expand(values map[string]string) string {
 	var b strings.Builder
 	for _, p := range r.pieces() {

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxItems is how many bytes the items of an answer have at most. The rest of MaxBody is for what is
-// beside them.
+// maxItems is the maximum size in bytes of all items of an answer. The rest of MaxBody is reserved
+// for everything else in it.
 const maxItems = MaxBody - 512<<10
 
-// Fits reports whether an item fits into the answer, beside those that were asked about before, and takes the
-// room for it if it does. A tool asks before it adds an item: what an answer takes in memory is known
-// before it is made.
+// Fits reports whether an item fits into the answer in addition to those accepted before. If it
+// fits, its size is reserved. A tool calls Fits before it adds an item, so that the memory of an
+// answer is bounded before it is built.
 func (a *Aside) Fits(item any) bool {
 	n := sizeOf(reflect.ValueOf(item), 0) + 1
 	if a.taken+n > maxItems {
@@ -26,8 +26,8 @@ func (a *Aside) Fits(item any) bool {
 	return true
 }
 
-// Fitting returns how many bytes of a text still fit into the answer: all, or its first whole characters.
-// It takes no room.
+// Fitting returns how many bytes of a text still fit into the answer: its whole length, or the
+// length of its longest prefix of whole characters that fits. It reserves nothing.
 func (a *Aside) Fitting(text string) int {
 	left := maxItems - a.taken - textSize("") - 1
 	if len(text) <= left/widest {
@@ -43,10 +43,11 @@ func (a *Aside) Fitting(text string) int {
 	return len(text)
 }
 
-// CutMark stands in a text of an answer for what is left out of it.
+// CutMark marks the place in a text where the rest is omitted.
 const CutMark = "…"
 
-// Beginning returns a text, or its first bytes with a mark behind them where it has more of them.
+// Beginning returns s if it has at most `most` bytes. Otherwise it returns a prefix of at most that
+// many bytes, cut between characters, followed by CutMark.
 func Beginning(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -57,20 +58,22 @@ func Beginning(s string, most int) string {
 	return s[:most] + CutMark
 }
 
-// WarnCut warns that an answer shows only the first of some things.
+// WarnCut adds a warning that the answer contains only the first `shown` of `total` items. what is
+// the plural noun for them.
 func (a *Aside) WarnCut(what string, shown, total int) {
 	a.Warn("ANSWER_CUT", fmt.Sprintf("the answer shows only the first %d of %d %s", shown, total, what),
 		map[string]any{"shown": shown, "total": total})
 }
 
-// SizeOf returns how many bytes the JSON of a value takes in an answer, or some more. Over MCP the answer is a
-// text in JSON itself, which escapes each quote and backslash of it once more; so a control character takes
-// seven bytes. It allocates nothing for what answers are made of.
+// SizeOf returns an upper bound of the bytes that the JSON of a value takes in an answer. Over MCP
+// an answer is itself a JSON string, which escapes each quote and backslash once more, so that a
+// control character takes seven bytes. SizeOf does not allocate for the types that answers contain.
 func SizeOf(v any) int { return sizeOf(reflect.ValueOf(v), 0) }
 
-// maxWalk is how deep SizeOf looks into a value; nothing that is answered is deeper.
+// maxWalk is the maximum depth to which SizeOf descends; answers are never deeper.
 const maxWalk = 64
 
+// sizeOf is SizeOf for a value at a depth.
 func sizeOf(v reflect.Value, depth int) int {
 	if depth > maxWalk {
 		return 0
@@ -101,10 +104,10 @@ func sizeOf(v reflect.Value, depth int) int {
 		}
 		return n
 	}
-	return 24 // a number, or true or false
+	return 24 // a number or a boolean
 }
 
-// structSize is the size of the members of a struct.
+// structSize returns the size of a struct as JSON.
 func structSize(v reflect.Value, depth int) int {
 	t := v.Type()
 	if t == reflect.TypeFor[time.Time]() {
@@ -125,10 +128,11 @@ func structSize(v reflect.Value, depth int) int {
 	return n
 }
 
-// widest is how many bytes of an answer a byte of a text takes at most: `\\\\u0001`.
+// widest is the maximum number of bytes that one byte of a text takes in an answer: `\\\\u0001`.
 const widest = 7
 
-// widths are how many bytes each byte takes in a string of an answer beyond its own, where it is a character.
+// widths contains, for each ASCII character, the number of bytes that escaping adds to it in an
+// answer.
 var widths = func() (w [utf8.RuneSelf]byte) {
 	for c := range w {
 		switch {
@@ -143,7 +147,7 @@ var widths = func() (w [utf8.RuneSelf]byte) {
 	return w
 }()
 
-// textSize is how many bytes a text takes as a string of an answer; see SizeOf.
+// textSize returns the size of a text as a string in an answer; see SizeOf.
 func textSize(s string) int {
 	n := len(s) + len(`\"\"`)
 	for i := 0; i < len(s); {
@@ -159,8 +163,8 @@ func textSize(s string) int {
 	return n
 }
 
-// widthAt returns how many bytes the character at an offset takes in a string of an answer beyond its own, and
-// how many it has.
+// widthAt returns the number of bytes that escaping adds to the character at offset i of s, and the
+// length of the character in bytes.
 func widthAt(s string, i int) (added, size int) {
 	if c := s[i]; c < utf8.RuneSelf {
 		return int(widths[c]), 1
@@ -172,7 +176,7 @@ func widthAt(s string, i int) (added, size int) {
 	return 0, size
 }
 
-// QuotedSize returns how many bytes JSON takes as a text in JSON.
+// QuotedSize returns the size in bytes of JSON after quoting as a JSON string.
 func QuotedSize(data []byte) int {
 	return len(data) + bytes.Count(data, []byte{'"'}) + bytes.Count(data, []byte{'\\'}) + 2
 }

@@ -16,37 +16,37 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Arg is one argument of a tool.
+// An Arg is one argument of a tool, as its field in the tool's input describes it.
 type Arg struct {
 	Name     string
 	Flag     string // its name on the command line, without dashes
 	Doc      string
-	Target   string // in words, what is meant where it is left out
-	What     string // a finer word than Kind for what it is, such as path; may be empty
+	Target   string // meaning of a missing argument, in words
+	What     string // more specific word than Kind for its value, such as path; may be empty
 	Examples []string
-	Complete string // the kind of values that complete it; empty: nothing does. See Complete
-	Of       string // the argument that says of which thing these values are; empty: of the vault
-	Text     bool   // it is text that people write, of any length, and no name or value
+	Complete string // kind of its completion suggestions; empty: none. See Complete
+	Of       string // the argument that the suggestions depend on; empty: the vault
+	Text     bool   // it is prose of any length, not a name or a value
 	Required bool
-	Shared   bool     // every tool takes it, but those with one of their own, and none of them sees it
-	Rare     bool     // accepted everywhere; a list with little room leaves it out
-	Means    Meaning  // empty: nothing that is known beyond the tool
-	Unless   Meaning  // required, unless the argument of this meaning is true; empty: Required says it all
-	Common   bool     // many tools take it, and it means the same in all: it is of a struct of this package
+	Shared   bool     // accepted by every tool that has none of its own; tools never see it
+	Rare     bool     // accepted everywhere, but omitted from short lists
+	Means    Meaning  // empty: it has no meaning outside the tool
+	Unless   Meaning  // required unless the argument with this meaning is true; empty: see Required
+	Common   bool     // declared by a struct of this package and thus equal in many tools
 	Aliases  []string // accepted everywhere, never listed
 
-	Code       fault.Code // of a value that is not allowed; empty: the family's Malformed
-	NullKept   bool       // null is a value: it is not the same as to leave the argument out
-	IsTarget   bool       // its values name what a call is about; the audit log has them
-	Undigested bool       // it changes nothing about what a call does; see Digest
+	Code       fault.Code // of an invalid value; empty: the family's Malformed
+	NullKept   bool       // null is a value and differs from a missing argument
+	IsTarget   bool       // its values name the object of the call; the audit log records them
+	Undigested bool       // it does not change what a call does; see Digest
 
 	form *form // nil: it has no schema
 }
 
-// pair is how a text of Fields looks: name=value.
+// pair is the pattern of a text in Fields: name=value.
 const pair = `^\s*[^=\s][^=]*=`
 
-// schemaTypes are the types whose schema is not read off their Go form.
+// schemaTypes contains the schemas of types that are not derived from the Go type.
 var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"}, Pattern: pair,
 		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
@@ -55,7 +55,7 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Structure]():       structureSchema,
 	reflect.TypeFor[JSON]():            jsonSchema,
 	reflect.TypeFor[Inputs]():          inputsSchema,
-	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
+	reflect.TypeFor[Aside]():           {Type: "object"}, // never part of the data
 	reflect.TypeFor[Instant]():         {Types: []string{"number", "string"}, MaxLength: new(maxInstant)},
 	reflect.TypeFor[time.Time]():       {Type: "string", Format: dateTime},
 }
@@ -63,13 +63,13 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 // dateTime is the format of a time (RFC 3339).
 const dateTime = "date-time"
 
-// argsOfType reads the arguments off the fields of a struct and of those that it embeds, in order. made are
-// the arguments of structs that are known already.
+// argsOfType returns the arguments declared by the fields of a struct and of the structs it embeds,
+// in order. made contains the arguments of structs that are already known.
 func argsOfType(t reflect.Type, made map[reflect.Type][]Arg) []Arg {
 	if args, ok := made[t]; ok {
 		return args
 	}
-	args := make([]Arg, 0, 2*t.NumField()) // some fields are several, and there are the shared ones
+	args := make([]Arg, 0, 2*t.NumField()) // embedded structs add several, and the shared ones follow
 	for i := range t.NumField() {
 		field := t.Field(i)
 		if embeds(field) {
@@ -85,8 +85,8 @@ func argsOfType(t reflect.Type, made map[reflect.Type][]Arg) []Arg {
 	return args
 }
 
-// common returns the arguments of the structs of this package that inputs embed, by their types. They are
-// made once, and all tools have the same.
+// common returns the arguments of the structs in this package that inputs embed, by type. They are
+// built once and shared by all tools.
 var common = sync.OnceValue(func() map[reflect.Type][]Arg {
 	made := map[reflect.Type][]Arg{}
 	for _, t := range []reflect.Type{
@@ -103,13 +103,14 @@ var common = sync.OnceValue(func() map[reflect.Type][]Arg {
 	return made
 })
 
-// embeds reports whether the fields of a field are fields of the struct that has it, as they are in JSON.
+// embeds reports whether the fields of an embedded struct are promoted in JSON.
 func embeds(field reflect.StructField) bool {
 	return field.Anonymous && field.Type.Kind() == reflect.Struct && field.Tag.Get("json") == ""
 }
 
-// fieldsOf are the fields of a struct and of those that it embeds, in order. They are the ones that
-// JSON has; reflect.VisibleFields would leave out a field that is called as the type it comes from.
+// fieldsOf returns the fields of a struct and of the structs it embeds, in order, as encoding/json
+// sees them. reflect.VisibleFields would omit a field that has the name of the struct it comes
+// from.
 func fieldsOf(t reflect.Type) []reflect.StructField {
 	var all []reflect.StructField
 	for i := range t.NumField() {
@@ -123,7 +124,7 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 	return all
 }
 
-// argOf makes the argument of a field. Its schema is made when it is needed.
+// argOf returns the argument that a field declares. Its schema is built on first use.
 func argOf(field reflect.StructField, name string, required bool) Arg {
 	a := Arg{
 		Name:     name,
@@ -139,7 +140,7 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	a.Complete, a.Rare = field.Tag.Get("complete"), field.Tag.Get("rare") != ""
 	a.Of, a.Means = field.Tag.Get("of"), Meaning(field.Tag.Get("means"))
 	if a.Unless = Meaning(field.Tag.Get("unless")); a.Unless != "" {
-		a.Required = false // no schema can say it in a form that every client reads
+		a.Required = false // a JSON Schema for this would not be understood by every client
 	}
 	a.Code, a.NullKept = fault.Code(field.Tag.Get("refused")), field.Tag.Get("null") == "kept"
 	a.IsTarget = field.Tag.Get("names") == "target"
@@ -151,7 +152,7 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	return a
 }
 
-// Kebab returns a name as a flag has it: `node_id` and `nodeId` are node-id.
+// Kebab returns a name in the form of a flag: `node_id` and `nodeId` become node-id.
 func Kebab(name string) string {
 	var b strings.Builder
 	for i, c := range name {
@@ -169,11 +170,11 @@ func Kebab(name string) string {
 	return b.String()
 }
 
-// loosen takes from what a schema requires the fields of structs that are embedded by pointer: JSON
-// has none of them where the pointer is nil.
+// loosen makes the fields of structs that are embedded by pointer optional in a schema: JSON omits
+// them when the pointer is nil. It also adds the titles and formats of fields.
 func loosen(s *jsonschema.Schema, t reflect.Type) {
 	if isRef(s) {
-		return // what it refers to is loosened where it is defined
+		return // its definition is loosened separately
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -187,6 +188,8 @@ func loosen(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
+// loosenFields is loosen for the fields of a struct. maybe says that an enclosing pointer may be
+// nil. It panics if a field has no property of its own.
 func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -214,14 +217,14 @@ func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
 	}
 }
 
-// annotate adds to the schema of a member what its Go type cannot say: its title, which people see in
-// place of its name, and the format of a text.
+// annotate sets the parts of a member's schema that its Go type cannot express: the title, which
+// people see in place of its name, and the format of a text.
 func annotate(s *jsonschema.Schema, tag reflect.StructTag) {
 	s.Title = tag.Get("title")
 	s.Format = cmp.Or(tag.Get("format"), s.Format)
 }
 
-// sharedArgs returns the arguments that every tool takes. They are made once.
+// sharedArgs returns the arguments that every tool accepts. They are built once.
 var sharedArgs = sync.OnceValue(func() []Arg {
 	args := argsOfType(reflect.TypeFor[shared](), common())
 	for i := range args {
@@ -230,16 +233,16 @@ var sharedArgs = sync.OnceValue(func() []Arg {
 	return args
 })
 
-// sharedBeside returns the arguments that every tool takes, without those that a tool has of its own: these
-// shadow the shared ones (CONTRACT §3).
+// sharedBeside returns the shared arguments except those with the name of one of the tool's own,
+// which take precedence (CONTRACT §3).
 func sharedBeside(own []Arg) []Arg {
 	return slices.DeleteFunc(slices.Clone(sharedArgs()), func(shared Arg) bool {
 		return slices.ContainsFunc(own, func(a Arg) bool { return a.Name == shared.Name })
 	})
 }
 
-// InputSchema is the JSON Schema of the arguments, for projections that show one. Nothing beside
-// the listed arguments is allowed; aliases are accepted but not listed.
+// InputSchema returns a new JSON Schema of the arguments, for projections that publish one. It
+// allows only the listed arguments; aliases are accepted by the tool but not listed.
 func (t *Tool) InputSchema() *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Type:                 "object",

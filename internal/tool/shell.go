@@ -2,8 +2,8 @@ package tool
 
 import "strings"
 
-// ShellWord writes a text as one word of a command line: as it is if no POSIX shell could take it
-// for anything else, else quoted.
+// ShellWord returns a text as one word of a command line for a POSIX shell. It is quoted only if
+// necessary.
 func ShellWord(s string) string {
 	plain := strings.IndexFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("_-=./:", r) && (r < '0' || r > '9' && r < 'A' ||
@@ -15,8 +15,8 @@ func ShellWord(s string) string {
 	return ShellQuote(s)
 }
 
-// ShellQuote writes a text in quotes that a POSIX shell reads as it is: double ones, or single ones
-// where double ones would need more than themselves.
+// ShellQuote returns a text in quotes that a POSIX shell reads as that text: double quotes, or
+// single ones if double quotes would need more escapes.
 func ShellQuote(s string) string {
 	inSingle := strings.ContainsAny(s, "$`!") ||
 		strings.ContainsAny(s, `\"`) && !strings.Contains(s, `'`)

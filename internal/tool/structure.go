@@ -7,36 +7,36 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A Structure is an argument that is an object or a list as JSON, of which the tool itself says what may be in
-// it.
+// A Structure is an argument that is a JSON object or list. The tool itself checks its contents.
 type Structure json.RawMessage
 
-// UnmarshalJSON keeps the JSON.
+// UnmarshalJSON stores a copy of the JSON.
 func (s *Structure) UnmarshalJSON(data []byte) error { return keepJSON(s, data) }
 
-// JSON is an argument of any form, of which the tool itself says what it may be.
+// JSON is an argument of any JSON type. The tool itself checks its value.
 type JSON json.RawMessage
 
-// UnmarshalJSON keeps the JSON.
+// UnmarshalJSON stores a copy of the JSON.
 func (j *JSON) UnmarshalJSON(data []byte) error { return keepJSON(j, data) }
 
-// keepJSON keeps JSON as it is.
+// keepJSON stores a copy of data in *in.
 func keepJSON[T ~[]byte](in *T, data []byte) error {
 	*in = append((*in)[:0], data...)
 	return nil
 }
 
-// MarshalJSON gives back the JSON.
+// MarshalJSON returns the JSON unchanged.
 func (j JSON) MarshalJSON() ([]byte, error) { return json.RawMessage(j).MarshalJSON() }
 
-// Inputs are values for the arguments of something that is saved: an object by their names, or a list of
-// texts, each name=value, or a value for the next one in order.
+// Inputs are values for the arguments of a saved item. Their JSON is an object by name, stored in
+// Named, or a list of texts, stored in Texts: each is name=value, or the value of the next argument
+// in order.
 type Inputs struct {
 	Named map[string]string
 	Texts []string
 }
 
-// UnmarshalJSON reads either form. Numbers and truths are texts as JSON spells them.
+// UnmarshalJSON reads either form. Numbers and booleans become their JSON text.
 func (i *Inputs) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &i.Texts) == nil {
 		return nil
@@ -59,6 +59,8 @@ func (i *Inputs) UnmarshalJSON(data []byte) error {
 // IsEmpty reports whether no value is given.
 func (i Inputs) IsEmpty() bool { return len(i.Named)+len(i.Texts) == 0 }
 
+// Schemas of the types of this file. Structure and JSON have no schema for what is in them, only
+// bounds.
 var (
 	structureSchema = &jsonschema.Schema{
 		Types: []string{"object", "array"}, MaxItems: new(MaxEntries), MaxProperties: new(MaxEntries),

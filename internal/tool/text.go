@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// FromText reads an argument that came as text: a query parameter, or a flag. Several values are a
-// list. What the text cannot be, by the argument's schema, stays text, so that the check of the
-// call says what would be right.
+// FromText converts an argument given as text, in a query parameter or a flag, to JSON by the
+// argument's schema. Several values become a list. A text that is invalid for the schema becomes a
+// JSON string, so that the later check reports the expected form.
 func (a Arg) FromText(values []string) json.RawMessage {
 	if len(values) != 1 {
 		return mustMarshal(values)
@@ -47,7 +47,8 @@ func (a Arg) Bool() bool { return a.is("boolean") && !a.Free() }
 // Free reports whether the argument takes a value of any form: a text, a number, true or false, or JSON.
 func (a Arg) Free() bool { return a.is("string") && a.is("number") && a.is("boolean") }
 
-// freeText is a text as a value of any form: what it says as JSON, if that is no text, else itself.
+// freeText returns a text as the value of a Free argument: the JSON it contains if that is neither
+// a string nor null, else the text as a JSON string.
 func freeText(text string) json.RawMessage {
 	if json.Valid([]byte(text)) && !strings.HasPrefix(text, `"`) && text != "null" {
 		return json.RawMessage(text)
@@ -55,17 +56,20 @@ func freeText(text string) json.RawMessage {
 	return mustMarshal(text)
 }
 
-// structured reports whether a value may be an object, or a list of them, which as text is JSON.
+// structured reports whether a value may be an object or a list of objects, which are given as JSON
+// text.
 func (a Arg) structured() bool {
 	items := a.Schema().Items
 	return a.is("object") || items != nil && items.Type == "object"
 }
 
+// is reports whether the schema allows a JSON type.
 func (a Arg) is(kind string) bool {
 	return a.Schema().Type == kind || slices.Contains(a.Schema().Types, kind)
 }
 
-// mustMarshal is for strings and lists of them, which always marshal.
+// mustMarshal is Marshal for values that always marshal, such as strings and lists of them. It
+// panics on an error.
 func mustMarshal(v any) json.RawMessage {
 	data, err := Marshal(v)
 	if err != nil {
@@ -74,7 +78,8 @@ func mustMarshal(v any) json.RawMessage {
 	return data
 }
 
-// Kind is what a value of the argument is, in one word: string, integer, boolean, array, object.
+// Kind returns the JSON type of the argument: string, integer, boolean, array or object. If there
+// are several it is the first, and "any" if there is none.
 func (a Arg) Kind() string {
 	if a.Schema().Type != "" {
 		return a.Schema().Type
@@ -85,8 +90,8 @@ func (a Arg) Kind() string {
 	return "any"
 }
 
-// Options are those of the few values that the argument may have which begin with a prefix; none if
-// it may have others.
+// Options returns the allowed values of the argument that begin with a prefix. It returns an empty
+// list if the argument is not an enumeration.
 func (a Arg) Options(prefix string) []string {
 	all := []string{}
 	if a.Schema() == nil {

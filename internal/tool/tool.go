@@ -17,7 +17,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Tool is a Spec with the function behind it. The function's types are known only inside.
+// A Tool is a Spec with its function. The types of the function's input and output are erased.
 type Tool struct {
 	Spec
 	Args []Arg // in the order of the input's fields, then the shared ones
@@ -26,27 +26,38 @@ type Tool struct {
 	call   func(context.Context, auth.Caller, map[string]json.RawMessage) (Reply, error)
 }
 
-// New makes a tool of a function. In is a struct whose fields are the arguments: `json` gives the
-// name, and omitempty makes one optional; `jsonschema` says what it means, to a model that has seen
-// nothing else; `enum`, `default`, `min`, `max` (of a number, or of the length of a text) and
-// `alias` (other names, by commas) say the rest. For the list of commands, `absent` says in words
-// what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
-// `complete` names the kind of values that complete it as it is typed (see Complete), `of` the argument
-// that says of which thing they are, and `text` is "true" of text that people write. `means` says what the
-// argument is for where projections know it (see Meaning), `unless` names the meaning of an argument that makes
-// this one optional where it is true, `refused` is the code of a value that is not
-// allowed, `null` is "kept" where null is a value, `digest` is "-" for an argument that does not change what
-// the call does, and `names` is "target" where values name what the call is about. Every argument has a
-// bound: a text without `max` that of its kind, which `size` names (name, id, query, token or text) or, if
-// it does not, `text`, `what` and `complete` tell.
-// An argument of the input called agent_id or session takes the place of the one that every tool takes:
-// headers, flags and defaults say then who acts, and in which session.
-// Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
-// also when the function returns an error. Of its fields `title` says what people see in place of the
-// name, and `format` is that of a text: date-time.
+// New returns a tool with a function. In is a struct whose fields are the arguments. It uses these
+// tags:
 //
-// New panics if the Spec cannot be served: the program is malformed. A type that has no schema panics when
-// its schema is first needed; a test of the product asks for all of them.
+//   - `json`: the name; without omitempty the argument is required.
+//   - `jsonschema`: the description, written for a model that has seen nothing else.
+//   - `enum`, `default`, `min`, `max`: constraints; min and max apply to a number or the length of
+//     a text.
+//   - `alias`: other names, separated by commas.
+//   - `absent`, `what`, `examples`: for the list of commands, the meaning of a missing argument, a
+//     word for its value, and some values separated by commas.
+//   - `complete`: the kind of its completion suggestions (see Complete); `of`: the argument that
+//     they depend on.
+//   - `text`: "true" for prose.
+//   - `means`: its meaning for projections (see Meaning).
+//   - `unless`: the meaning of a boolean argument that, when true, makes this one optional.
+//   - `refused`: the code of an invalid value.
+//   - `null`: "kept" if null is a value.
+//   - `digest`: "-" if the argument does not change what the call does (see Digest).
+//   - `names`: "target" if its values name the object of the call.
+//
+// Every argument is bounded. The bound of a text without `max` is that of its kind, which `size`
+// names (see MaxName and the others) or, if it does not, `text`, `what` and `complete` determine.
+//
+// An argument named agent_id or session replaces the shared one of that name: headers, flags and
+// defaults for the agent and the session then set it.
+//
+// Out is a struct: the data of the answer. It may embed an Aside. It is used also if the function
+// returns an error (see Reply.Partial). The tag `title` of its fields is a name for people, and
+// `format` the format of a text, such as date-time.
+//
+// New panics if the Spec is invalid, which is an error in the program. A type without a schema
+// panics when its schema is first needed; a test of the product asks for all of them.
 func New[In, Out any](
 	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
 ) *Tool {
@@ -64,8 +75,8 @@ func New[In, Out any](
 	return t
 }
 
-// newTool makes a tool without its function. It is apart from New because a program has the code of New once for each
-// tool.
+// newTool returns a tool without its function. It is separate from New because the code of New is
+// compiled once for each tool.
 func newTool(spec Spec, in, out reflect.Type) *Tool {
 	t := &Tool{Spec: spec}
 	own := argsOfType(in, common())
@@ -85,7 +96,8 @@ func newTool(spec Spec, in, out reflect.Type) *Tool {
 	return t
 }
 
-// decode fills in, a pointer to the input of the function, with arguments.
+// decode fills in, a pointer to the function's input, from the arguments, and marks a mutation with
+// its digest.
 func (t *Tool) decode(args map[string]json.RawMessage, in any) error {
 	if err := json.Unmarshal(mustMarshal(args), in); err != nil {
 		return fault.New(t.Family.Malformed,
@@ -97,7 +109,7 @@ func (t *Tool) decode(args map[string]json.RawMessage, in any) error {
 	return nil
 }
 
-// hasMember reports whether the JSON of a struct may have a member.
+// hasMember reports whether the JSON of a struct type can have a member with this name.
 func hasMember(t reflect.Type, name string) bool {
 	return slices.ContainsFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool {
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -105,10 +117,10 @@ func hasMember(t reflect.Type, name string) bool {
 	})
 }
 
-// OutputSchema is the JSON Schema of the data of an answer, which nobody may change.
+// OutputSchema returns the JSON Schema of the data of an answer. The caller must not change it.
 func (t *Tool) OutputSchema() *jsonschema.Schema { return t.output() }
 
-// reply takes an output, which out points to, apart into data and what stands beside it.
+// reply returns the Reply of an output, to which out points.
 func reply(out any) Reply {
 	r := Reply{Data: out}
 	if a, ok := out.(hasAside); ok {
@@ -120,7 +132,7 @@ func reply(out any) Reply {
 	return r
 }
 
-// Usable reports whether there is a vault in which a caller may use the tool.
+// Usable reports whether a caller may make at least some calls of the tool, in some vault.
 func (t *Tool) Usable(c auth.Caller) bool {
 	role, changes := t.Role, t.Kind.Changes()
 	if t.Reads != nil {
@@ -134,8 +146,8 @@ func (t *Tool) OnlyReads(c auth.Caller) bool {
 	return t.Reads != nil && (c.ReadOnly || !c.Role(t.anywhere()).Allows(t.Role))
 }
 
-// Hidden are the arguments that raise a call above what a caller may do anywhere. A list for the caller shows the
-// tool without them.
+// Hidden returns, sorted, the arguments that raise a call above the permissions that the caller has
+// anywhere. A list of tools for the caller omits them.
 func (t *Tool) Hidden(c auth.Caller) []string {
 	var names []string
 	for name, r := range t.Raises {
@@ -147,7 +159,7 @@ func (t *Tool) Hidden(c auth.Caller) []string {
 	return names
 }
 
-// MayMutate reports whether some call of the tool changes what is remembered.
+// MayMutate reports whether some call of the tool changes stored data.
 func (t *Tool) MayMutate() bool {
 	for _, r := range t.Raises {
 		if r.Kind.Mutates() {
@@ -157,7 +169,8 @@ func (t *Tool) MayMutate() bool {
 	return t.Kind.Mutates()
 }
 
-// anywhere is where a caller needs a role to use the tool at all: for the tenant as a whole, or in any vault.
+// anywhere returns the scope in which a caller needs a role to use the tool at all: the whole
+// tenant, or "" for any vault.
 func (t *Tool) anywhere() string {
 	if t.Tenant {
 		return auth.AllVaults
@@ -165,11 +178,12 @@ func (t *Tool) anywhere() string {
 	return ""
 }
 
-// Named reports whether the token of a caller lets it call the tool at all. What tells a caller only of
-// itself every token does.
+// Named reports whether the token of a caller permits this tool. Tools for Anyone, which only
+// report on the caller itself, are permitted by every token.
 func (t *Tool) Named(c auth.Caller) bool { return t.Role == auth.Anyone || c.May(t.Name) }
 
-// Arg finds an argument by its name or one of its aliases.
+// Arg returns the argument with this name or alias. A name with dashes is also tried with
+// underscores.
 func (t *Tool) Arg(name string) (Arg, bool) {
 	for _, a := range t.Args {
 		if a.Name == name {
@@ -183,13 +197,13 @@ func (t *Tool) Arg(name string) (Arg, bool) {
 			}
 		}
 	}
-	if strings.Contains(name, "-") { // as the first Raven spelled them
+	if strings.Contains(name, "-") { // the spelling of the first Raven
 		return t.Arg(strings.ReplaceAll(name, "-", "_"))
 	}
 	return Arg{}, false
 }
 
-// check finds what no projection could serve.
+// check returns an error if the Spec is invalid or inconsistent.
 func (t *Tool) check() error {
 	switch {
 	case t.Name == "" || t.Family == nil || t.Title == "" || strings.TrimSpace(t.Doc) == "":
@@ -226,8 +240,9 @@ func (t *Tool) check() error {
 	return t.checkArgs()
 }
 
-// Way returns the first command that can make a call with some arguments, given by name as JSON: the one that
-// stands for the values they have. A tool with no such command has its first one returned, and false.
+// Way returns the first command that can express a call. arg returns the JSON value of an argument
+// by name; the values must equal those in the command's Set. If no command fits, Way returns the
+// first command, or the zero Command if there is none, and false.
 func (t *Tool) Way(arg func(name string) json.RawMessage) (way Command, ok bool) {
 	for _, way := range t.Commands {
 		fits := true
@@ -245,7 +260,7 @@ func (t *Tool) Way(arg func(name string) json.RawMessage) (way Command, ok bool)
 	return t.Commands[0], false
 }
 
-// named are the arguments that the spec names; some are empty or twice.
+// named returns the names of all arguments that the Spec mentions, possibly with repetitions.
 func (t *Tool) named() []string {
 	named := []string{t.PathArg(), t.Subject, t.Stdin, t.Body}
 	for _, c := range t.Commands {
@@ -276,7 +291,7 @@ func (t *Tool) named() []string {
 	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
 }
 
-// checkArgs finds what is wrong with what the arguments say of themselves.
+// checkArgs returns an error if the tags of the arguments are invalid or inconsistent.
 func (t *Tool) checkArgs() error {
 	meant := t.meant()
 	for _, a := range t.Args {
@@ -307,15 +322,16 @@ func (t *Tool) checkArgs() error {
 	return nil
 }
 
-// formArgs are the arguments that change the form of an answer. No tool has one of its own.
+// formArgs are the arguments that change the form of an answer. No tool may declare one of its own.
 var formArgs = []string{"only", "envelope"}
 
-// usual are names that mean what they do in most families. An argument of such a name must say it.
+// usual maps names that have the same meaning in most families to that meaning. An argument with
+// such a name must declare a meaning.
 var usual = map[string]Meaning{
 	"if_version": MeansVersion, "idempotency_key": MeansKey, "dry_run": MeansDry, "page_token": MeansToken,
 }
 
-// meant are the meanings of the arguments.
+// meant returns the meanings of the arguments.
 func (t *Tool) meant() []Meaning {
 	var all []Meaning
 	for _, a := range t.Args {
@@ -326,7 +342,8 @@ func (t *Tool) meant() []Meaning {
 	return all
 }
 
-// Positional takes one entry of Args apart.
+// Positional parses one entry of Command.Args into the argument's name, whether it is optional, and
+// whether it takes all remaining words.
 func Positional(entry string) (name string, optional, rest bool) {
 	if n := len(entry); n > 3 && entry[n-3:] == "..." {
 		return entry[:n-3], true, true
@@ -337,7 +354,7 @@ func Positional(entry string) (name string, optional, rest bool) {
 	return entry, false, false
 }
 
-// positionals are the names of the arguments in Args.
+// positionals returns the names of the arguments in Args.
 func (c Command) positionals() []string {
 	var names []string
 	for _, entry := range c.Args {

@@ -9,12 +9,12 @@ import (
 	"rookery/internal/fault"
 )
 
-// valueArgs are the members of structs as arguments, by their types.
+// valueArgs caches, by struct type, the fields of structs as arguments: reflect.Type to []Arg.
 var valueArgs sync.Map
 
-// CheckValue is a fault of the family if an object is not as the arguments of a call would have to be whose input is
-// like a struct. Members that the struct does not have are passed over, and null is as if it were not given. All
-// problems come together.
+// CheckValue returns a fault of the family if a JSON object would not be valid as the arguments of
+// a call whose input has the type of like, a struct. Unknown members are ignored, and null counts
+// as missing. All problems are reported together.
 func CheckValue(f *Family, object json.RawMessage, like any) error {
 	of := reflect.TypeOf(like)
 	made, ok := valueArgs.Load(of)

@@ -11,52 +11,53 @@ import (
 	"rookery/internal/fault"
 )
 
-// settingWord is a text that YAML reads as itself.
+// settingWord matches a text that YAML reads as that text without quotes.
 var settingWord = regexp.MustCompile(`^[A-Za-z][A-Za-z_+/-]*[A-Za-z0-9]$`)
 
-// DefaultDaily is the folder of the daily notes where the vault names none.
+// DefaultDaily is the folder of daily notes if the vault does not configure one.
 const DefaultDaily = "daily"
 
-// A Config is how a vault is set up: its raven.yaml and its rookery.yaml. The zero Config is not one;
-// ParseConfig of nothing is that of a vault without these files.
+// A Config is the configuration of a vault, from raven.yaml and rookery.yaml. The zero Config is
+// not valid; ParseConfig(nil, nil) returns the defaults.
 type Config struct {
-	DailyDirectory string // without a slash at the end; Root is the vault itself
-	DailyTemplate  string // older: the text that daily notes begin with, or its path
+	DailyDirectory string // without a trailing slash; Root is the vault itself
+	DailyTemplate  string // deprecated: the initial text of daily notes, or a path to it
 	Directories    Directories
 	Capture        Capture
 	Deletion       Deletion
-	Exclude        []string // patterns of notes that are files of the vault and no notes; see Hiding
-	Protected      []string // beginnings of paths that are read only
-	Queries        []Query  // as in the file
+	Exclude        []string // patterns of notes that are treated as other files; see Hiding
+	Protected      []string // prefixes of paths that are read only
+	Queries        []Query  // in the order of the file
 
 	Timezone  string // an IANA name
 	Zone      *time.Location
 	WeekStart time.Weekday
-	Language  string // one of Languages: what its notes are written in, mostly
+	Language  string // one of Languages: the main language of the notes
 
 	Tree Tree
 
-	dailySaid bool // raven.yaml names the folder of the daily notes
+	dailySaid bool // raven.yaml sets DailyDirectory
 }
 
-// Directories are the folders of objects, notes without a type and templates: each with a slash at the end, or "" for
-// none of its own.
+// Directories are the folders of objects, of untyped notes and of templates. Each ends in a slash,
+// or is "" if it is not configured.
 type Directories struct{ Type, Page, Template string }
 
-// Capture says where quick notes go.
+// A Capture is the configuration of quick notes.
 type Capture struct {
 	Destination string // "daily", or a path
 	Heading     string
 	Timestamp   bool
 }
 
-// Deletion says what happens to deleted notes.
+// A Deletion is the configuration of deleted notes.
 type Deletion struct {
 	Behavior string // "trash" or "permanent"
 	TrashDir string
 }
 
-// A Query is a saved query: a text of the query language, or the document's lists.
+// A Query is a saved query. It is either a text in the query language (Query) or the older lists of
+// types, traits, filters and tags.
 type Query struct {
 	Name        string
 	Description string
@@ -69,12 +70,12 @@ type Query struct {
 	Tags    []string
 }
 
-// Clock is the clock of the vault.
+// Clock returns the clock of the vault at a time.
 func (c Config) Clock(now time.Time) Clock { return Clock{now, c.Zone, c.WeekStart} }
 
-// ParseConfig reads a raven.yaml of any Raven and a rookery.yaml; either may be nil. Keys that are
-// Raven's own are passed over. What cannot be used is SCHEMA_ERROR with file, line and cause; the
-// Config then has the defaults in its place.
+// ParseConfig parses a raven.yaml of any Raven version and a rookery.yaml; either may be nil. Keys
+// that only Raven uses are ignored. Invalid values are reported together as SCHEMA_ERROR, with file
+// and line; the returned Config is usable and has the default in place of each.
 func ParseConfig(raven, rookery []byte) (Config, error) {
 	c := Config{
 		DailyDirectory: DefaultDaily, Capture: Capture{Destination: DefaultDaily},
@@ -93,12 +94,13 @@ func ParseConfig(raven, rookery []byte) (Config, error) {
 	return c, p.err()
 }
 
-// A configParser reads the files into a Config.
+// A configParser parses the two files into a Config.
 type configParser struct {
 	reader
 	c *Config
 }
 
+// raven parses one entry of raven.yaml.
 func (p *configParser) raven(e pair) {
 	switch e.key {
 	case "daily_directory":
@@ -124,6 +126,7 @@ func (p *configParser) raven(e pair) {
 	}
 }
 
+// rookery parses one entry of rookery.yaml.
 func (p *configParser) rookery(e pair) {
 	switch e.key {
 	case "timezone":
@@ -145,10 +148,11 @@ func (p *configParser) rookery(e pair) {
 	}
 }
 
-// maxExclude is how many patterns exclude has at most: each is compared with each name.
+// maxExclude is the maximum number of patterns in exclude. It is bounded because each one is
+// compared with each path.
 const maxExclude = 1000
 
-// exclude reads patterns of gitignore.
+// exclude parses `exclude`, a list of gitignore patterns.
 func (p *configParser) exclude(e pair) {
 	all := p.list(e)
 	if len(all) > maxExclude {
@@ -164,7 +168,7 @@ func (p *configParser) exclude(e pair) {
 	}
 }
 
-// daily reads the folder of the daily notes.
+// daily parses the folder of the daily notes.
 func (p *configParser) daily(e pair) {
 	if e.value != nil && isRoot(e.value.Value) {
 		p.c.DailyDirectory, p.c.dailySaid = Root, true
@@ -175,10 +179,10 @@ func (p *configParser) daily(e pair) {
 	}
 }
 
-// isRoot reports whether a text names the folder of the vault itself.
+// isRoot reports whether a text denotes the root folder of the vault.
 func isRoot(s string) bool { return s == "." || s == "./" || s == "/" }
 
-// directory reads one of the folders.
+// directory parses one entry of `directories`.
 func (p *configParser) directory(e pair) {
 	d := &p.c.Directories
 	switch e.key {
@@ -195,6 +199,7 @@ func (p *configParser) directory(e pair) {
 	}
 }
 
+// capture parses `capture`.
 func (p *configParser) capture(e pair) {
 	for _, d := range p.entries(e.value, e.key) {
 		switch d.key {
@@ -210,6 +215,7 @@ func (p *configParser) capture(e pair) {
 	}
 }
 
+// deletion parses `deletion`.
 func (p *configParser) deletion(e pair) {
 	for _, d := range p.entries(e.value, e.key) {
 		s := p.text(d)
@@ -224,7 +230,7 @@ func (p *configParser) deletion(e pair) {
 	}
 }
 
-// query reads a saved query. A text alone is one of the query language.
+// query parses a saved query. A scalar is a text in the query language.
 func (p *configParser) query(e pair) Query {
 	q := Query{Name: e.key}
 	if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() != "!!null" {
@@ -252,6 +258,7 @@ func (p *configParser) query(e pair) Query {
 	return q
 }
 
+// filters parses the filters of a saved query, trait by trait.
 func (p *configParser) filters(e pair) map[string]string {
 	filters := map[string]string{}
 	for _, d := range p.entries(e.value, e.key) {
@@ -260,6 +267,7 @@ func (p *configParser) filters(e pair) map[string]string {
 	return filters
 }
 
+// zone parses `timezone`.
 func (p *configParser) zone(e pair) {
 	s := p.text(e)
 	zone, ok := loadZone(s)
@@ -275,7 +283,8 @@ const (
 	badWeekStart = "week_start must be the English name of a day, such as monday or sunday"
 )
 
-// loadZone finds a time zone. That of the machine is none: an answer must be the same everywhere.
+// loadZone returns the time zone with an IANA name. It refuses "Local", so that results do not
+// depend on the machine.
 func loadZone(s string) (*time.Location, bool) {
 	if s == "" || s == "Local" {
 		return nil, false
@@ -284,6 +293,7 @@ func loadZone(s string) (*time.Location, bool) {
 	return zone, err == nil
 }
 
+// parseWeekday returns the day with an English name, ignoring case.
 func parseWeekday(s string) (time.Weekday, bool) {
 	for day := time.Sunday; day <= time.Saturday; day++ {
 		if strings.EqualFold(day.String(), s) {
@@ -293,10 +303,10 @@ func parseWeekday(s string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// Settings are what a rookery.yaml can say; "" leaves each at its default.
+// Settings are the values that Text can write to a rookery.yaml. An empty value means the default.
 type Settings struct{ Timezone, WeekStart, Language string }
 
-// Check is INVALID_PARAMETER for a time zone, a week start or a language that a vault cannot have.
+// Check returns INVALID_PARAMETER if the time zone, the week start or the language is invalid.
 func (s Settings) Check() error {
 	if _, ok := loadZone(s.Timezone); !ok && s.Timezone != "" {
 		return fault.New(fault.InvalidParameter, badZone).With("argument", "timezone")
@@ -310,7 +320,7 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// Text is a rookery.yaml with these settings. Check says whether they can be.
+// Text returns a rookery.yaml with these settings. It does not validate them; see Check.
 func (s Settings) Text() []byte {
 	var b strings.Builder
 	for _, e := range [][2]string{
@@ -323,7 +333,7 @@ func (s Settings) Text() []byte {
 	return []byte(b.String())
 }
 
-// yamlText spells a text so that YAML reads it back.
+// yamlText returns a YAML scalar that reads as s.
 func yamlText(s string) string {
 	if settingWord.MatchString(s) {
 		return s

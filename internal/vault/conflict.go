@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// ConflictCopy is the path of the note beside another that keeps a text which could not be merged into
-// it: `people/freya.conflict-v42.md` (reference/log.md §5). n counts those of one version, from 1.
+// ConflictCopy returns the path of the note that preserves a version of p which could not be
+// merged: `people/freya.conflict-v42.md` (reference/log.md §5). n, from 1, numbers the copies of
+// one version. The name is shortened if it would exceed MaxPath or MaxSegment.
 func ConflictCopy(p Path, version string, n int) Path {
 	stem, mark := p.ID(), ".conflict-"+version
 	if n > 1 {
@@ -21,7 +22,8 @@ func ConflictCopy(p Path, version string, n int) Path {
 	return Path(strings.TrimRight(stem, " .") + mark)
 }
 
+// conflictCopy matches the suffix that ConflictCopy adds.
 var conflictCopy = regexp.MustCompile(`\.conflict-v\d+(-\d+)?\.md$`)
 
-// IsConflictCopy reports whether a note has a name that ConflictCopy gives.
+// IsConflictCopy reports whether the path has the form that ConflictCopy returns.
 func (p Path) IsConflictCopy() bool { return conflictCopy.MatchString(string(p)) }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// isoDate is how dates are written.
+// isoDate is the format of a Date.
 const isoDate = "2006-01-02"
 
-// A Date is a day of the calendar, `2026-03-02`. One that is not empty is valid.
+// A Date is a calendar day, `2026-03-02`. A Date is valid or "".
 type Date string
 
-// ParseDate reads `YYYY-MM-DD`.
+// ParseDate parses `YYYY-MM-DD`. If the text is not a valid date, it returns false.
 func ParseDate(s string) (Date, bool) {
 	if len(s) != len(isoDate) || s[4] != '-' || s[7] != '-' {
 		return Date(s), false
@@ -21,22 +21,23 @@ func ParseDate(s string) (Date, bool) {
 	return Date(s), err == nil
 }
 
-// DateOf is the day on which t is in its own zone.
+// DateOf returns the day of t in its own zone.
 func DateOf(t time.Time) Date { return Date(t.Format(isoDate)) }
 
-// Weekday is the day of the week.
+// Weekday returns the day of the week.
 func (d Date) Weekday() time.Weekday { return d.noon().Weekday() }
 
-// Add is the date so many days later.
+// Add returns the date a number of days later, or earlier if it is negative.
 func (d Date) Add(days int) Date { return DateOf(d.noon().AddDate(0, 0, days)) }
 
-// noon is a time of the day, for reckoning with it. The day after 9999-12-31 has one too.
+// noon returns 12:00 UTC of the day, for calculations. It also works for 10000-01-01, which Add can
+// return.
 func (d Date) noon() time.Time {
 	year, month, day := d.parts()
 	return time.Date(year, time.Month(month), day, 12, 0, 0, 0, time.UTC)
 }
 
-// parts are the numbers that the date is written with. A year may have more than four digits.
+// parts returns the year, month and day. The year may have more than four digits.
 func (d Date) parts() (year, month, day int) {
 	parts := strings.SplitN(string(d), "-", 3)
 	numbers := [3]int{}
@@ -46,8 +47,9 @@ func (d Date) parts() (year, month, day int) {
 	return numbers[0], numbers[1], numbers[2]
 }
 
-// Start is the first instant of the day in the zone: midnight, or where the clocks are set forward
-// over it, what comes next; the first of two midnights.
+// Start returns the first instant of the day in the zone. That is midnight, except when a clock
+// change skips midnight: then it is the first instant after the gap. If midnight occurs twice, it
+// is the first one.
 func (d Date) Start(zone *time.Location) time.Time {
 	day := d.noon()
 	t := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
@@ -57,9 +59,9 @@ func (d Date) Start(zone *time.Location) time.Time {
 	begin, end := t.ZoneBounds()
 	switch {
 	case DateOf(t) != d:
-		return end // there is no midnight, and Date went back over the gap
+		return end // midnight is in a gap, and time.Date chose a time before it
 	case t.Hour() != 0 || t.Minute() != 0:
-		return begin // there is no midnight, and Date went on over the gap
+		return begin // midnight is in a gap, and time.Date chose a time after it
 	case begin.IsZero():
 		return t
 	}
@@ -71,17 +73,18 @@ func (d Date) Start(zone *time.Location) time.Time {
 	return t
 }
 
-// A Clock says what time it is where: it gives words such as `today` their meaning. The zero Zone is
-// UTC.
+// A Clock is a current time with a zone and a week start. It resolves relative dates such as
+// `today`. A nil Zone is UTC.
 type Clock struct {
 	Now       time.Time
 	Zone      *time.Location
 	WeekStart time.Weekday
 }
 
-// Today is the date of the clock.
+// Today returns the current date in the clock's zone.
 func (c Clock) Today() Date { return DateOf(c.Now.In(c.zone())) }
 
+// zone returns the zone, UTC if it is nil.
 func (c Clock) zone() *time.Location {
 	if c.Zone == nil {
 		return time.UTC
@@ -89,10 +92,11 @@ func (c Clock) zone() *time.Location {
 	return c.Zone
 }
 
-// DayWords are the words that name one day.
+// DayWords returns the words that Day accepts.
 func DayWords() []string { return []string{"today", "tomorrow", "yesterday"} }
 
-// Day is the date that a text names: `2026-03-02`, or one of DayWords.
+// Day returns the date that a text denotes: `2026-03-02` or one of DayWords. It returns false for
+// any other text.
 func (c Clock) Day(s string) (Date, bool) {
 	switch s {
 	case "today":

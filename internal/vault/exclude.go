@@ -6,30 +6,31 @@ import (
 	"github.com/git-pkgs/gitignore"
 )
 
-// excludedNames are the patterns that are in force in every vault. Names that begin with a dot are not among
-// them: nothing includes those again.
+// excludedNames are gitignore patterns that NewExclusion applies in every vault. Names that begin
+// with a dot are not among them, because a pattern must not be able to include those again.
 var excludedNames = []string{
 	"node_modules/", "Thumbs.db", "__pycache__/", "dist/", "build/", "target/", "out/",
 }
 
-// An Exclusion says which files are left out, by patterns in the syntax of gitignore. It never changes. There are
-// two for each vault: that of NewExclusion, for orientation, and that of Config.Hiding, for everything.
+// An Exclusion is a set of gitignore patterns that excludes files. It is immutable and safe for
+// concurrent use. Each vault has two: that of NewExclusion applies to orientation only, that of
+// Config.Hiding to everything.
 type Exclusion struct {
 	rules []exclusionRule
-	dots  bool   // leaves out what has a name on its path that begins with a dot
-	dir   string // a folder that is left out, with a slash at the end; "": none
+	dots  bool   // exclude every path with a name that begins with a dot
+	dir   string // an excluded folder, with a trailing slash; "": none
 }
 
-// An exclusionRule is one pattern. Of all that match a path the last one decides.
+// An exclusionRule is one pattern. The last rule that matches a path decides.
 type exclusionRule struct {
 	matcher  *gitignore.Matcher
 	includes bool // it begins with !
-	folders  bool // it ends with a slash, and matches folders only
+	folders  bool // it ends with a slash and matches only folders
 }
 
-// NewExclusion returns what orientation leaves out: files with a name on their path that begins with a dot, those of
-// caches and builds, and those that patterns name, which come after those of every vault. Patterns that mean nothing
-// are left out.
+// NewExclusion returns the exclusion for orientation: paths with a name that begins with a dot,
+// folders of caches and builds, and the given patterns, which take precedence over those of caches
+// and builds. Invalid patterns are ignored.
 func NewExclusion(patterns []string) *Exclusion {
 	e := &Exclusion{dots: true}
 	e.add(excludedNames)
@@ -37,8 +38,8 @@ func NewExclusion(patterns []string) *Exclusion {
 	return e
 }
 
-// Hiding returns which notes are files of the vault and no notes: those that the patterns of exclude name, and what
-// is in the trash of a Raven, where that is another folder than Rookery's own.
+// Hiding returns the exclusion for notes that the vault treats as other files: those that match
+// `exclude`, and those in Raven's trash folder if it differs from Rookery's own.
 func (c Config) Hiding() *Exclusion {
 	e := &Exclusion{}
 	e.add(c.Exclude)
@@ -48,10 +49,10 @@ func (c Config) Hiding() *Exclusion {
 	return e
 }
 
-// IsEmpty reports whether nothing is left out.
+// IsEmpty reports whether nothing is excluded.
 func (e *Exclusion) IsEmpty() bool { return len(e.rules) == 0 && e.dir == "" && !e.dots }
 
-// add adds patterns, behind those that are there.
+// add appends patterns. Invalid patterns are ignored.
 func (e *Exclusion) add(patterns []string) {
 	for _, p := range patterns {
 		if r, problem := newExclusionRule(p); problem == "" && r.matcher != nil {
@@ -60,7 +61,8 @@ func (e *Exclusion) add(patterns []string) {
 	}
 }
 
-// newExclusionRule reads a pattern. A blank one and a comment are no rule.
+// newExclusionRule parses one pattern. problem is "" for a valid pattern. A blank line or a comment
+// is valid and returns a rule with a nil matcher.
 func newExclusionRule(text string) (r exclusionRule, problem string) {
 	if strings.ContainsAny(text, "\n\r\x00") {
 		return r, "a pattern is one line"
@@ -76,7 +78,7 @@ func newExclusionRule(text string) (r exclusionRule, problem string) {
 	}
 	text, r.folders = strings.CutSuffix(text, "/")
 	if strings.HasSuffix(text, "/**") {
-		text += "/*" // what is in the folder, and not the folder
+		text += "/*" // match the contents of the folder, not the folder itself
 	}
 	m := &gitignore.Matcher{}
 	m.AddPatterns([]byte(text+"/"), "")
@@ -87,7 +89,7 @@ func newExclusionRule(text string) (r exclusionRule, problem string) {
 	return r, ""
 }
 
-// withoutSpaces cuts the spaces at the end off, but for one behind a backslash.
+// withoutSpaces removes trailing spaces, except one that follows a backslash.
 func withoutSpaces(s string) string {
 	trimmed := strings.TrimRight(s, " ")
 	if strings.HasSuffix(trimmed, `\`) && len(trimmed) < len(s) {
@@ -96,8 +98,8 @@ func withoutSpaces(s string) string {
 	return trimmed
 }
 
-// Excludes reports whether the file at a path is left out. What it finds of folders is kept in known, if that
-// is not nil: an Exclusion is asked about many files of each.
+// Excludes reports whether the file at a path is excluded. If known is not nil, it caches the
+// results for folders; pass the same map when testing many files.
 func (e *Exclusion) Excludes(path string, known map[string]bool) bool {
 	if e.dots && (path == "" || path[0] == '.' || strings.Contains(path, "/.")) {
 		return true
@@ -108,7 +110,8 @@ func (e *Exclusion) Excludes(path string, known map[string]bool) bool {
 	return len(e.rules) > 0 && (e.folder(folderOf(path), known) || e.matches(path, false))
 }
 
-// folder reports whether a folder is left out, itself or with one above it: nothing in it is included again.
+// folder reports whether a folder is excluded, by itself or through a parent. As in gitignore,
+// files in an excluded folder cannot be included again.
 func (e *Exclusion) folder(dir string, known map[string]bool) bool {
 	if dir == "" {
 		return false
@@ -123,9 +126,10 @@ func (e *Exclusion) folder(dir string, known map[string]bool) bool {
 	return out
 }
 
+// folderOf returns the folder of a path without a trailing slash, "" at the root.
 func folderOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
-// matches reports whether the last rule that matches a path itself excludes it.
+// matches reports whether the last rule that matches the path itself excludes it.
 func (e *Exclusion) matches(path string, folder bool) bool {
 	for i := len(e.rules) - 1; i >= 0; i-- {
 		if r := &e.rules[i]; (folder || !r.folders) && r.matches(path) {
@@ -135,8 +139,9 @@ func (e *Exclusion) matches(path string, folder bool) bool {
 	return false
 }
 
-// matches reports whether the pattern matches a path itself. The matcher has it as one of folders, which matches
-// also all that is below a folder: this it does of a file, too, and the folder itself only of a folder.
+// matches reports whether the pattern matches the path itself. The matcher contains it as a folder
+// pattern, which matches a folder and everything below. A path that matches only as a folder is
+// therefore the path itself.
 func (r *exclusionRule) matches(path string) bool {
 	return r.matcher.MatchPath(path, true) && !r.matcher.MatchPath(path, false)
 }

@@ -2,11 +2,11 @@ package vault
 
 import "strings"
 
-// DefaultLanguage is the language of a vault that names none.
+// DefaultLanguage is the language of a vault that does not configure one.
 const DefaultLanguage = "english"
 
-// languages are those that a vault can be written in: of each the English name, then the codes of
-// ISO 639 that it goes by, the one that people write first.
+// languages lists the supported languages: for each the English name, then its ISO 639 codes, the
+// most usual one first.
 var languages = []string{
 	"english en eng",
 	"arabic ar ara",
@@ -28,7 +28,7 @@ var languages = []string{
 	"turkish tr tur",
 }
 
-// Languages are the English names of the languages that ParseLanguage knows.
+// Languages returns the English names of the supported languages.
 func Languages() []string {
 	names := make([]string, len(languages))
 	for i, l := range languages {
@@ -37,8 +37,9 @@ func Languages() []string {
 	return names
 }
 
-// ParseLanguage is the English name of a language that search knows the forms of words of. It goes
-// by that name or by a code, behind which a country may stand as in BCP 47: "german", "de", "de-AT".
+// ParseLanguage returns the English name of a language that search can stem. s is that name or a
+// code, with an optional region as in BCP 47: "german", "de", "de-AT". It returns false for an
+// unknown language.
 func ParseLanguage(s string) (string, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	s, _, _ = strings.Cut(strings.ReplaceAll(s, "_", "-"), "-")
@@ -53,7 +54,7 @@ func ParseLanguage(s string) (string, bool) {
 	return "", false
 }
 
-// badLanguage says what a language can be.
+// badLanguage returns the message of an invalid language.
 func badLanguage() string {
 	list := make([]string, len(languages))
 	for i, l := range languages {

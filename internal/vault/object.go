@@ -8,18 +8,19 @@ import (
 	"rookery/internal/fault"
 )
 
-// ReservedFields are the keys of a frontmatter that mean the same in every type.
+// ReservedFields returns the frontmatter keys that have the same meaning in every type.
 func ReservedFields() []string { return []string{"type", "tags", "alias", "id"} }
 
-// Checked is what Type.Check found of the fields of an object.
+// A Checked is the result of Type.Check.
 type Checked struct {
-	Fields   map[string]any // as they are to be written
-	Unknown  []string       // those that the type does not declare, by name
-	Problems []*fault.Fault // of single fields, by name
+	Fields   map[string]any // the valid values, in the form to be written
+	Unknown  []string       // names of fields that the type does not declare, sorted
+	Problems []*fault.Fault // one for each invalid field, sorted by name
 }
 
-// Check reads the given fields of an object of the type. It does not ask which are missing. Fields
-// that the type does not declare are read as YAML would; every field is known to a page.
+// Check validates the given fields of an object of the type and converts them to the form to be
+// written. It does not report missing fields; see Missing. Undeclared fields are read as YAML and
+// listed in Unknown, except for a page, where any field is allowed.
 func (t *Type) Check(fields map[string]any, c Clock) Checked {
 	out := Checked{Fields: map[string]any{}}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -36,12 +37,14 @@ func (t *Type) Check(fields map[string]any, c Clock) Checked {
 	return out
 }
 
-// knows reports whether nobody needs to be told of a field of this name.
+// knows reports whether a field of this name needs no warning: it is declared or reserved, or the
+// type is Page.
 func (t *Type) knows(name string) bool {
 	_, declared := t.Field(name)
 	return declared || t.Name == Page || slices.Contains(ReservedFields(), name)
 }
 
+// read converts the value of one field.
 func (t *Type) read(name string, v any, c Clock) (any, error) {
 	if f, ok := t.Field(name); ok {
 		return f.Read(v, c)
@@ -52,7 +55,8 @@ func (t *Type) read(name string, v any, c Clock) (any, error) {
 	return readUndeclared(name, v)
 }
 
-// readTags reads tags, which may be a list or a text of words (reference/raven.md §1.8).
+// readTags converts tags, which may be a list, or a text of words separated by spaces or commas
+// (reference/raven.md §1.8).
 func readTags(v any, c Clock) (any, error) {
 	tags := &Field{Name: "tags", Type: "string[]"}
 	if t, ok := v.(Text); ok && !strings.HasPrefix(string(t), "[") {
@@ -71,7 +75,7 @@ func readTags(v any, c Clock) (any, error) {
 	return tags.Read(v, c)
 }
 
-// readUndeclared reads a field of which the schema says nothing.
+// readUndeclared converts a field that the schema does not declare. Mappings are refused.
 func readUndeclared(name string, v any) (any, error) {
 	switch given := v.(type) {
 	case Text:
@@ -87,7 +91,7 @@ func readUndeclared(name string, v any) (any, error) {
 	return v, nil
 }
 
-// readTexts is a list with the texts that people typed read as YAML would.
+// readTexts returns a copy of a list in which each Text is read as YAML.
 func readTexts(list []any) []any {
 	read := make([]any, len(list))
 	for i, v := range list {
@@ -99,9 +103,8 @@ func readTexts(list []any) []any {
 	return read
 }
 
-// Missing is a MISSING_REQUIRED for each field that an object of the type must have and that is not
-// there, in the order of the schema. One that has a default is never missing; one that is null is
-// there.
+// Missing returns a MISSING_REQUIRED fault for each required field that is not in fields, in the
+// order of the schema. A field with a default is never missing, and a null value counts as present.
 func (t *Type) Missing(fields map[string]any) []*fault.Fault {
 	var problems []*fault.Fault
 	for _, f := range t.all() {
@@ -112,20 +115,20 @@ func (t *Type) Missing(fields map[string]any) []*fault.Fault {
 	return problems
 }
 
-// missing is the fault of a field that is not there.
+// missing returns the fault of a required field that is missing.
 func (f *Field) missing(t *Type) *fault.Fault {
 	return fault.New(fault.MissingRequired, "Field %s is required for type %s",
 		quote(f.Name), quote(t.Name)).With("field", f.Name).With("type", t.Name)
 }
 
-// CheckObject is everything that is wrong with the fields of an object of the type: a required one
-// that is missing, and each value that its field does not take.
+// CheckObject returns all problems of the fields of an object: missing required fields, then
+// invalid values.
 func (t *Type) CheckObject(fields map[string]any, c Clock) []*fault.Fault {
 	return append(t.Missing(fields), t.Check(fields, c).Problems...)
 }
 
-// Defaults is the fields with the defaults of the type for those that are not there, and the names
-// of what it added, in the order of the schema. The fields given stay as they are.
+// Defaults returns a copy of fields in which missing fields have the type's defaults, and the names
+// of the added fields in the order of the schema. It does not change fields.
 func (t *Type) Defaults(fields map[string]any) (filled map[string]any, names []string) {
 	filled = maps.Clone(fields)
 	for _, f := range t.all() {

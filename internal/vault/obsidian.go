@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// WithObsidian returns the configuration with what the settings of Obsidian say, where raven.yaml says nothing: the
-// folder of the daily notes, and that of the templates. Either text may be nil. Settings that cannot be read count as
-// none. The format of the names of daily notes is always ours, YYYY-MM-DD.
+// WithObsidian returns the configuration with the folders of daily notes and templates from
+// Obsidian's settings, where raven.yaml does not set them. Either text may be nil; invalid settings
+// are ignored. The name format of daily notes is not taken over: it is always YYYY-MM-DD.
 func (c Config) WithObsidian(daily, templates []byte) Config {
 	if folder, ok := obsidianFolder(daily); ok && !c.dailySaid {
 		if c.DailyDirectory = strings.TrimSuffix(folder, "/"); folder == "" {
@@ -20,7 +20,8 @@ func (c Config) WithObsidian(daily, templates []byte) Config {
 	return c
 }
 
-// obsidianFolder returns the folder that a file of settings names, with a slash at the end; "" is the vault itself.
+// obsidianFolder returns the folder in an Obsidian settings file, with a trailing slash, or "" for
+// the root of the vault. ok is false if the file has none or is invalid.
 func obsidianFolder(text []byte) (folder string, ok bool) {
 	var settings struct {
 		Folder *string `json:"folder"`
@@ -38,7 +39,7 @@ func obsidianFolder(text []byte) (folder string, ok bool) {
 	return folder + "/", true
 }
 
-// IsTemplate reports whether a note is in the folder of the templates.
+// IsTemplate reports whether a note is in the configured folder of templates. Case is ignored.
 func (c Config) IsTemplate(p Path) bool {
 	folder := c.Directories.Template
 	return folder != "" && len(p) > len(folder) && strings.EqualFold(string(p[:len(folder)]), folder)

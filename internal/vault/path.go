@@ -11,33 +11,35 @@ import (
 	"rookery/internal/fault"
 )
 
-// Limits of a path and of each name in it, in bytes.
+// Limits of a path and of each name in it, in bytes of UTF-8.
 const (
 	MaxPath    = 512
 	MaxSegment = 240
 )
 
-// A Path names a file of a vault: `people/freya.md`. One that ParsePath or ParseFile made can be a
-// file on every system, Windows included, and names nothing outside the vault.
+// A Path is the path of a file in a vault, relative to its root: `people/freya.md`. A Path from
+// ParsePath or ParseFile is a valid file name on every supported system, Windows included, and
+// never leaves the vault.
 type Path string
 
-// The files of a vault that are no notes.
+// The paths of files of a vault that are not notes.
 const (
 	SchemaFile    = "schema.yaml"
 	ConfigRaven   = "raven.yaml"
 	ConfigRookery = "rookery.yaml"
 	AuditLog      = ".raven/audit.log"
-	FolderFile    = "_folder.md" // in any folder: the folder's own fields and text
+	FolderFile    = "_folder.md" // in any folder: the fields and the text of the folder itself
 
-	// Settings of Obsidian that say where its daily notes and its templates are.
+	// Settings of Obsidian for the folders of daily notes and templates.
 	ObsidianDaily     = ".obsidian/daily-notes.json"
 	ObsidianTemplates = ".obsidian/templates.json"
 )
 
-// ObsidianFolder is the folder of Obsidian's settings, of which a vault has the two files above.
+// ObsidianFolder is the folder of Obsidian's settings. A vault contains only the two files above
+// from it.
 const ObsidianFolder = ".obsidian"
 
-// A Kind says what a file of a vault is for.
+// A Kind is the purpose of a file in a vault.
 type Kind string
 
 // The kinds of files.
@@ -50,8 +52,8 @@ const (
 	KindNone   Kind = "" // not a file of a vault
 )
 
-// ParsePath reads the path of a note. What cannot be one is INVALID_PATH, and the message says which
-// rule it breaks.
+// ParsePath parses the path of a note. It returns INVALID_PATH, with the violated rule in the
+// message, if s cannot be one.
 func ParsePath(s string) (Path, error) {
 	if problem := checkPath(s); problem != nil {
 		return "", problem
@@ -66,8 +68,8 @@ func ParsePath(s string) (Path, error) {
 	return p, nil
 }
 
-// ParseFile reads the path of a note or of one of the other files that a vault has. What can be
-// neither is INVALID_PATH.
+// ParseFile parses the path of a note or of another file that a vault may contain. It returns
+// INVALID_PATH if s is neither.
 func ParseFile(s string) (Path, error) {
 	if k := Path(s).Kind(); k == KindAudit || k == KindSchema || k == KindConfig {
 		return Path(s), nil
@@ -83,8 +85,7 @@ func ParseFile(s string) (Path, error) {
 	return Path(s), nil
 }
 
-// NewPath is NotePath for a note that is to be made: the path has no character that reorders the text
-// around it, so that no name looks like another one. Notes that have such a name are read all the same.
+// NewPath is NotePath for a note that is to be created; see CheckNew.
 func NewPath(id string) (Path, error) {
 	p, err := NotePath(id)
 	if err == nil {
@@ -93,7 +94,9 @@ func NewPath(id string) (Path, error) {
 	return p, err
 }
 
-// CheckNew is INVALID_PATH if no new file may have the path, of which ParseFile allows those that are there.
+// CheckNew returns INVALID_PATH if no new file may have this path, although ParseFile accepts it
+// for existing files: a note must end in .md in lower case, and the path must not contain
+// characters that change the direction of text, which can make it look like another path.
 func CheckNew(p Path) error {
 	if HasNoteEnding(string(p)) && !strings.HasSuffix(string(p), ".md") {
 		return refuse("the path of a new note ends in .md, in lower case").Fix("write the ending as .md")
@@ -110,7 +113,8 @@ func CheckNew(p Path) error {
 	return nil
 }
 
-// NotePath is the path of the note with this id. The ending may be there already.
+// NotePath returns the path of the note with this id. The id may already have the extension of a
+// note.
 func NotePath(id string) (Path, error) {
 	if HasNoteEnding(id) {
 		return ParsePath(id)
@@ -118,11 +122,11 @@ func NotePath(id string) (Path, error) {
 	return ParsePath(strings.TrimSuffix(id, ".md") + ".md")
 }
 
-// HasNoteEnding reports whether a name ends as those of notes do: in .md, or as other programs name Markdown, in
-// .markdown, both in any case.
+// HasNoteEnding reports whether a name has the extension of a note: .md or .markdown, ignoring
+// case.
 func HasNoteEnding(name string) bool { return len(Stem(name)) < len(name) }
 
-// Stem returns a name without the ending of a note.
+// Stem returns a name without the extension of a note.
 func Stem(name string) string {
 	for _, ending := range []string{".md", ".markdown"} {
 		if n := len(name) - len(ending); n >= 0 && strings.EqualFold(name[n:], ending) {
@@ -132,18 +136,18 @@ func Stem(name string) string {
 	return name
 }
 
-// CleanPath is the path with its characters composed (NFC), as all paths of a vault are. Files that
-// come from macOS may have names that are not.
+// CleanPath returns the path in Unicode NFC, the form of all paths of a vault. File names from
+// macOS may be in another form.
 func CleanPath(s string) string { return norm.NFC.String(s) }
 
-// ID is the id of the note: its path without .md.
+// ID returns the id of the note: its path without .md.
 func (p Path) ID() string { return strings.TrimSuffix(string(p), ".md") }
 
-// Dir is the folder of the file, with a slash at the end; "" for a file at the root.
+// Dir returns the folder of the file with a trailing slash, or "" for a file at the root.
 func (p Path) Dir() string { return string(p[:strings.LastIndexByte(string(p), '/')+1]) }
 
-// Kind says what the file is for. It looks at the name only; a path that was not parsed may break
-// other rules.
+// Kind returns the purpose of the file, judged by its name only. It does not check that the path is
+// valid.
 func (p Path) Kind() Kind {
 	switch {
 	case p == SchemaFile:
@@ -160,8 +164,8 @@ func (p Path) Kind() Kind {
 	return KindNone
 }
 
-// Fold is the key under which names collide that a file system may take for one: it is the same for
-// names that differ only by case or by normalization.
+// Fold returns a key that is equal for names which a file system may treat as the same: those that
+// differ only in case or Unicode normalization.
 func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -169,6 +173,7 @@ func Fold(s string) string {
 	return norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
 }
 
+// isASCII reports whether s contains only ASCII characters.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -178,7 +183,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// checkPath is the first rule for all paths that this one breaks.
+// checkPath returns the fault of the first general rule that a path violates, or nil.
 func checkPath(s string) *fault.Fault {
 	switch {
 	case s == "":
@@ -208,7 +213,7 @@ func checkPath(s string) *fault.Fault {
 	return nil
 }
 
-// refuse makes a fault of a path. It does not quote the path, which may hold anything.
+// refuse returns an INVALID_PATH fault. It does not quote the path, which may contain anything.
 func refuse(format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidPath, format, args...)
 }

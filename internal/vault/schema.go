@@ -8,17 +8,17 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Schema says which types of objects and which traits a vault has. It does not change after it was
-// made.
+// A Schema is the types of objects and the traits of a vault. It is immutable and safe for
+// concurrent use.
 type Schema struct {
-	Version   int         // as the file says; 0 if it does not
-	Types     []*Type     // as in the file, then the built-in ones by name
-	Traits    []*Trait    // as in the file
-	Templates []*Template // as in the file
+	Version   int         // version in the file; 0 if there is none
+	Types     []*Type     // in the order of the file, then the built-in ones by name
+	Traits    []*Trait    // in the order of the file
+	Templates []*Template // in the order of the file
 
 	types  map[string]*Type
 	traits map[string]*Trait
-	usedBy map[string][]string // names of types, by that of a trait
+	usedBy map[string][]string // names of types by the name of a trait
 }
 
 // A Type is a type of objects.
@@ -26,55 +26,55 @@ type Type struct {
 	Name        string
 	Description string
 	Builtin     bool
-	DefaultPath string // the folder of new notes of the type, with a slash at the end; "" for none
+	DefaultPath string // folder of new notes with a trailing slash; "": none
 	Fields      []*Field
 	Traits      []*TraitUse
 
 	Templates       []string // ids of the templates that it may use
-	DefaultTemplate string   // the id of the one that it uses
-	Template        string   // older: the path of the one that it uses
+	DefaultTemplate string   // id of the template of new notes
+	Template        string   // deprecated: path of the template of new notes
 
-	nameField string // as the file says
+	nameField string // as in the file; "" if there is none
 	fields    map[string]*Field
 	uses      map[string]*TraitUse
 }
 
-// A Field is what a type says about one of its fields.
+// A Field is the declaration of a field in a type.
 type Field struct {
 	Name        string
 	Type        string // one of ValueTypes
 	Required    bool
-	Default     any // as markdown gives values; only if HasDefault
+	Default     any // in the form of markdown's values; valid only if HasDefault
 	HasDefault  bool
 	Values      []string // of an enum
-	Target      string   // of a reference: the type that it leads to
-	Min, Max    *float64 // of a number
+	Target      string   // of a reference: the type it refers to
+	Min, Max    *float64 // of a number; nil: unbounded
 	Description string
 }
 
-// A Trait is what the schema says about a trait.
+// A Trait is the declaration of a trait.
 type Trait struct {
 	Field
-	Written string // its type as the file spells it; "boolean" if it says none
+	Written string // type as the file spells it; "boolean" if the file has none
 }
 
-// A TraitUse says that a type has a trait, which may stand in the frontmatter of its notes.
+// A TraitUse is the use of a trait by a type: notes of the type may have it in their frontmatter.
 type TraitUse struct {
 	Name       string
 	Required   bool
 	Default    any
 	HasDefault bool
-	Trait      *Trait // nil: the schema does not define it
+	Trait      *Trait // nil: the schema does not declare it
 }
 
-// A Template is a text that new notes begin with.
+// A Template is a text for new notes.
 type Template struct {
 	ID          string
-	File        string // its path in the vault
+	File        string // path in the vault
 	Description string
 }
 
-// The built-in types. Daily is written `date` in files.
+// The names of the built-in types. Files spell Daily as `date`.
 const (
 	Daily   = "daily"
 	Page    = "page"
@@ -83,12 +83,12 @@ const (
 	dateType = "date"
 )
 
-// ValueTypes are the types of values, each of which also exists as a list: `string[]`.
+// ValueTypes returns the types of single values. Each also exists as a list, with the suffix `[]`.
 func ValueTypes() []string {
 	return []string{"string", "number", "bool", "date", "datetime", "enum", "ref", "url"}
 }
 
-// NewSchema is the schema of a vault without schema.yaml.
+// NewSchema returns the schema of a vault without a schema.yaml: only the built-in types.
 func NewSchema() *Schema {
 	s := &Schema{}
 	s.addBuiltins()
@@ -96,7 +96,7 @@ func NewSchema() *Schema {
 	return s
 }
 
-// seal makes what all look-ups need, when the schema is whole.
+// seal builds the lookup tables of a complete schema and its types.
 func (s *Schema) seal() {
 	s.index()
 	for _, t := range s.Types {
@@ -104,7 +104,7 @@ func (s *Schema) seal() {
 	}
 }
 
-// index makes what look-ups by name need. It is called when everything else is there.
+// index builds the lookup tables by name. It must be called after the last change.
 func (s *Schema) index() {
 	s.types = make(map[string]*Type, len(s.Types))
 	s.traits = make(map[string]*Trait, len(s.Traits))
@@ -122,7 +122,7 @@ func (s *Schema) index() {
 	}
 }
 
-// builtins are the types that every vault has, by name.
+// builtins returns new copies of the built-in types, by name.
 func builtins() []*Type {
 	title := &Field{Name: "title", Type: "string"}
 	return []*Type{
@@ -138,8 +138,7 @@ func builtins() []*Type {
 	}
 }
 
-// addBuiltins puts the built-in types behind those of the file. What the file says of a built-in
-// type is added to it.
+// addBuiltins appends the built-in types, merged with declarations of the same name in the file.
 func (s *Schema) addBuiltins() {
 	for _, b := range builtins() {
 		i := slices.IndexFunc(s.Types, func(t *Type) bool { return t.Name == b.Name })
@@ -151,7 +150,8 @@ func (s *Schema) addBuiltins() {
 	}
 }
 
-// extend adds to a built-in type what the file says of it.
+// extend merges a declaration in the file into a built-in type. Built-in fields cannot be
+// redefined.
 func (t *Type) extend(by *Type) {
 	own := t.Fields
 	fields := slices.DeleteFunc(slices.Clone(by.Fields), func(f *Field) bool {
@@ -166,7 +166,8 @@ func (t *Type) extend(by *Type) {
 	*t = merged
 }
 
-// placeOf returns the folder of new notes of a type: that of the schema, below the folder of all objects.
+// placeOf returns the folder of new notes of a type: its default path, below the configured folder
+// of objects or pages.
 func (c Config) placeOf(t *Type) string {
 	root := c.Directories.Type
 	switch {
@@ -181,7 +182,8 @@ func (c Config) placeOf(t *Type) string {
 	return root + t.DefaultPath
 }
 
-// WithFolders is the schema with the folders of a configuration in it.
+// WithFolders returns a copy of the schema in which the default paths of types include the folders
+// of a configuration.
 func (s *Schema) WithFolders(c Config) *Schema {
 	next := *s
 	next.Types = slices.Clone(s.Types)
@@ -196,7 +198,7 @@ func (s *Schema) WithFolders(c Config) *Schema {
 	return &next
 }
 
-// TypeName is the name of a type as answers give it: `date`, as files spell it, is `daily`.
+// TypeName returns the name of a type as answers spell it: `date` becomes `daily`.
 func TypeName(name string) string {
 	if name == dateType {
 		return Daily
@@ -204,19 +206,19 @@ func TypeName(name string) string {
 	return name
 }
 
-// Type finds a type by its name.
+// Type returns the type with this name.
 func (s *Schema) Type(name string) (*Type, bool) {
 	t, ok := s.types[TypeName(name)]
 	return t, ok
 }
 
-// Trait finds a trait by its name.
+// Trait returns the trait with this name.
 func (s *Schema) Trait(name string) (*Trait, bool) {
 	t, ok := s.traits[name]
 	return t, ok
 }
 
-// TypeNames are the names of all types, in the order of the schema.
+// TypeNames returns the names of all types in the order of the schema.
 func (s *Schema) TypeNames() []string {
 	names := make([]string, len(s.Types))
 	for i, t := range s.Types {
@@ -225,7 +227,7 @@ func (s *Schema) TypeNames() []string {
 	return names
 }
 
-// TraitNames are the names of all traits, in the order of the schema.
+// TraitNames returns the names of all traits in the order of the schema.
 func (s *Schema) TraitNames() []string {
 	names := make([]string, len(s.Traits))
 	for i, t := range s.Traits {
@@ -234,16 +236,16 @@ func (s *Schema) TraitNames() []string {
 	return names
 }
 
-// schemaInit is the tool that makes a schema from what is in a vault.
+// schemaInit is the tool that derives a schema from the notes of a vault.
 const schemaInit = "raven_schema_init"
 
-// maxOffered is how many names a fault offers.
+// maxOffered is the maximum number of names that a fault lists.
 const maxOffered = 50
 
-// Offered are the first of some names, as many as a fault offers.
+// Offered returns the first of some names, at most as many as a fault lists.
 func Offered(names []string) []string { return names[:min(len(names), maxOffered)] }
 
-// offered are names as a message lists them.
+// offered returns names as a list in a message, shortened if there are many.
 func offered(names []string) string {
 	list := strings.Join(Offered(names), ", ")
 	if more := len(names) - maxOffered; more > 0 {
@@ -252,7 +254,8 @@ func offered(names []string) string {
 	return list
 }
 
-// NoType is the fault of a type that the schema does not have. It lists those that it has.
+// NoType returns the INVALID_TYPE fault of a type that is not in the schema. It lists the available
+// types.
 func (s *Schema) NoType(name string) *fault.Fault {
 	names := s.TypeNames()
 	f := fault.New(fault.InvalidType, "Type %s not found in schema; it has: %s",
@@ -260,7 +263,8 @@ func (s *Schema) NoType(name string) *fault.Fault {
 	return f.Suggest(name, names)
 }
 
-// NoTrait is the fault of a trait that the schema does not have. It lists those that it has.
+// NoTrait returns the INVALID_TRAIT fault of a trait that is not in the schema. It lists the
+// available traits.
 func (s *Schema) NoTrait(name string) *fault.Fault {
 	names := s.TraitNames()
 	have := offered(names)
@@ -275,7 +279,7 @@ func (s *Schema) NoTrait(name string) *fault.Fault {
 	return f.Suggest(name, names)
 }
 
-// quote is a name in single quotes, shortened if it cannot be one.
+// quote returns a name in single quotes, shortened to 64 bytes.
 func quote(name string) string {
 	const most = 64
 	if len(name) > most {
@@ -284,12 +288,12 @@ func quote(name string) string {
 	return "'" + name + "'"
 }
 
-// UsedBy are the names of the types that have the trait.
+// UsedBy returns the names of the types that use a trait, in the order of the schema.
 func (s *Schema) UsedBy(trait string) []string {
 	return append([]string{}, s.usedBy[trait]...)
 }
 
-// Template finds a template by its id.
+// Template returns the template with this id.
 func (s *Schema) Template(id string) (*Template, bool) {
 	for _, t := range s.Templates {
 		if t.ID == id {

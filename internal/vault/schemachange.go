@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Definitions returns everything that a schema says, apart for each thing that can be changed: by `types.person`,
-// `types.person.fields.email`, `types.person.traits.due`, `traits.due` and `templates.short`. A value is an object as
-// JSON has it; that of a type is what the type says beside its fields and traits.
+// Definitions returns the parts of a schema that can change independently, by name: `types.person`,
+// `types.person.fields.email`, `types.person.traits.due`, `traits.due`, `templates.short`. Each
+// value is a JSON object; that of a type excludes its fields and traits.
 func (s *Schema) Definitions() map[string]any {
 	all := map[string]any{}
 	for _, t := range s.Types {
@@ -25,7 +25,8 @@ func (s *Schema) Definitions() map[string]any {
 	return all
 }
 
-// define adds what a type says. A built-in type is there whether the schema names it or not.
+// define adds the definitions of a type under the name `at`. A built-in type without declarations
+// of its own is omitted.
 func (t *Type) define(at string, all map[string]any) {
 	one := map[string]any{}
 	put(one, "description", t.Description, t.Description != "")
@@ -47,7 +48,8 @@ func (t *Type) define(at string, all map[string]any) {
 	}
 }
 
-// definition is what the schema says of a field or a trait, whose type is written so.
+// definition returns the definition of a field or a trait. written is its type as the file spells
+// it.
 func (f *Field) definition(written string) map[string]any {
 	one := map[string]any{"type": written}
 	put(one, "required", true, f.Required)
@@ -64,18 +66,18 @@ func (f *Field) definition(written string) map[string]any {
 	return one
 }
 
-// put sets a member if it is said.
+// put sets a key if said is true.
 func put(m map[string]any, key string, value any, said bool) {
 	if said {
 		m[key] = value
 	}
 }
 
-// A SchemaChange is what the schema said of a thing, and what it says; null where it says nothing.
+// A SchemaChange is the old and the new definition of a part of a schema; nil where there is none.
 type SchemaChange struct{ Old, New any }
 
-// SchemaChanges returns what differs between two texts of a schema.yaml, by the names of Definitions. It returns
-// false if one of them is no schema.
+// SchemaChanges returns the differences between two schema.yaml texts, by the names of Definitions.
+// It returns false if one of them is invalid.
 func SchemaChanges(old, now []byte) (map[string]SchemaChange, bool) {
 	was, err := ParseSchema(old)
 	if err != nil {
@@ -88,7 +90,7 @@ func SchemaChanges(old, now []byte) (map[string]SchemaChange, bool) {
 	return was.ChangesTo(is), true
 }
 
-// ChangesTo returns what differs between two schemas, by the names of Definitions.
+// ChangesTo returns the differences between two schemas, by the names of Definitions.
 func (s *Schema) ChangesTo(next *Schema) map[string]SchemaChange {
 	was, is := s.Definitions(), next.Definitions()
 	changes := map[string]SchemaChange{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A SchemaDraft is a schema that was derived from the notes of a vault.
+// A SchemaDraft is a schema derived from the notes of a vault.
 type SchemaDraft struct {
 	Types  []TypeDraft  `json:"types"`
 	Traits []FieldDraft `json:"traits"`
@@ -28,7 +28,7 @@ type FieldDraft struct {
 	Count  int      `json:"count" jsonschema:"how many notes have it; of a trait, how often it is there"`
 }
 
-// Text returns the schema.yaml of the draft.
+// Text returns the draft as a schema.yaml.
 func (d SchemaDraft) Text() []byte {
 	var b strings.Builder
 	b.WriteString("version: 1\n")
@@ -58,7 +58,7 @@ func (d SchemaDraft) Text() []byte {
 	return []byte(b.String())
 }
 
-// line is the definition of a field or a trait.
+// line returns the definition of a field or a trait as one line of YAML.
 func (f FieldDraft) line() string {
 	text := yamlName(f.Name) + ": { type: " + yamlName(f.Type)
 	if len(f.Values) > 0 {
@@ -74,11 +74,11 @@ func (f FieldDraft) line() string {
 var (
 	plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]*$`)
 
-	// yamlWords are what YAML may take for something else than a text.
+	// yamlWords are words that YAML may read as another type than a text.
 	yamlWords = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
-// yamlName spells a text so that YAML reads it back as a text.
+// yamlName returns a YAML scalar that reads as the text s.
 func yamlName(s string) string {
 	if plainName.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
 		return s

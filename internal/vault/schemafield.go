@@ -9,7 +9,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// readFields reads the fields of a type.
+// readFields parses the fields of a type.
 func (p *schemaParser) readFields(d pair) []*Field {
 	var all []*Field
 	for _, e := range few(p, d.line, d.key, p.entries(d.value, d.key)) {
@@ -24,8 +24,8 @@ func (p *schemaParser) readFields(d pair) []*Field {
 	return all
 }
 
-// define reads what the file says of a field or a trait. A word alone is its type. written is told
-// of the type.
+// define parses the declaration of a field or a trait into f. A scalar is its type. written is
+// called with the entry that contains the type, if there is one.
 func (p *schemaParser) define(f *Field, e pair, written func(pair)) {
 	if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() != "!!null" {
 		e.key = "type of " + e.key
@@ -42,7 +42,7 @@ func (p *schemaParser) define(f *Field, e pair, written func(pair)) {
 	p.checkField(f, e.line)
 }
 
-// attribute reads one thing that the file says of a field.
+// attribute parses one attribute of a field. Unknown attributes are ignored.
 func (p *schemaParser) attribute(f *Field, d pair) {
 	switch d.key {
 	case "type":
@@ -64,7 +64,7 @@ func (p *schemaParser) attribute(f *Field, d pair) {
 	}
 }
 
-// checkField reports what the parts of a field say against each other.
+// checkField reports inconsistent attributes of a field.
 func (p *schemaParser) checkField(f *Field, line int) {
 	if element(f.Type) == "enum" && len(f.Values) == 0 {
 		p.report(line, "%q is an enum; it must list its values", f.Name)
@@ -74,7 +74,8 @@ func (p *schemaParser) checkField(f *Field, line int) {
 	}
 }
 
-// valueType reads the type of a value; "" for none. The older names of types are read too.
+// valueType parses the type of a field, including the older names. It returns "" if there is none,
+// and "string" after reporting an invalid one.
 func (p *schemaParser) valueType(d pair) string {
 	if d.value.Kind == yaml.SequenceNode {
 		p.report(d.line, `%q must be a word; a list type is quoted, as in type: "string[]"`, d.key)
@@ -92,8 +93,8 @@ func (p *schemaParser) valueType(d pair) string {
 	return ""
 }
 
-// ParseValueType reads the name of a type of values: one of ValueTypes, with or without `[]`, or the
-// older `boolean` and `reference`.
+// ParseValueType returns the canonical name of a value type: one of ValueTypes, with or without
+// `[]`. It also accepts the older `boolean` and `reference`. It returns false for an unknown type.
 func ParseValueType(s string) (string, bool) {
 	t := element(s)
 	switch t {
@@ -105,8 +106,8 @@ func ParseValueType(s string) (string, bool) {
 	return t + s[len(element(s)):], slices.Contains(ValueTypes(), t)
 }
 
-// element is the type of the elements of a list, or the type itself.
+// element returns the type of the elements of a list type, or t itself.
 func element(t string) string { return strings.TrimSuffix(t, "[]") }
 
-// isList reports whether values of the type are lists.
+// isList reports whether t is a list type.
 func isList(t string) bool { return strings.HasSuffix(t, "[]") }

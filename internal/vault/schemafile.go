@@ -10,8 +10,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// ParseSchema reads a schema.yaml of any Raven. What no Raven knows is passed over. One that cannot
-// be used is SCHEMA_ERROR with file, line and cause; all problems come together.
+// ParseSchema parses a schema.yaml of any Raven version. Unknown keys are ignored. If the schema is
+// invalid, the error is SCHEMA_ERROR with all problems, each with file and line.
 func ParseSchema(text []byte) (*Schema, error) {
 	p := &schemaParser{reader: reader{file: SchemaFile}, s: &Schema{}, types: map[string]*Type{}}
 	for _, e := range p.entries(p.root(text), "the schema") {
@@ -39,14 +39,14 @@ func ParseSchema(text []byte) (*Schema, error) {
 	return p.s, nil
 }
 
-// Limits of a schema: look-ups, answers and faults tell of all there are.
+// Limits of a schema. They bound lookups, answers and faults, which may list every entry.
 const (
 	maxDefined = 2000   // types; traits; fields of a type; traits of a type
-	maxFields  = 20_000 // fields and traits of all types together
+	maxFields  = 20_000 // fields and traits of all types in total
 	maxKey     = 512    // bytes of the name of a type, a field or a trait
 )
 
-// few reports that a schema defines too many of a kind, and returns as many as it may.
+// few returns all, or reports a problem and returns nil if there are more than maxDefined.
 func few[T any](p *schemaParser, line int, what string, all []T) []T {
 	if len(all) <= maxDefined {
 		return all
@@ -55,15 +55,15 @@ func few[T any](p *schemaParser, line int, what string, all []T) []T {
 	return nil
 }
 
-// A schemaParser reads one schema.yaml.
+// A schemaParser parses one schema.yaml.
 type schemaParser struct {
 	reader
 	s      *Schema
-	types  map[string]*Type // so far, by name
-	fields int              // and traits of all types
+	types  map[string]*Type // the types parsed so far, by name
+	fields int              // number of fields and traits of all types so far
 }
 
-// readTypes reads the types.
+// readTypes parses `types`.
 func (p *schemaParser) readTypes(of pair) {
 	for _, e := range few(p, of.line, "types", p.entries(of.value, "types")) {
 		t := p.aType(e)
@@ -85,7 +85,7 @@ func (p *schemaParser) add(t *Type) {
 	p.fields += len(t.Fields) + len(t.Traits)
 }
 
-// aType reads one type.
+// aType parses one type.
 func (p *schemaParser) aType(e pair) *Type {
 	t := &Type{Name: TypeName(e.key)}
 	p.checkKey(e)
@@ -109,7 +109,7 @@ func (p *schemaParser) aType(e pair) *Type {
 	return t
 }
 
-// checkKey reports the name of a type, a field or a trait that cannot be one.
+// checkKey reports an invalid name of a type, a field or a trait.
 func (p *schemaParser) checkKey(e pair) {
 	switch {
 	case e.key == "" || control.Has(e.key):
@@ -119,7 +119,7 @@ func (p *schemaParser) checkKey(e pair) {
 	}
 }
 
-// typeTemplate reads what a type says about templates.
+// typeTemplate parses the keys of a type that concern templates.
 func (p *schemaParser) typeTemplate(t *Type, d pair) {
 	switch d.key {
 	case "templates":
@@ -131,7 +131,7 @@ func (p *schemaParser) typeTemplate(t *Type, d pair) {
 	}
 }
 
-// core reads what the file says of built-in types apart from the types.
+// core parses `core`: the templates of built-in types.
 func (p *schemaParser) core(n *yaml.Node) {
 	for _, e := range p.entries(n, "core") {
 		said := &Type{Name: TypeName(e.key)}
@@ -147,7 +147,8 @@ func (p *schemaParser) core(n *yaml.Node) {
 	}
 }
 
-// folder reads the path of a folder, and gives it a slash at the end.
+// folder parses the path of a folder and returns it with a trailing slash, or "" for the root of
+// the vault and for an invalid path, which it reports.
 func (r *reader) folder(d pair) string {
 	s := strings.TrimSuffix(r.text(d), "/")
 	if s == "" || s == "." {
@@ -160,7 +161,7 @@ func (r *reader) folder(d pair) string {
 	return s + "/"
 }
 
-// checkNameField reports a name field that cannot hold a name.
+// checkNameField reports a name_field that is not a text field of the type.
 func (p *schemaParser) checkNameField(t *Type, line int) {
 	if t.nameField == "" {
 		return
@@ -174,7 +175,7 @@ func (p *schemaParser) checkNameField(t *Type, line int) {
 	}
 }
 
-// uses reads the traits of a type: a list of names, or names with what holds for them.
+// uses parses the traits of a type: a list of names, or a mapping from names to attributes.
 func (p *schemaParser) uses(d pair) []*TraitUse {
 	var all []*TraitUse
 	if d.value.Kind != yaml.MappingNode {
@@ -198,7 +199,7 @@ func (p *schemaParser) uses(d pair) []*TraitUse {
 	return all
 }
 
-// readTraits reads the traits.
+// readTraits parses `traits`.
 func (p *schemaParser) readTraits(of pair) {
 	for _, e := range few(p, of.line, "traits", p.entries(of.value, "traits")) {
 		t := &Trait{Written: "boolean"}
@@ -216,7 +217,7 @@ func (p *schemaParser) readTraits(of pair) {
 	}
 }
 
-// templates reads the templates.
+// templates parses `templates`.
 func (p *schemaParser) templates(n *yaml.Node) {
 	for _, e := range p.entries(n, "templates") {
 		t := &Template{ID: e.key}
@@ -232,7 +233,7 @@ func (p *schemaParser) templates(n *yaml.Node) {
 	}
 }
 
-// link tells each type of the traits that it has.
+// link sets the Trait of each TraitUse.
 func (p *schemaParser) link() {
 	p.s.index()
 	for _, t := range p.s.Types {

@@ -11,16 +11,15 @@ import (
 var (
 	drive = regexp.MustCompile(`^[A-Za-z]:`)
 
-	// device is what Windows takes for a device, whatever ending follows.
+	// device matches the names that Windows reserves for devices, with any extension.
 	device = regexp.MustCompile(`^(?i:con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])$`)
 )
 
-// separators are characters of a path that would mean something else: on Windows, which cannot have
-// `< > : " | ? *` in a name (Obsidian refuses them there too), and in an id, whose part behind # is
-// a section.
+// separators are characters that no path may contain. Windows does not allow `< > : " | ? *` in
+// names, and Obsidian refuses them too; in an id, # begins the name of a section.
 const separators = `\:*?"<>|#`
 
-// checkCharacters is a fault if the path holds a character that no name may have.
+// checkCharacters returns a fault if the path contains a forbidden character, else nil.
 func checkCharacters(s string) *fault.Fault {
 	for _, r := range s {
 		switch {
@@ -40,7 +39,7 @@ func checkCharacters(s string) *fault.Fault {
 	return nil
 }
 
-// checkSegment is a fault if a folder, or the file at the end, cannot be called that.
+// checkSegment returns a fault if s is not a valid name of a folder or, if last is true, of a file.
 func checkSegment(s string, last bool) *fault.Fault {
 	stem, _, _ := strings.Cut(s, ".")
 	switch {
@@ -65,4 +64,5 @@ func checkSegment(s string, last bool) *fault.Fault {
 	return nil
 }
 
+// isBlank reports whether s contains only white space.
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -10,9 +10,10 @@ import (
 	"rookery/internal/control"
 )
 
-// Slug is the name of a new note made from its title: lower-case ASCII, other letters transliterated
-// (reference/raven.md §1.2). It can be a segment of a path, and is never longer than one may be. A
-// title without letters and digits keeps the signs that a path may hold; it is "" if there are none.
+// Slug returns the name of a new note for a title: lower-case ASCII, other letters transliterated
+// (reference/raven.md §1.2). It is a valid path segment of at most MaxSegment bytes with its
+// extension. For a title without letters and digits it keeps the characters that a path may
+// contain; it is "" if there are none.
 func Slug(title string) string {
 	if s := strings.ReplaceAll(strings.ToLower(title), " ", "-"); isSlug(s) && isASCII(title) {
 		return s
@@ -31,9 +32,9 @@ func Slug(title string) string {
 	return s
 }
 
-// FileName is the name of the file of a new note, without its ending, made from the title: the Slug of a title in
-// Latin letters. Of a title in another script all letters stay, in lower case, with dashes for blanks, and only what a
-// file system refuses is replaced. It is "" if nothing is left.
+// FileName returns the name of the file of a new note, without extension, for a title. For a title
+// in Latin letters it is the Slug. For other scripts it keeps all letters in lower case, and
+// replaces blanks and characters that file systems refuse by dashes. It is "" if nothing is left.
 func FileName(title string) string {
 	title = Stem(CleanPath(title))
 	if !strings.ContainsFunc(title, otherScript) {
@@ -60,11 +61,11 @@ func FileName(title string) string {
 	return strings.Trim(name, "-_ ")
 }
 
-// otherScript reports whether a character is a letter of a script other than Latin.
+// otherScript reports whether a character is a letter of a non-Latin script.
 func otherScript(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
 
-// SlugPath is the form in which references find what is written otherwise: the slug of each folder
-// and of the name (reference/raven.md §1.9).
+// SlugPath returns the id with each segment replaced by its Slug. References that are spelled
+// differently are resolved by it (reference/raven.md §1.9).
 func SlugPath(id string) string {
 	segments := strings.Split(id, "/")
 	for i, segment := range segments {
@@ -73,8 +74,8 @@ func SlugPath(id string) string {
 	return strings.Join(segments, "/")
 }
 
-// isSlug reports whether a text is plainly its own slug: words of lower-case letters and digits with
-// single dashes between them, too long to be the name of a device.
+// isSlug reports whether s is certainly its own slug: lower-case letters and digits with single
+// dashes between them, and longer than any device name. It is a fast path for Slug.
 func isSlug(s string) bool {
 	const longestDevice = len("conout$")
 	if len(s) <= longestDevice || len(s) > MaxSegment-len(".md") || s[0] == '-' || s[len(s)-1] == '-' {
@@ -90,7 +91,7 @@ func isSlug(s string) bool {
 	return true
 }
 
-// signs is the slug of a title without letters and digits.
+// signs returns the slug of a title without letters and digits.
 func signs(title string) string {
 	return CleanPath(strings.Map(func(r rune) rune {
 		switch {
@@ -103,7 +104,8 @@ func signs(title string) string {
 	}, title))
 }
 
-// cut is the beginning of a text that has at most n bytes and ends with a whole character.
+// cut returns the longest prefix of s with at most n bytes that ends between characters. n must be
+// less than len(s).
 func cut(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--

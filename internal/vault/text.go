@@ -10,17 +10,17 @@ import (
 	"rookery/internal/markdown"
 )
 
-// A Text is a value as a person writes it on a command line: `5` for a number, `a,b` for a list,
-// nothing for null. Field.Read and Read give it the type that its field has.
+// A Text is an untyped value as written on a command line: `5` for a number, `a,b` for a list, ""
+// for null. Field.Read converts it to the type of its field.
 type Text string
 
-// link is a text that is nothing but a reference (reference/raven.md §1.7).
+// link matches a text that consists of one reference (reference/raven.md §1.7).
 var link = regexp.MustCompile(`^\[\[([^\[\]|\n]+)(?:\|[^\]\n]+)?\]\]$`)
 
-// null is how YAML spells that there is no value.
+// null matches the ways to write null in YAML.
 var null = regexp.MustCompile(`^ *(~|null|Null|NULL)? *$`)
 
-// parseLink reads `[[people/freya]]` and `[[people/freya|Freya]]`.
+// parseLink parses `[[people/freya]]` and `[[people/freya|Freya]]`.
 func parseLink(s string) (markdown.Ref, bool) {
 	m := link.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || isBlank(m[1]) {
@@ -29,8 +29,8 @@ func parseLink(s string) (markdown.Ref, bool) {
 	return markdown.Ref(strings.TrimSpace(m[1])), true
 }
 
-// ParseRef reads a reference as people and agents write it: `people/freya`, `[[people/freya]]`, or
-// `[[people/freya|Freya]]`.
+// ParseRef parses a reference in any of its forms: `people/freya`, `[[people/freya]]`, or
+// `[[people/freya|Freya]]`. It returns false for a blank text.
 func ParseRef(s string) (markdown.Ref, bool) {
 	if ref, ok := parseLink(s); ok {
 		return ref, true
@@ -38,7 +38,8 @@ func ParseRef(s string) (markdown.Ref, bool) {
 	return parseLink("[[" + strings.TrimSpace(s) + "]]")
 }
 
-// value is the text as a value of the type.
+// value converts the text to a value type. It returns false if it is not valid for a number or a
+// bool.
 func (t Text) value(valueType string) (any, bool) {
 	switch {
 	case t == "":
@@ -54,8 +55,8 @@ func (t Text) value(valueType string) (any, bool) {
 	return string(t), true
 }
 
-// list is the text as a list: its parts between commas, with or without brackets around them all.
-// Where there are quotes in the brackets, YAML says what the parts are.
+// list splits the text at its commas, with or without surrounding brackets. If a bracketed list
+// contains quotes, it is parsed as YAML.
 func (t Text) list() []any {
 	s := string(t)
 	if inner, ok := inBrackets(s); ok {
@@ -73,7 +74,8 @@ func (t Text) list() []any {
 	return list
 }
 
-// inBrackets is what stands in the brackets around a list. Those of a reference are none.
+// inBrackets returns the text within the brackets of a list. The brackets of a reference do not
+// count.
 func inBrackets(s string) (string, bool) {
 	list := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") &&
 		(!strings.HasPrefix(s, "[[") || strings.HasPrefix(s, "[[["))
@@ -83,7 +85,7 @@ func inBrackets(s string) (string, bool) {
 	return s[1 : len(s)-1], true
 }
 
-// splitCommas parts a text at its commas, but not inside references.
+// splitCommas splits a text at the commas that are not inside brackets.
 func splitCommas(s string) []string {
 	var parts []string
 	begin, depth := 0, 0
@@ -103,7 +105,8 @@ func splitCommas(s string) []string {
 	return append(parts, s[begin:])
 }
 
-// isNested reports whether a value is a mapping, or a list with one: no field of a type has such a value.
+// isNested reports whether a value is a mapping, or a list that contains one. No field has such
+// values.
 func isNested(value any) bool {
 	switch v := value.(type) {
 	case markdown.Nested:
@@ -114,7 +117,8 @@ func isNested(value any) bool {
 	return false
 }
 
-// yaml is the text as frontmatter reads it, if it is one of its scalars or lists; else the text.
+// yaml returns the value of the text as a scalar or a list in frontmatter, or the text itself if it
+// is neither.
 func (t Text) yaml() any {
 	s := string(t)
 	if ref, ok := parseLink(s); ok {

@@ -10,11 +10,12 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Interval is what a text about time means: all instants t with From <= t < To. A zero end is
-// open. Where both are the same it is an instant (reference/raven.md §6.10).
+// An Interval is the range of time that an expression denotes: all instants t with From <= t < To.
+// A zero bound is open. If both bounds are equal, it is a single instant (reference/raven.md
+// §6.10).
 type Interval struct{ From, To time.Time }
 
-// TimeForms lists what ParseTime reads.
+// TimeForms returns the forms that ParseTime accepts, for messages.
 func TimeForms() []string {
 	return []string{
 		"today", "tomorrow", "yesterday", "this-week", "next-week", "past", "future", "YYYY-MM-DD",
@@ -22,8 +23,8 @@ func TimeForms() []string {
 	}
 }
 
-// ParseTime reads a time in any of the forms of TimeForms, in the zone of the clock. Anything else
-// is INVALID_VALUE.
+// ParseTime parses a time in one of the forms of TimeForms, in the zone of the clock. It returns
+// INVALID_VALUE for any other text.
 func ParseTime(s string, c Clock) (Interval, error) {
 	s = strings.TrimSpace(s)
 	if i, ok := parseWords(s, c); ok {
@@ -42,7 +43,7 @@ func ParseTime(s string, c Clock) (Interval, error) {
 		strings.Join(TimeForms(), ", ")).With("allowed", TimeForms())
 }
 
-// parseWords reads the words for more than a day.
+// parseWords parses the words for ranges other than a day.
 func parseWords(s string, c Clock) (Interval, bool) {
 	today := c.Today()
 	since := (int(today.Weekday()) - int(c.WeekStart) + 7) % 7
@@ -60,7 +61,7 @@ func parseWords(s string, c Clock) (Interval, bool) {
 	return Interval{}, false
 }
 
-// days is the time from midnight of a date to midnight some days later.
+// days returns the interval of n whole days that begins with a date.
 func (c Clock) days(from Date, n int) Interval {
 	return Interval{from.Start(c.zone()), from.Add(n).Start(c.zone())}
 }
@@ -73,7 +74,7 @@ var (
 	}
 )
 
-// ago reads `3 days ago`. A day is 24 hours.
+// ago parses a relative time such as `3 days ago`. A day is 24 hours.
 func (c Clock) ago(s string) (time.Time, bool) {
 	m := agoForm.FindStringSubmatch(s)
 	if m == nil {
@@ -86,7 +87,7 @@ func (c Clock) ago(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseDateTime reads a date with a clock, in the zone where it names none.
+// parseDateTime parses a date with a time of day. Without an offset it is in the given zone.
 func parseDateTime(s string, zone *time.Location) (time.Time, bool) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, true
@@ -99,7 +100,7 @@ func parseDateTime(s string, zone *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Instant reports whether the interval is one instant.
+// Instant reports whether the interval is a single instant.
 func (i Interval) Instant() bool { return !i.From.IsZero() && i.From.Equal(i.To) }
 
 // Contains reports whether t is in the interval.
@@ -107,7 +108,7 @@ func (i Interval) Contains(t time.Time) bool {
 	return i.Since(t) && (i.To.IsZero() || t.Before(i.To) || i.Instant() && t.Equal(i.To))
 }
 
-// After reports whether t is behind the whole interval.
+// After reports whether t is after the whole interval.
 func (i Interval) After(t time.Time) bool {
 	if i.Instant() {
 		return t.After(i.To)
@@ -118,10 +119,11 @@ func (i Interval) After(t time.Time) bool {
 // Before reports whether t is before the whole interval.
 func (i Interval) Before(t time.Time) bool { return !i.From.IsZero() && t.Before(i.From) }
 
-// Since reports whether t is not before the interval's begin.
+// Since reports whether t is at or after the beginning of the interval.
 func (i Interval) Since(t time.Time) bool { return !t.Before(i.From) }
 
-// Covers reports whether the day begins in the interval, or has the instant in it.
+// Covers reports whether the beginning of the day is in the interval or, for an instant, whether
+// the instant is in the day.
 func (i Interval) Covers(d Date, zone *time.Location) bool {
 	if i.Instant() {
 		return DateOf(i.From.In(zone)) == d

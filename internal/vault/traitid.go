@@ -5,10 +5,11 @@ import (
 	"encoding/hex"
 )
 
-// traitText is how many characters of a trait's text its id depends on.
+// traitText is the number of leading characters of a trait's text that determine its id.
 const traitText = 50
 
-// TraitText is the part of a trait's text that makes its identity: the first 50 characters.
+// TraitText returns the part of a trait's text that determines its identity: the first 50
+// characters.
 func TraitText(text string) string {
 	n := 0
 	for i := range text {
@@ -20,8 +21,8 @@ func TraitText(text string) string {
 	return text
 }
 
-// TraitID is the id of a trait before anything is done about others with the same one: its type and
-// the first eight hex digits of a hash of its parent's id, its type and its text
+// TraitID returns the id of a trait, before duplicates are numbered: its type, a dash, and the
+// first eight hex digits of the SHA-256 of its parent's id, its type and its TraitText
 // (reference/raven.md §6.4).
 func TraitID(parent, trait, text string) string {
 	sum := sha256.Sum256([]byte(parent + ":" + trait + ":" + TraitText(text)))

@@ -6,39 +6,39 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Tree is how the tools of the tree family treat the vault: `tree` of rookery.yaml.
+// A Tree is the configuration of the tree tools: `tree` in rookery.yaml.
 type Tree struct {
-	// Strict says that a version token is good only if no note and no folder changed since; otherwise, if nothing
-	// that the call touches did.
+	// Strict says that a version token becomes invalid with any change to a note or a folder.
+	// Otherwise it becomes invalid only if something that the call touches has changed.
 	Strict bool
 
-	Rulesets []Ruleset // as in the file
+	Rulesets []Ruleset // in the order of the file
 }
 
-// A Ruleset is rules by which notes are checked.
+// A Ruleset is a named set of rules for checking notes.
 type Ruleset struct {
 	ID    string
 	Rules []Rule
 }
 
-// A Rule says what must be true of the nodes that it selects.
+// A Rule is a condition on the nodes that it selects.
 type Rule struct {
 	ID       string
-	Select   string   // a text of the language of select_nodes; empty: all nodes
-	Require  []string // names of fields
-	Forbid   []string // likewise
+	Select   string   // an expression in the language of select_nodes; empty: all nodes
+	Require  []string // names of fields that must be present
+	Forbid   []string // names of fields that must be absent
 	Patterns []Pattern
-	Warning  bool // what breaks the rule is a warning, and no error
-	Line     int  // of the file
+	Warning  bool // a violation is a warning rather than an error
+	Line     int  // line in rookery.yaml, from 1
 }
 
-// A Pattern is an expression that the text of a field must match.
+// A Pattern is a regular expression that the text of a field must match.
 type Pattern struct {
 	Field      string
 	Expression *regexp.Regexp
 }
 
-// Ruleset finds a set of rules by its id.
+// Ruleset returns the set of rules with this id.
 func (t Tree) Ruleset(id string) (Ruleset, bool) {
 	for _, s := range t.Rulesets {
 		if s.ID == id {
@@ -51,11 +51,11 @@ func (t Tree) Ruleset(id string) (Ruleset, bool) {
 // Limits of the rules of a vault.
 const (
 	maxRulesets   = 100
-	maxRules      = 1000 // of all sets together
-	maxExpression = 1000 // bytes of one
+	maxRules      = 1000 // of all sets in total
+	maxExpression = 1000 // bytes of one expression
 )
 
-// tree reads `tree`.
+// tree parses `tree`.
 func (p *configParser) tree(e pair) {
 	for _, d := range p.entries(e.value, e.key) {
 		switch d.key {
@@ -75,6 +75,7 @@ func (p *configParser) tree(e pair) {
 	}
 }
 
+// rulesets parses `tree.rulesets`.
 func (p *configParser) rulesets(e pair) {
 	all := p.entries(e.value, e.key)
 	if len(all) > maxRulesets {
@@ -95,7 +96,8 @@ func (p *configParser) rulesets(e pair) {
 	}
 }
 
-// rules reads a list of rules, at most so many as are left.
+// rules parses a list of rules. *left is the number of rules that are still allowed; rules lowers
+// it.
 func (p *configParser) rules(e pair, left *int) []Rule {
 	if e.value.Kind != yaml.SequenceNode {
 		p.report(e.line, "%q must be a list", e.key)
@@ -114,7 +116,7 @@ func (p *configParser) rules(e pair, left *int) []Rule {
 	return all
 }
 
-// rule reads one rule; ok is false if it has no id.
+// rule parses one rule. ok is false if it has no id.
 func (p *configParser) rule(e pair) (r Rule, ok bool) {
 	r.Line = e.line
 	for _, d := range p.entries(e.value, "a rule") {
@@ -144,7 +146,7 @@ func (p *configParser) rule(e pair) (r Rule, ok bool) {
 	return r, r.ID != ""
 }
 
-// patterns reads expressions by the names of fields.
+// patterns parses a mapping from field names to regular expressions.
 func (p *configParser) patterns(e pair) []Pattern {
 	var all []Pattern
 	for _, d := range p.entries(e.value, e.key) {

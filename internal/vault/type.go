@@ -2,8 +2,8 @@ package vault
 
 import "slices"
 
-// Field finds a field of the type. A trait of the type is one too: its notes may hold it in their
-// frontmatter.
+// Field returns the field with this name. The traits of the type count as fields: notes may have
+// them in their frontmatter. The result of a trait is a new copy.
 func (t *Type) Field(name string) (*Field, bool) {
 	if f, ok := t.fields[name]; ok {
 		return f, true
@@ -14,11 +14,11 @@ func (t *Type) Field(name string) (*Field, bool) {
 	return nil, false
 }
 
-// index makes what look-ups of fields need. It is called when everything else is there.
+// index builds the lookup tables of fields. It must be called after the last change.
 func (t *Type) index() {
 	t.fields = make(map[string]*Field, len(t.Fields))
 	t.uses = make(map[string]*TraitUse, len(t.Traits))
-	for _, f := range slices.Backward(t.Fields) { // of two of a name the first counts
+	for _, f := range slices.Backward(t.Fields) { // the first of two with the same name wins
 		t.fields[f.Name] = f
 	}
 	for _, u := range slices.Backward(t.Traits) {
@@ -26,7 +26,7 @@ func (t *Type) index() {
 	}
 }
 
-// field is the trait as a field of the type that uses it.
+// field returns the trait as a field of the type that uses it.
 func (u *TraitUse) field() *Field {
 	f := u.Trait.Field
 	f.Required = u.Required
@@ -36,7 +36,7 @@ func (u *TraitUse) field() *Field {
 	return &f
 }
 
-// all are the fields of the type, and its traits as fields.
+// all returns the fields of the type, followed by its traits as fields.
 func (t *Type) all() []*Field {
 	fields := append([]*Field(nil), t.Fields...)
 	for _, u := range t.Traits {
@@ -47,7 +47,7 @@ func (t *Type) all() []*Field {
 	return fields
 }
 
-// FieldNames are the names of the fields, in the order of the schema.
+// FieldNames returns the names of the fields in the order of the schema, without traits.
 func (t *Type) FieldNames() []string {
 	names := []string{}
 	for _, f := range t.Fields {
@@ -56,7 +56,7 @@ func (t *Type) FieldNames() []string {
 	return names
 }
 
-// TraitNames are the names of the traits that the type has, in the order of the schema.
+// TraitNames returns the names of the type's traits in the order of the schema.
 func (t *Type) TraitNames() []string {
 	names := []string{}
 	for _, u := range t.Traits {
@@ -65,8 +65,8 @@ func (t *Type) TraitNames() []string {
 	return names
 }
 
-// RequiredFields are the names of the fields that every object of the type must have, in the order
-// of the schema.
+// RequiredFields returns the names of the required fields in the order of the schema, without
+// traits.
 func (t *Type) RequiredFields() []string {
 	names := []string{}
 	for _, f := range t.Fields {
@@ -77,8 +77,8 @@ func (t *Type) RequiredFields() []string {
 	return names
 }
 
-// NameField is the field that says what an object is called: the one that the schema names, else
-// `name` or `title`, if it is a text. It is "" if there is none.
+// NameField returns the field that contains the name of an object: the one that the schema
+// specifies, else `name` or `title` if it is a text. It returns "" if there is none.
 func (t *Type) NameField() string {
 	if t.nameField != "" {
 		return t.nameField

@@ -2,10 +2,10 @@ package vault
 
 import "strconv"
 
-// Typed is what a value that markdown found by its form means for the trait: true and false, a
-// number, a reference, or the text. A bare annotation, nil, is true for a boolean; otherwise it has
-// the default of the trait, and fromDefault says so, or none. What the trait does not take stays as
-// it is; Read says what is wrong with it.
+// Typed converts a value that markdown detected by its syntax to the type of the trait. A bare
+// annotation (nil) is true for a boolean; for other types it has the trait's default, and
+// fromDefault is true, or nil if there is no default. A value that does not fit the type is
+// returned unchanged; Field.Read reports the problem.
 func (t *Trait) Typed(v any) (value any, fromDefault bool) {
 	switch {
 	case v == nil && t.Type == "bool":
@@ -26,7 +26,7 @@ func (t *Trait) Typed(v any) (value any, fromDefault bool) {
 	return typed, false
 }
 
-// typedOne is the meaning of a value for a type that is no list.
+// typedOne converts a value to a type that is not a list.
 func typedOne(valueType string, v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -49,13 +49,14 @@ func typedOne(valueType string, v any) any {
 	return s
 }
 
-// IsTime reports whether values of the field are days or times, or lists of them.
+// IsTime reports whether the field's type is date or datetime, or a list of one of them.
 func (f *Field) IsTime() bool { return element(f.Type) == "date" || element(f.Type) == "datetime" }
 
-// IsRef reports whether values of the field are references, or lists of them.
+// IsRef reports whether the field's type is ref, or a list of it.
 func (f *Field) IsRef() bool { return element(f.Type) == "ref" }
 
-// DayOf is the day that a date or a time is written with: its first ten characters.
+// DayOf returns the day of a date or datetime value: its first ten characters. It returns false if
+// v is neither.
 func DayOf(v any) (Date, bool) {
 	s, ok := v.(string)
 	if !ok || len(s) < len(isoDate) {

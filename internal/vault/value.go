@@ -13,9 +13,9 @@ import (
 	"rookery/internal/markdown"
 )
 
-// Read checks a value for the field and returns it as it is to be written: a reference as
-// markdown.Ref, a date word as the date that it names, a Text as what it says. Null is good for every
-// field. A value of another type, an enum value that does not exist or a date that is none is
+// Read validates a value for the field and returns it in the form to be written: a reference as
+// markdown.Ref, a word such as today as its date, a Text converted to the field's type. Null is
+// valid for every field. A value of the wrong type, an unknown enum value or an invalid date is
 // INVALID_VALUE; a number out of bounds is INVALID_FIELD.
 func (f *Field) Read(v any, c Clock) (any, error) {
 	if t, ok := v.(Text); ok {
@@ -32,6 +32,7 @@ func (f *Field) Read(v any, c Clock) (any, error) {
 	return f.readOne(v, c)
 }
 
+// readList validates a list, element by element.
 func (f *Field) readList(v any, c Clock) (any, error) {
 	list, ok := asList(v)
 	if !ok {
@@ -56,7 +57,7 @@ func (f *Field) readList(v any, c Clock) (any, error) {
 	return out, nil
 }
 
-// asList is a list of any kind.
+// asList returns v as []any if it is a []any or a []string.
 func asList(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -71,7 +72,7 @@ func asList(v any) ([]any, bool) {
 	return nil, false
 }
 
-// readOne reads a value that is not null for a field that is no list.
+// readOne validates a non-null value for a type that is not a list.
 func (f *Field) readOne(v any, c Clock) (any, error) {
 	switch f.Type {
 	case "number":
@@ -97,7 +98,7 @@ func (f *Field) readOne(v any, c Clock) (any, error) {
 	return nil, f.wrong()
 }
 
-// readText reads a value that has a form of its own.
+// readText validates a date, a datetime or a URL.
 func (f *Field) readText(s string, c Clock) (any, error) {
 	switch f.Type {
 	case "date":
@@ -117,6 +118,7 @@ func (f *Field) readText(s string, c Clock) (any, error) {
 	return nil, f.wrong()
 }
 
+// readNumber validates a number and its bounds.
 func (f *Field) readNumber(v any) (any, error) {
 	n, ok := number(v)
 	if !ok {
@@ -128,7 +130,7 @@ func (f *Field) readNumber(v any) (any, error) {
 	return v, nil
 }
 
-// number is a value that is a number of any kind.
+// number returns v as a float64 if it is a number.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -142,7 +144,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// readEnum compares a value with those of the schema as they are written.
+// readEnum compares the text form of a value with the values of the enum.
 func (f *Field) readEnum(v any) (any, error) {
 	written := ""
 	switch v := v.(type) {
@@ -163,7 +165,7 @@ func (f *Field) readEnum(v any) (any, error) {
 	return v, nil
 }
 
-// readRef reads a reference. Unquoted, YAML takes `[[people/freya]]` for a list in a list.
+// readRef validates a reference. Without quotes, YAML reads `[[people/freya]]` as a list in a list.
 func (f *Field) readRef(v any, c Clock) (any, error) {
 	if outer, ok := v.([]any); ok && len(outer) == 1 {
 		if inner, ok := outer[0].([]any); ok && len(inner) == 1 {
@@ -184,7 +186,7 @@ func (f *Field) readRef(v any, c Clock) (any, error) {
 	return nil, f.wrong()
 }
 
-// wants says what values the field takes.
+// wants describes the values that the field accepts, for messages.
 func (f *Field) wants() string {
 	what := map[string]string{
 		"string": "a text", "number": "a number", "bool": "true or false",
@@ -200,7 +202,7 @@ func (f *Field) wants() string {
 	return what
 }
 
-// wrong is the fault of a value that the field does not take.
+// wrong returns the INVALID_VALUE fault of a value that the field does not accept.
 func (f *Field) wrong() error {
 	problem := fault.New(fault.InvalidValue, "Field %s must be %s", quote(f.Name), f.wants()).
 		With("field", f.Name)
@@ -215,7 +217,7 @@ func (f *Field) wrong() error {
 	return problem
 }
 
-// outOfBounds is the fault of a number under the min or over the max.
+// outOfBounds returns the INVALID_FIELD fault of a number below min or above max.
 func (f *Field) outOfBounds(n float64) error {
 	constraint, bounds := map[string]any{}, ""
 	if f.Min != nil {

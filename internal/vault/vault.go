@@ -1,8 +1,8 @@
-// Package vault says what a vault is made of: the names of its files, its schema, its settings, and
-// the words in which people write times.
+// Package vault defines the contents of a vault: the names of its files, its schema, its
+// configuration, and the notation of times.
 //
-// It is pure: no clock, no state, and no I/O but that of the time package, which looks a zone up in
-// the system's database before it takes the one that is compiled in.
+// The package is pure: it has no clock, no state and no I/O, except that the time package loads
+// time zones from the system's database, or from the copy that is compiled in.
 //
 // Sources of the rules: reference/raven.md §1 and §6, DESIGN §6, CONTRACT §2.
 package vault
@@ -13,10 +13,10 @@ import (
 	"rookery/internal/fault"
 )
 
-// name is what tenants and vaults may be called (reference/log.md §1).
+// name matches the valid names of tenants and vaults (reference/log.md §1).
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName is INVALID_PARAMETER if a vault or a tenant cannot be called that.
+// CheckName returns INVALID_PARAMETER if s is not a valid name of a vault or a tenant.
 func CheckName(s string) error {
 	if name.MatchString(s) {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// maxEntries bounds how many entries are read of one file: with aliases, a small file can stand for
-// one without end.
+// maxEntries is the maximum number of entries read from one file. With aliases, a small file can
+// expand without bound.
 const maxEntries = 100_000
 
-// A reader reads one of the vault's YAML files and collects what is wrong with it.
+// A reader parses one of the vault's YAML files and collects its problems.
 type reader struct {
 	file     string
 	problems []*fault.Fault
-	read     int // entries
+	read     int // number of entries read so far
 }
 
 // A pair is one entry of a mapping.
@@ -29,15 +29,15 @@ type pair struct {
 	line  int
 }
 
-// maxProblems bounds how many problems of a file are told.
+// maxProblems is the maximum number of problems that are collected for a file.
 const maxProblems = 100
 
-// report adds a problem of a line.
+// report adds a problem at a line.
 func (r *reader) report(line int, format string, args ...any) {
 	r.note(fault.New(fault.SchemaError, format, args...).At(r.file, line))
 }
 
-// note notes a problem, unless there are very many.
+// note adds a problem, unless there are maxProblems already.
 func (r *reader) note(problem *fault.Fault) {
 	if len(r.problems) < maxProblems {
 		problem.Message = r.file + ": " + problem.Message
@@ -45,7 +45,7 @@ func (r *reader) note(problem *fault.Fault) {
 	}
 }
 
-// err is what is wrong with the file, nil if nothing is.
+// err returns the problems of the file as one fault, or nil.
 func (r *reader) err() error {
 	if f := fault.Join(fault.SchemaError, r.problems); f != nil {
 		return f
@@ -53,10 +53,12 @@ func (r *reader) err() error {
 	return nil
 }
 
-// listInBraces is `{ type: string[] }`, in which YAML takes the brackets for a list.
+// listInBraces matches an unquoted list type within braces, as in `{ type: string[] }`, which YAML
+// cannot parse as intended.
 var listInBraces = regexp.MustCompile(`\{[^}"']*\b\w+\[\]`)
 
-// root is the top of the file, nil for an empty one.
+// root returns the root node of the file, or nil if the file is empty or invalid. It reports
+// invalid YAML.
 func (r *reader) root(text []byte) *yaml.Node {
 	var doc yaml.Node
 	err := yaml.Load(text, &doc)
@@ -80,8 +82,8 @@ func (r *reader) root(text []byte) *yaml.Node {
 	return nil
 }
 
-// entries are the entries of a mapping. A key that stands there twice is a problem; nothing at all is
-// an empty mapping.
+// entries returns the entries of a mapping, with aliases resolved. Duplicate keys are reported. A
+// null node is an empty mapping.
 func (r *reader) entries(n *yaml.Node, what string) []pair {
 	n = target(n)
 	if n == nil || n.ShortTag() == "!!null" {
@@ -108,7 +110,8 @@ func (r *reader) entries(n *yaml.Node, what string) []pair {
 	return all
 }
 
-// more counts one more entry, and reports when there are too many.
+// more counts one entry and reports whether more may be read. It adds a problem when the limit is
+// reached.
 func (r *reader) more(n *yaml.Node) bool {
 	if r.read++; r.read == maxEntries {
 		r.report(n.Line, "the file has more than %d entries, its aliases written out", maxEntries)
@@ -116,7 +119,7 @@ func (r *reader) more(n *yaml.Node) bool {
 	return r.read < maxEntries
 }
 
-// target is the node that an alias stands for, or the node itself.
+// target returns the node that an alias refers to, or the node itself.
 func target(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -124,7 +127,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text is the text of a scalar; "" for null.
+// text returns the text of a scalar, or "" for null. It reports any other node.
 func (r *reader) text(p pair) string {
 	switch {
 	case p.value.ShortTag() == "!!null":
@@ -136,7 +139,7 @@ func (r *reader) text(p pair) string {
 	return p.value.Value
 }
 
-// flag is the value of a scalar that is true or false.
+// flag returns the value of a boolean. It reports any other node.
 func (r *reader) flag(p pair) bool {
 	var b bool
 	if p.value.ShortTag() != "!!bool" || p.value.Decode(&b) != nil {
@@ -145,7 +148,7 @@ func (r *reader) flag(p pair) bool {
 	return b
 }
 
-// number is the value of a scalar that is a number.
+// number returns the value of a number. It reports any other node and returns nil.
 func (r *reader) number(p pair) *float64 {
 	if v, ok := decode(p.value, 0).(float64); ok {
 		return &v
@@ -154,7 +157,7 @@ func (r *reader) number(p pair) *float64 {
 	return nil
 }
 
-// list is a list of texts. One text is a list of one.
+// list returns a list of texts. A single text is a list with one element.
 func (r *reader) list(p pair) []string {
 	if p.value.Kind == yaml.ScalarNode {
 		if s := r.text(p); s != "" {
@@ -181,10 +184,11 @@ func (r *reader) list(p pair) []string {
 	return all
 }
 
-// maxNesting bounds how deep the lists of a value may lie in each other.
+// maxNesting is the maximum depth of lists within a value.
 const maxNesting = 8
 
-// value is the value of a field: what markdown reads from a frontmatter.
+// value returns the value of a field as markdown reads it from a frontmatter. It reports an invalid
+// value and returns nil.
 func (r *reader) value(p pair) any {
 	v := decode(p.value, 0)
 	if v == p.value {
@@ -194,8 +198,8 @@ func (r *reader) value(p pair) any {
 	return v
 }
 
-// decode is the value of a node, or the node itself if it is none that a field can have. A list that
-// holds aliases is none: in each other, they can stand for one without end.
+// decode returns the value of a node, or the node itself if a field cannot have such a value. Lists
+// with aliases are refused, because nested aliases can expand without bound.
 func decode(n *yaml.Node, depth int) any {
 	if n.Kind == yaml.SequenceNode && depth < maxNesting {
 		list := make([]any, 0, len(n.Content))
@@ -214,6 +218,7 @@ func decode(n *yaml.Node, depth int) any {
 	return decodeScalar(n)
 }
 
+// decodeScalar returns the value of a scalar. A text that is a reference is a markdown.Ref.
 func decodeScalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":
@@ -235,7 +240,7 @@ func decodeScalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// blank reports whether YAML finds nothing in the text.
+// blank reports whether the text contains no YAML content.
 func blank(text []byte) bool {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line != "---" {
@@ -245,7 +250,7 @@ func blank(text []byte) bool {
 	return true
 }
 
-// firstLine is the number of the first line that the expression finds, 0 for none.
+// firstLine returns the number, from 1, of the first line that matches, or 0 if none does.
 func firstLine(text []byte, re *regexp.Regexp) int {
 	n := 0
 	for line := range strings.Lines(string(text)) {
