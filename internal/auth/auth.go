@@ -35,9 +35,14 @@ func Roles() []Role { return slices.Clone(order[1:]) }
 // Valid reports whether the role is one that a caller can have.
 func (r Role) Valid() bool { return r != Nobody && slices.Contains(order, r) }
 
-// Allows reports whether the role is at least need. An unknown role allows only Anyone.
+// Allows reports whether the role is at least need. An unknown role allows only Anyone, and no
+// role allows an unknown one.
 func (r Role) Allows(need Role) bool {
-	return need == Anyone || r != Nobody && slices.Index(order, r) >= slices.Index(order, need)
+	if need == Anyone {
+		return true
+	}
+	least := slices.Index(order, need)
+	return least >= 0 && r != Nobody && slices.Index(order, r) >= least
 }
 
 // AtMost returns the lower of two roles.

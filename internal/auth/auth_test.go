@@ -16,6 +16,7 @@ func TestAllows(t *testing.T) {
 			require.Equal(t, i > 0 && i >= j, has.Allows(need), "%s for %s", has, need)
 		}
 		require.False(t, auth.Role("owner").Allows(has), has)
+		require.False(t, has.Allows("owner"), has)
 	}
 }
 

@@ -16,8 +16,8 @@ type picking struct {
 	skip   int  // how many notes are before the page
 	most   int  // how many there are with the page
 	kept   []picked
-	seen  int
-	full  bool // as many as are wanted are kept, the last of them at its place, and then those that came since
+	seen   int
+	full   bool // as many as are wanted are kept, the last of them at its place, and then those that came since
 }
 
 // pick returns a picking of so many notes from a position on.
