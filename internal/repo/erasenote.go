@@ -224,5 +224,5 @@ func (v *Vault) forgetErased(c *Commit) {
 
 // AuditStale reports whether the audit log files contain lines of an erased history and must be
 // rewritten. The caller that rewrites them must reset Control.Anew. It uses the control item that
-// was read last.
+// was read last. It does no I/O.
 func (v *Vault) AuditStale() bool { return v.log.head.Load().control.Anew }

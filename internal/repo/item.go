@@ -103,7 +103,7 @@ func erasedItems(before *index.Index, c *Commit) []memory.Change {
 }
 
 // ID returns an id for an entity that the call creates. The function of an Update gets the same ids
-// each time it runs.
+// each time it runs. Ids of one commit are different from each other.
 func (d *Draft[S]) ID(prefix string) string {
 	d.ids++
 	return memory.UUID(prefix, d.commit.Call, fmt.Sprint(d.ids))

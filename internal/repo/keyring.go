@@ -43,6 +43,7 @@ type keyEntry struct {
 	usedKey
 }
 
+// A keyTime is the use of a key at a time, in the order of the log.
 type keyTime struct {
 	hash string
 	time time.Time
@@ -151,6 +152,7 @@ func (k *keyring) entries(upTo uint64, after time.Time) []keyEntry {
 func (k *keyring) forget(before time.Time) {
 	n := 0
 	for ; n < len(k.order) && k.order[n].time.Before(before); n++ {
+		// The key may have been used again later; then the newer use stays.
 		if old := k.order[n]; k.byHash[old.hash].time.Equal(old.time) {
 			delete(k.byHash, old.hash)
 		}

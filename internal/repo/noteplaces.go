@@ -21,6 +21,7 @@ type notePlaces struct {
 // part must be compared.
 type notePlace struct{ sum, part uint32 } // the digest of the path, and the number of the part
 
+// comparePlaces orders places by digest, then by part.
 func comparePlaces(a, b notePlace) int {
 	return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.part, b.part))
 }

@@ -131,7 +131,7 @@ func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
 }
 
 // Discard deletes the segments and images of a log whose table is lost. It returns ErrLogExists,
-// and deletes nothing, if the log exists.
+// and deletes nothing, if the log exists. It stops at the first error, and can be repeated.
 func (l *Log[S]) Discard(ctx context.Context) error {
 	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
 		return cmp.Or(err, ErrLogExists)

@@ -15,7 +15,8 @@ import (
 
 // Replay rebuilds the state from the first commit. If nothing was appended meanwhile, the rebuilt
 // state replaces the one in use. It returns INDEX_ERROR if a header does not continue the chain
-// and, with verify, if a part does not match its digest.
+// and, with verify, if a part does not match its digest. LogOptions.Applied is not called. The
+// returned snapshot is the rebuilt one in any case.
 func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	r := replay[S]{log: l, verify: verify, upTo: maxSeq, head: l.empty()}
 	if r.run(ctx); r.err != nil {

@@ -39,12 +39,13 @@ type searcher struct {
 	purge    bool   // now contains words of erased texts
 }
 
+// newSearcher returns a searcher that records no changes yet.
 func newSearcher(of searched) *searcher { return &searcher{of: of, turn: make(chan struct{}, 1)} }
 
 // Searchable returns the index at the end of the log, and the search index of its notes at the same
 // version. It updates the search index first; concurrent callers share that work. The first call
 // reads all notes. If the update fails, because a text cannot be read or the context ends, the next
-// call tries again.
+// call tries again. Other errors are those of Read.
 func (v *Vault) Searchable(ctx context.Context) (Searchable, error) {
 	return v.searchable(ctx, v.searcher)
 }
@@ -55,6 +56,7 @@ func (v *Vault) SearchableMemories(ctx context.Context) (Searchable, error) {
 	return v.searchable(ctx, v.memories)
 }
 
+// searchable returns the newest Searchable of a searcher, and updates it if necessary.
 func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error) {
 	by.listen()
 	idx, err := v.Read(ctx)
@@ -85,6 +87,7 @@ func (s *searcher) take(ctx context.Context) error {
 	}
 }
 
+// release gives the turn back.
 func (s *searcher) release() { <-s.turn }
 
 // listen makes the searcher record changes. It must be called before the first Read: earlier

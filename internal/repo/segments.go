@@ -39,6 +39,7 @@ const (
 // errNoSegment is the error of a commit that is not in any segment.
 var errNoSegment = errors.New("no segment holds it")
 
+// newSegments returns a segments that knows no segment yet.
 func newSegments(bucket blob.Bucket, code *codec) *segments {
 	dirs, err := simplelru.NewLRU[uint64, *directory](mostDirectories, nil)
 	if err != nil {

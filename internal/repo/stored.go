@@ -178,7 +178,8 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 }
 
 // Commits yields the commits from a seq on, oldest first. It reads the log page by page or segment
-// by segment, and ends with the first error.
+// by segment, and ends with the first error. It yields nothing if the log does not exist, ErrNoLog
+// if its runs were erased, and INDEX_ERROR if runs are missing or damaged.
 func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
 		for r, err := range l.stored(ctx, from) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Try runs a function that stages a part of the commit. If it returns an error, Try discards the
-// changes that the function staged, and returns the error.
+// changes that the function staged, and returns the error. Calls of Try and Part may be nested.
 func (tx *Tx) Try(part func() error) error {
 	draft, rest := tx.mark(), *tx
 	rest.names, rest.stock.of = maps.Clone(tx.names), maps.Clone(tx.stock.of)

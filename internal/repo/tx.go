@@ -119,10 +119,12 @@ func (tx *Tx) Unindexed() (all []*index.Note) {
 	return all
 }
 
-// Index returns the index with the changes of the Tx so far.
+// Index returns the index with the changes of the Tx so far. It is computed when it is needed,
+// which costs time in proportion to the staged changes.
 func (tx *Tx) Index() *index.Index { return tx.State() }
 
 // Text returns the text of a file with the changes of the Tx so far, and whether the file exists.
+// The caller must not change the text. It returns the error of the context if that has ended.
 func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err // the caller has given up
@@ -138,7 +140,8 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	return text, err == nil, err
 }
 
-// TextOf returns the text of a file of an index, which may be an earlier one.
+// TextOf returns the text of a file of an index, which may be an earlier one. The caller must not
+// change the text.
 func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 	return tx.text(ctx, f.Body)
 }
@@ -254,7 +257,8 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
-// Remove stages the removal of a file. It does nothing if the file does not exist.
+// Remove stages the removal of a file. It does nothing if the file does not exist. Its errors are
+// those of Put, except for those about the size, the limits and the name.
 func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	old, exists, err := tx.Text(ctx, path)
 	if err != nil || !exists {
@@ -479,7 +483,7 @@ type Staged struct {
 }
 
 // Staged returns the files that the Tx has changed so far, in the order of the first change of
-// each.
+// each. The caller must not change the texts.
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
 	moved, left := tx.moves()
