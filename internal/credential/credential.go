@@ -48,6 +48,8 @@ func (s Store) Put(ctx context.Context, o Origin, token string) (in Place, err e
 		if err != nil {
 			return err
 		}
+		// The keyring is written before the file, so that the file never refers to a token that is
+		// not there.
 		before := all[o].In
 		in, all[o] = File, record{In: File, Token: token}
 		if !s.NoKeyring && setInKeyring(ctx, o, token) == nil {

@@ -67,6 +67,7 @@ func (s Store) setUsual(url string) error {
 		top := doc.Content[0]
 		top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: serverKey}, value)
 	}
+	// The node is replaced, so that a comment at the end of its line is kept but its style is not.
 	*value = yaml.Node{Kind: yaml.ScalarNode, Value: url, LineComment: value.LineComment}
 	if url == "" {
 		value.Value = "null"
