@@ -99,6 +99,7 @@ func (s Store) Remove(ctx context.Context, o Origin) (was bool, err error) {
 		if was = ok; !ok {
 			return nil
 		}
+		// The keyring comes first: if it fails, the file still says that there is a token.
 		if kept.In == Keyring {
 			if err := s.removeInKeyring(ctx, o); err != nil {
 				return err

@@ -62,6 +62,7 @@ func (s Store) setUsual(url string) error {
 		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
 	}
 	value := valueOf(doc)
+	// The file has no key yet. config has checked that it has no other keys.
 	if value == nil {
 		value = &yaml.Node{}
 		top := doc.Content[0]

@@ -79,6 +79,8 @@ func (l *Log[S]) backBy(
 				yield(nil, l.orErased(ctx, err))
 				return
 			}
+			// A block of a segment may contain thousands of commits. It is then not yielded to its
+			// end.
 			large := seq-runs[0].First > blockSize+maxRun
 			for _, r := range slices.Backward(runs) {
 				if most <= 0 && large {

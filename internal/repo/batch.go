@@ -34,6 +34,7 @@ type outcome struct {
 func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
 	m := &batch[S]{head: h, at: Place{Run: h.seq + 1}}
 	for i, w := range ws {
+		// The run is full. The remaining writers are put into the next run.
 		if m.size > maxRunSize || m.header > maxHeader {
 			m.rest = ws[i:]
 			break

@@ -38,6 +38,7 @@ func (s *Stretch) Last() uint64 {
 // A Most limits how much Behind reads in one call. Behind stops after the first piece of the log,
 // of about 1 MB, that reaches one of the bounds.
 type Most struct {
+	// Commits and Bytes are the bounds. Behind stops when it reaches either of them.
 	Commits int
 	Bytes   int // of payloads, unpacked
 }
@@ -63,6 +64,7 @@ func (v *Vault) Behind(ctx context.Context, after uint64, most Most) (*Stretch, 
 // take adds the runs of a tail. If the tail does not begin where the stretch ends, the commits are
 // read from the segments instead.
 func (s *Stretch) take(ctx context.Context, t *tail, most Most) error {
+	// The tail does not continue the stretch: runs have left the table, or the Query missed one.
 	if _, gap := t.gap(s.Last()); gap || t.ended && len(t.runs) == 0 && t.control.Low > s.Last() {
 		return s.takeStored(ctx, most)
 	}

@@ -89,6 +89,7 @@ func (c *changes) state(k changeKey) int {
 func (c *changes) add(k changeKey, state int, made sized) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The value may contain data that was erased after it was read.
 	if c.erases[k.tenant+"/"+k.part] != state || c.lru.Contains(k) {
 		return
 	}

@@ -34,6 +34,7 @@ type Commit struct {
 
 // A Who identifies the author of a commit.
 type Who struct {
+	// Principal, Agent and Request identify the caller and its request; see auth.Caller.
 	Principal string `json:"principal"`
 	Agent     string `json:"agent,omitempty"`
 	Request   string `json:"request_id,omitempty"`
@@ -79,6 +80,7 @@ type Note struct {
 
 // A Record is a small value that is stored whole in the log, for example an entry of a tenant.
 type Record struct {
+	// Kind and ID identify the entry. A later record with the same Kind and ID replaces it.
 	Kind  string          `json:"kind"`
 	ID    string          `json:"id"`
 	Value json.RawMessage `json:"value,omitempty"` // absent: the entry is removed

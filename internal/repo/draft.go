@@ -11,6 +11,7 @@ import (
 
 // A Call describes a call that writes to a log.
 type Call struct {
+	// Who and Tool are recorded in the commit.
 	Who         Who
 	Tool        string
 	Key         string // its idempotency key; empty: none

@@ -79,6 +79,8 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 			return err
 		}
 	}
+	// The order matters: the parts are emptied first, and recorded as emptied last. After a crash
+	// the next pass repeats everything.
 	if err := l.eraseParts(ctx, parts, last); err != nil {
 		return err
 	}

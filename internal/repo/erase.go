@@ -210,6 +210,7 @@ func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) 
 	if err := l.sealControl(ctx); err != nil {
 		return Erased{}, err
 	}
+	// From here on, readers in this process find the log sealed.
 	l.bury()
 	done, err := l.buryItems(ctx)
 	if err != nil {
@@ -267,6 +268,7 @@ func (l *Log[S]) buryItems(ctx context.Context) (Erased, error) {
 		if err != nil {
 			return done, unreadable(ctx, err)
 		}
+		// The control item has been replaced by sealControl.
 		if it.Sort == controlKey || isTombstone(it.Data) {
 			continue
 		}

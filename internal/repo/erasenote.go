@@ -65,6 +65,7 @@ func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedN
 
 // An ErasedNote is the result of an erasure. Its JSON is the answer of the call in the log.
 type ErasedNote struct {
+	// Receipt is the receipt of the erasing commit.
 	Receipt `json:"-"`
 
 	Parts  int `json:"parts"`  // how many parts of the log are erased
@@ -92,6 +93,7 @@ func (v *Vault) eraseBy(
 		return ErasedNote{}, v.orNone(err)
 	}
 	var done ErasedNote
+	// A replayed call did not run its function in this call.
 	if r.Replayed == nil {
 		done = <-answered
 	} else if err := json.Unmarshal(r.Replayed, &done); err != nil {

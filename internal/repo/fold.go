@@ -132,6 +132,7 @@ func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 		if late || was >= s.last {
 			return false
 		}
+		// If the cursor was elsewhere, another process has counted some of these runs.
 		if was == s.from {
 			c.Weight += s.weight
 		}

@@ -55,8 +55,9 @@ func (h *Histories) know(part string, e end) {
 
 // A HistoryOf identifies the vault of a history. All fields are required.
 type HistoryOf struct {
-	Name   string // of the vault
-	Part   string // the partition of its log
+	Name string // of the vault
+	Part string // the partition of its log
+	// Table is the table of the tenant.
 	Table  table.Table
 	Bucket blob.Bucket // for payloads; that of the incarnation
 }

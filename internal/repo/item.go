@@ -14,6 +14,7 @@ import (
 // An Item is a change of an entity of a vault that is not a file: a memory, its links, an agent, a
 // chapter or a piece of wisdom. It is a part of its own in a run, so that it can be erased alone.
 type Item struct {
+	// Kind and ID identify the entity. The kinds are constants of package memory.
 	Kind, ID string
 	Value    json.RawMessage // in JSON; nil if Gone
 	Gone     bool            // the commit removes the item

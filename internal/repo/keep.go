@@ -179,6 +179,7 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 	if h.state.Memories().Len() == 0 {
 		v.memories.unpin()
 	}
+	// The search indexes are replaced by those in the image as well.
 	for by, data := range map[*searcher][]byte{v.searcher: m.search(), v.memories: m.memories()} {
 		if len(data) == 0 {
 			continue
@@ -197,6 +198,7 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 // there are no search indexes; an image is written without them.
 func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSections, error) {
 	all := searchSections{}
+	// Changes are recorded before the state is read, so that none is missed.
 	v.searcher.listen()
 	v.memories.listen()
 	if _, err := v.log.Read(ctx); err != nil {

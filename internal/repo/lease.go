@@ -28,6 +28,7 @@ func (v *Vault) Lease(ctx context.Context) (release func(), err error) {
 // endLease removes the lease from the control item, if it still belongs to the holder.
 func (v *Vault) endLease(ctx context.Context, holder string) error {
 	return v.Change(ctx, func(c *Control) bool {
+		// Another caller has taken the lease over or released it.
 		if c.Lease == nil || c.Lease.Holder != holder {
 			return false
 		}

@@ -173,6 +173,7 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 
 // A Snapshot is the state of a log after some commit.
 type Snapshot[S any] struct {
+	// State is the state after commit Seq. Callers must not change it.
 	State  S
 	Seq    uint64    // the last commit
 	Time   time.Time // of commit Seq

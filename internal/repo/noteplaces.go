@@ -96,6 +96,8 @@ func (p *notePlaces) change(k changeKey, data func(Place) ([]byte, error)) (*cha
 		return nil, damaged(p.first, err)
 	}
 	made.path, made.seq = h.Path, h.Prev
+	// For a moved note, the previous change is that of the removal at its old path; see
+	// Commit.earlier.
 	if h.From == "" || h.Prev != 0 {
 		return made, nil
 	}

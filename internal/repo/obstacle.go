@@ -81,6 +81,7 @@ type step struct {
 
 // A way traces the files from their current contents back to those that a commit gave them.
 type way struct {
+	// of is the commit to be undone, and head the index that its undo would be based on.
 	v      *Vault
 	of     *Reversal
 	head   *index.Index
@@ -244,6 +245,7 @@ func (w *way) maker(n Note) *Commit {
 		return nil
 	}
 	for _, s := range slices.Backward(steps) {
+		// Undoing a move is not simulated.
 		if s.moved {
 			return nil
 		}

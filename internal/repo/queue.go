@@ -48,6 +48,7 @@ func (l *Log[S]) Update(
 	}
 	select {
 	case <-w.done:
+		// The worker found the context of the call ended; the call gets an error that says why.
 		if ended(w.err) && ctx.Err() != nil {
 			return Receipt{}, w.abandon(context.Cause(ctx))
 		}

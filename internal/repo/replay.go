@@ -150,6 +150,7 @@ func (l *Log[S]) learn(c *Commit, at Place) {
 
 // A replay builds a state from the beginning of a log, or from the position of its head.
 type replay[S any] struct {
+	// log, verify and upTo are set by the caller; the replay updates head.
 	log    *Log[S]
 	verify bool                 // compare every part with its digest
 	upTo   uint64               // runs that end after this commit are not applied
@@ -180,6 +181,8 @@ func (r *replay[S]) fold(ctx context.Context) {
 // each yields the commits of all runs that it can read.
 func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 	folded := r.head.control.Cursors[segmentsCursor].Seq
+	// The segments cursor is read before the table, so that runs which leave the table meanwhile
+	// are in segments.
 	if r.head.control.Format == 0 && !r.tailed {
 		folded, r.err = r.log.folded(ctx)
 	}
@@ -197,6 +200,7 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 
 // next processes the next item. It reports whether more may follow.
 func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
+	// The control item is the last item of the log.
 	if d.run == nil && d.err == nil {
 		r.head.control, r.whole = d.control, d.control.Low <= r.head.seq
 		r.err = r.notErased()

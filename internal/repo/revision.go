@@ -73,6 +73,8 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 // earlier returns the path of a file before the commit, and the commit that changed it before; 0 if
 // this commit created it.
 func (c *Commit) earlier(n Note) (path string, seq uint64) {
+	// The move removed the file at its old path in the same commit, with the previous commit of
+	// that path.
 	if was, moved := c.note(n.From); moved && n.From != "" && n.Prev == 0 {
 		return n.From, was.Prev
 	}

@@ -16,6 +16,7 @@ import (
 
 // A Searchable is an index and a search index of the same version of a vault.
 type Searchable struct {
+	// Index and Search are immutable: updates replace them.
 	Index  *index.Index
 	Search *search.Index
 }
@@ -73,6 +74,8 @@ func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error
 	if s, ok := by.at(idx); ok {
 		return s, nil
 	}
+	// The newest known state may be newer than idx, because another caller may have read the log
+	// while this one waited.
 	return v.bringForward(ctx, by, v.Known())
 }
 
@@ -152,6 +155,7 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
 	now, image, epoch, purge := s.now, s.image, s.epoch, s.purge
 	keys := slices.Collect(maps.Keys(s.changed))
+	// Stemming depends on the language, so a search index for another one is of no use.
 	language := idx.Config().Language
 	if s.language != language {
 		image = nil

@@ -82,6 +82,7 @@ func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 		return 0, v.orNone(err)
 	}
 	v.log.foreseen.Store(&foreseen{c, v.log.opt.Now()})
+	// Without a recorded size, it is estimated from the sizes of the image's sections.
 	if c.Memory > 0 || c.Image == nil {
 		return c.Memory, nil
 	}

@@ -40,6 +40,7 @@ func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.
 			if !gap {
 				return
 			}
+			// The gap is still there after it was read again.
 			if next == missed {
 				yield(nil, damaged(next, errGap))
 				return
@@ -157,6 +158,8 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	if seq <= low {
 		return l.inSegment(ctx, seq)
 	}
+	// The second Query covers every run that can contain the commit, because a run has at most
+	// maxRun commits.
 	for _, from := range []uint64{seq, max(seq-min(seq, maxRun-1), low+1)} {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(seq)) {
 			if err != nil {

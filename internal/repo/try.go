@@ -58,6 +58,7 @@ func (d *Draft[S]) mark() Draft[S] {
 // have made. It drops notes that are unchanged in the end, and recomputes the index from the commit
 // alone. The ids of traits stay those that earlier steps saw.
 func (tx *Tx) settle() {
+	// A note that was staged twice may be unchanged in the end.
 	if tx.again {
 		tx.State()
 		tx.adoptIDs()

@@ -77,6 +77,7 @@ func (v *Vault) Update(
 		})
 	switch {
 	case err != nil: // a call that gave up does not wait for its function: last is not ours to read
+	// A replayed call did not run its function, so its notes are read from the log.
 	case r.Replayed != nil:
 		r.Unread = v.unreadOf(ctx, r.Seq)
 	case r.Changed:
@@ -231,6 +232,8 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err != nil {
 		return err
 	}
+	// An outside edit is staged even if the log has its text already, to record that the file may
+	// be overwritten.
 	if exists && bytes.Equal(old, text) && n.Theirs == nil {
 		return nil
 	}
@@ -246,6 +249,7 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.room(path, more); err != nil {
 		return err
 	}
+	// Counting things is the most expensive check, so it comes last.
 	if more.things, err = tx.roomForThings(path, text); err != nil {
 		return err
 	}
@@ -291,6 +295,8 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.Touch(n.Prev); err != nil {
 		return err
 	}
+	// A write must not overwrite an outside edit that is not in the log yet. Calls that ingest
+	// outside edits are exempt.
 	if !tx.call.Outside {
 		durable, _ := tx.Durable().File(n.Path)
 		if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
@@ -429,6 +435,7 @@ func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 		}
 		_, was := tx.Before().Note(n.From)
 		_, stays := tx.Index().Note(n.From)
+		// If several files claim to come from one path, only the first is a move.
 		if was && !stays && !left[n.From] {
 			from[n.Path], left[n.From] = n.From, true
 		}
@@ -475,7 +482,8 @@ func encodeEvents(events []index.Event) ([]byte, error) {
 
 // A Staged is a file that a Tx changes.
 type Staged struct {
-	Path     vault.Path
+	Path vault.Path
+	// Old and New are the texts before and after the Tx; nil if there is no file.
 	Old, New []byte // nil: the file did not exist, or will not
 
 	From string // old path of a note that is moved here; empty: it is not moved

@@ -202,6 +202,8 @@ func (tx *Tx) reverseItems(r *Reversal) error {
 	for n, was := range r.items {
 		now := r.Of.Items[n]
 		version, there := tx.versionOf(was.Kind, was.ID)
+		// The item is unchanged if it still exists, or is still gone, and the commit was the last
+		// to change it.
 		if there == now.Gone || there && version != r.Of.Seq {
 			return itemNotAsLeft(r, was, version)
 		}
@@ -246,6 +248,8 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	if was.Deleted {
 		return nil
 	}
+	// An id that another file has taken over since cannot be restored. The index then assigns new
+	// ids.
 	if !tx.mayHave(was.Traits, r) {
 		was.Traits = nil
 	}

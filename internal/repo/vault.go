@@ -135,6 +135,7 @@ func (v *Vault) build(
 		v.searcher.applied(c)
 		v.memories.applied(c)
 		for i, n := range c.Notes {
+			// A text that a later commit replaced is dropped from the cache at once.
 			if !n.Erased {
 				v.texts.drop(newest[n.Path])
 				newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
@@ -262,6 +263,7 @@ func (c *Commit) textSize() int {
 // remember caches the texts of a commit. Those of a large commit are cached only when one of them
 // is read.
 func (v *Vault) remember(c *Commit, at Place) {
+	// The texts of an import would evict the others from the cache.
 	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
 		return
 	}
@@ -309,6 +311,7 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	}
 	c.Key, c.IfVersion = "create "+v.part, 0
 	_, err := v.Update(ctx, c, func(ctx context.Context, tx *Tx) (any, error) {
+		// Another call has written the first commit since it was looked for.
 		if tx.Seq() != 1 {
 			return nil, ErrLogExists
 		}
