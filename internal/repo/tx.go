@@ -484,7 +484,7 @@ func encodeEvents(events []index.Event) ([]byte, error) {
 type Staged struct {
 	Path vault.Path
 	// Old and New are the texts before and after the Tx; nil if there is no file.
-	Old, New []byte // nil: the file did not exist, or will not
+	Old, New []byte
 
 	From string // old path of a note that is moved here; empty: it is not moved
 	Left bool   // the note is moved to another path
