@@ -181,7 +181,7 @@ func (k *keyring) room(now time.Time, most int) error {
 		After(time.Hour)
 }
 
-// sameRequest returns KEY_REUSED if the digests of the two requests differ.
+// sameRequest returns IDEMPOTENCY_KEY_REUSED if the digests of the two requests differ.
 func sameRequest(bound, request []byte) error {
 	if bytes.Equal(bound, request) {
 		return nil
@@ -189,7 +189,8 @@ func sameRequest(bound, request []byte) error {
 	return KeyReused()
 }
 
-// KeyReused returns the KEY_REUSED error of an idempotency key that was used for another request.
+// KeyReused returns the IDEMPOTENCY_KEY_REUSED error of an idempotency key that was used for
+// another request.
 func KeyReused() error {
 	return fault.New(fault.KeyReused,
 		"the idempotency key was used for another request within 24 h").
