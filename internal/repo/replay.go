@@ -39,7 +39,7 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 // applies; if the log was erased; or if the head is not the expected one at the end.
 func (l *Log[S]) renew(ctx context.Context, from head[S]) (renewed bool, err error) {
 	most := from.weight + renewLarge
-	for range renewRounds { // each round applies the commits of the round before
+	for range renewRounds { // each round applies the commits that came during the one before
 		if from, err = l.foldFrom(ctx, from, most-from.weight); err != nil {
 			return false, err
 		}
