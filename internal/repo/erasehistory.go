@@ -186,7 +186,7 @@ func (h *history) take(c *Commit, at Place) {
 	h.leave(c)
 }
 
-// widen adds the paths that a change of the note reveals: the path before a move, valid before this
+// widen adds the paths that a change of the note reveals: the path before a move, valid up to this
 // commit, and the copies in the trash that a deletion makes.
 func (h *history) widen(c *Commit, n Note) {
 	if n.From != "" && h.own[n.From] < c.Seq {
