@@ -38,6 +38,8 @@ func Check(d Directory) tool.Interceptor {
 				return tool.Reply{}, err
 			}
 			r, err := next(ctx, c)
+			// A NOT_FOUND of the vault may mean that the whole tenant was erased after the call was
+			// authorized.
 			if again == nil || !fault.LacksVault(err) {
 				return r, err
 			}
@@ -157,6 +159,7 @@ func enough(c *tool.Call, where string) error {
 	if role.Allows(need) {
 		return nil
 	}
+	// A caller without any role in a vault must not learn that the vault exists.
 	unseen := where != "" && where != auth.AllVaults && !role.Allows(auth.Reader)
 	if unseen && !c.Tool.Makes {
 		return fault.NoVault(where)
@@ -202,6 +205,7 @@ func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 		return name, nil
 	}
 	var seen []string
+	// The newest state is read only if the known one does not contain exactly one visible vault.
 	for _, fresh := range []bool{false, true} {
 		all, err := d.Vaults(ctx, c.Caller, fresh)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"rookery/internal/peer"
 )
 
-// BenchmarkFlight measures what the limits cost a call that does not wait.
+// BenchmarkFlight measures the cost of the shares for a call that does not wait.
 func BenchmarkFlight(b *testing.B) {
 	s := access.NewShares(access.ShareOptions{Calls: 256})
 	crowd := peer.NewCrowd(2048, peer.Proxies{})

@@ -12,7 +12,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// A step is a call of a tool that changes something.
+// A step is a call of a mutating tool.
 type step struct {
 	Text string `json:"text"`
 	tool.Mutation
@@ -22,8 +22,8 @@ type stepped struct {
 	tool.Aside `json:"-"`
 }
 
-// TestClaim holds that an agent becomes the caller's with a call that changes something, and not with one
-// that is refused, over its rate, malformed or a dry run: else a name would cost nothing but the asking.
+// TestClaim checks that an agent is claimed by a call that changes something, but not by one that
+// is refused, over its rate, malformed or a dry run. Otherwise names could be claimed at no cost.
 func TestClaim(t *testing.T) {
 	h := newHouse(t)
 	family := &tool.Family{
@@ -54,7 +54,7 @@ func TestClaim(t *testing.T) {
 		_, err := cat.Invoke(auth.WithCaller(t.Context(), c), "f_step", []byte(args))
 		return err
 	}
-	h.tenant(t, "acme") // is made, once
+	h.tenant(t, "acme") // created once
 	commits := h.reads.Counts().Commits
 	require.True(t, fault.Is(call("eve", auth.Reader, `{"text":"a"}`), fault.PermissionDenied))
 	require.NoError(t, call("eve", auth.Editor, `{"text":"a","dry_run":true}`))

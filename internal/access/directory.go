@@ -16,6 +16,7 @@ var _ Directory = teams{}
 // Of returns the Directory of the tenants of a deployment.
 func Of(t *team.Teams) Directory { return teams{t} }
 
+// Vaults implements Directory.
 func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error) {
 	own, err := t.Team(ctx, c.Tenant)
 	if err != nil {
@@ -38,6 +39,7 @@ func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string,
 	return names, nil
 }
 
+// ClaimAgent implements Directory.
 func (t teams) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
 	own, err := t.Team(ctx, c.Tenant)
 	if err != nil {

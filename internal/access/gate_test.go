@@ -28,7 +28,7 @@ import (
 
 const home = "https://memory.example.test"
 
-// A clock runs with the real one, that tokens are dated by, and can be put forward.
+// A clock runs with the real one, by which tokens are dated, and can be moved forward.
 type clock struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -46,16 +46,15 @@ func (c *clock) pass(d time.Duration) {
 	c.ahead += d
 }
 
-// A house is a deployment with the tenants acme, globex and local, the vaults of which nobody asks for
-// here.
+// A house is a deployment with the tenants acme, globex and local. Their vaults are not used here.
 type house struct {
 	clock  *clock
 	table  table.Table
 	bucket blob.Bucket
-	reads  *tabletest.Flaky // counts what the house itself asks of the table
+	reads  *tabletest.Flaky // counts the reads of the house
 	teams  *team.Teams
-	staff  *authtest.Issuer // an issuer of the deployment
-	forge  *authtest.Issuer // one that tenants may set
+	staff  *authtest.Issuer // issuer of the deployment
+	forge  *authtest.Issuer // issuer that tenants may configure
 	gate   *access.Gate
 }
 
@@ -90,8 +89,7 @@ func newHouse(t *testing.T, change ...func(*access.GateOptions)) *house {
 	return h
 }
 
-// process is the tenants as a process sees them that begins now. The issuers are those of the deployment,
-// as the tenants know them.
+// process returns the tenants in a process that starts now. issuers are those of the deployment.
 func (h *house) process(t *testing.T, over table.Table, issuers ...string) *team.Teams {
 	t.Helper()
 	teams := team.NewTeams(team.Options{
@@ -103,7 +101,7 @@ func (h *house) process(t *testing.T, over table.Table, issuers ...string) *team
 	return teams
 }
 
-// tenant is a tenant of the house, as its gate sees it.
+// tenant returns a tenant of the house, as its gate uses it.
 func (h *house) tenant(t *testing.T, name string) *team.Team {
 	t.Helper()
 	own, err := h.teams.Team(t.Context(), name)
@@ -111,13 +109,13 @@ func (h *house) tenant(t *testing.T, name string) *team.Team {
 	return own
 }
 
-// asked is how often the gate has asked the table.
+// asked returns the number of the gate's requests to the table.
 func (h *house) asked() int {
 	c := h.reads.Counts()
 	return c.Gets + c.Queries + c.Commits
 }
 
-// request is a request for a path that shows a token.
+// request returns a request for a path with a token.
 func request(path, token string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, path, nil)
 	if token != "" {
@@ -126,7 +124,7 @@ func request(path, token string) *http.Request {
 	return r
 }
 
-// who is the caller whom a token proves.
+// who returns the caller of a token.
 func (h *house) who(t *testing.T, token string) auth.Caller {
 	t.Helper()
 	c, err := h.gate.Caller(request("/v1/whoami", token))
@@ -145,7 +143,7 @@ func (h *house) stopped(t *testing.T, want fault.Code, r *http.Request) {
 	}
 }
 
-// claims are those of a good token of an issuer, and some more.
+// claims returns the claims of a valid token of an issuer, with some more.
 func claims(i *authtest.Issuer, audience string, more map[string]any) map[string]any {
 	all := i.Claims("alice", audience)
 	for name, value := range more {
@@ -154,7 +152,7 @@ func claims(i *authtest.Issuer, audience string, more map[string]any) map[string
 	return all
 }
 
-// staffToken is a token of the deployment's issuer for acme.
+// staffToken returns a token of the deployment's issuer for acme.
 func (h *house) staffToken(more map[string]any) string {
 	all := claims(h.staff, home, map[string]any{"tenant": "acme", "roles": "editor"})
 	for name, value := range more {
@@ -199,7 +197,7 @@ func TestPeopleOfTheDeployment(t *testing.T) {
 	}
 }
 
-// TestTenantOfAToken holds which tenant a token of the deployment's issuers leads to.
+// TestTenantOfAToken checks which tenant a token of the deployment's issuers is for.
 func TestTenantOfAToken(t *testing.T) {
 	h := newHouse(t)
 	for name, tenant := range map[string]any{
@@ -215,8 +213,8 @@ func TestTenantOfAToken(t *testing.T) {
 		request("/", fixed.staffToken(map[string]any{"tenant": []any{"globex"}})))
 }
 
-// TestAudience holds that a token for one resource of the deployment is good there and below, and that
-// one for somebody else is good nowhere (RFC 8707).
+// TestAudience checks that a token for one resource of the deployment is valid there and below, and
+// that one for another audience is refused everywhere (RFC 8707).
 func TestAudience(t *testing.T) {
 	h := newHouse(t)
 	for audience, good := range map[string]map[string]bool{
@@ -238,15 +236,16 @@ func TestAudience(t *testing.T) {
 			_, err := h.gate.Caller(request(path, token))
 			require.NoError(t, err, "%s at %s", audience, path)
 		}
-		for path, ok := range good { // also now that it may have been verified
+		for path, ok := range good { // again, when the verification may be cached
 			_, err := h.gate.Caller(request(path, token))
 			require.Equal(t, ok, err == nil, "%s at %s", audience, path)
 		}
 	}
 }
 
-// TestAudienceOfItsOwn holds that an issuer whose audience is said has no other, so that of its entries the
-// first one counts that a token fits, whatever was asked before with the same token.
+// TestAudienceOfItsOwn checks that an issuer with a configured audience accepts no other. The first
+// entry of the issuer that accepts the token applies, whatever earlier requests used the same
+// token.
 func TestAudienceOfItsOwn(t *testing.T) {
 	h := newHouse(t, func(o *access.GateOptions) {
 		of := o.Issuers[0].Issuer
@@ -270,7 +269,7 @@ func TestAudienceOfItsOwn(t *testing.T) {
 		{[]string{home, "https://admin.example.test"}, "/mcp", "globex", auth.Admin},
 	} {
 		token := h.staffToken(map[string]any{"aud": c.audience})
-		for range 2 { // also now that it was verified
+		for range 2 { // again, when the verification is cached
 			who, err := h.gate.Caller(request(c.path, token))
 			require.NoError(t, err, "%v at %s", c.audience, c.path)
 			require.Equal(t, c.tenant, who.Tenant, "%v at %s", c.audience, c.path)
@@ -282,7 +281,8 @@ func TestAudienceOfItsOwn(t *testing.T) {
 	})))
 }
 
-// TestEntryByPath holds that of two entries of an issuer each request is judged by the first that fits it.
+// TestEntryByPath checks that of two entries of an issuer each request uses the first that accepts
+// it.
 func TestEntryByPath(t *testing.T) {
 	h := newHouse(t, func(o *access.GateOptions) {
 		of := o.Issuers[0].Issuer
@@ -301,7 +301,7 @@ func TestEntryByPath(t *testing.T) {
 	}
 }
 
-// TestGuests holds that a claim leads to the local tenant, which is always there, only where it is asked in.
+// TestGuests checks that a claim may name the local tenant only if Guests is set.
 func TestGuests(t *testing.T) {
 	h := newHouse(t)
 	token := h.staffToken(map[string]any{"tenant": auth.Local, "roles": "admin"})
@@ -311,7 +311,8 @@ func TestGuests(t *testing.T) {
 	require.Equal(t, auth.Local, who.Tenant)
 }
 
-// TestMember holds that what a tenant says of a person counts before what their token says, at once.
+// TestMember checks that a membership in the tenant takes precedence over the claims of a token,
+// immediately.
 func TestMember(t *testing.T) {
 	h := newHouse(t)
 	acme := h.tenant(t, "acme")
@@ -336,7 +337,7 @@ func TestMember(t *testing.T) {
 	require.Equal(t, auth.Admin, h.who(t, token).Role("main"))
 }
 
-// workflow are claims as a forge puts them into the tokens of its workflows.
+// workflow returns a token with claims as a forge issues it to its workflows.
 func (h *house) workflow(more map[string]any) string {
 	all := claims(h.forge, home+"/t/acme", map[string]any{
 		"sub":        "repo:acme/app:ref:refs/heads/main",
@@ -358,11 +359,11 @@ func (h *house) rule(t *testing.T, tenant string, i team.Issuer) {
 	require.NoError(t, err)
 }
 
-// everywhere is a role in all vaults.
+// everywhere returns a role in all vaults.
 func everywhere(r auth.Role) map[string]auth.Role { return map[string]auth.Role{auth.AllVaults: r} }
 
-// TestWorkload holds that a workflow comes in without a stored secret, by the most exact rule of the
-// tenant that its audience names.
+// TestWorkload checks that a workflow is authenticated without a stored secret, by the most
+// specific rule of the tenant that its audience names.
 func TestWorkload(t *testing.T) {
 	h := newHouse(t)
 	h.stopped(t, fault.Unauthenticated, request("/", h.workflow(nil)))
@@ -408,7 +409,7 @@ func TestWorkload(t *testing.T) {
 	require.Equal(t, auth.Nobody, c.Role("main"))
 }
 
-// TestPeopleOfATenant holds that a rule with a client, or with a claim of roles, is for people.
+// TestPeopleOfATenant checks that a rule with a client, or with a claim of roles, is for people.
 func TestPeopleOfATenant(t *testing.T) {
 	h := newHouse(t)
 	h.rule(t, "acme", team.Issuer{
@@ -422,9 +423,10 @@ func TestPeopleOfATenant(t *testing.T) {
 	require.Equal(t, auth.Nobody, c.Role("other"))
 }
 
-// TestRuleOfAnIssuerOfTheServer holds that a rule of a tenant with keys of its own lets nobody in once the
-// operator has configured its issuer, in whatever spelling: who set the rule could else act as each of the
-// people of that issuer. What the issuer itself signs is verified by the entry of the server.
+// TestRuleOfAnIssuerOfTheServer checks that a tenant's rule with its own keys is disabled once the
+// operator has configured its issuer, in any spelling of its URL. Otherwise the author of the rule
+// could act as any user of that issuer. Tokens of the issuer itself are verified by the server's
+// entry.
 func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
 	h := newHouse(t)
 	h.rule(t, "acme", team.Issuer{
@@ -458,7 +460,7 @@ func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
 		"where the operator takes the issuer out again, the rule is in use again")
 }
 
-// token makes an API token of a tenant.
+// token creates an API token of a tenant.
 func (h *house) token(t *testing.T, tenant string, entry team.Token) auth.Secret {
 	t.Helper()
 	s := auth.NewSecret(tenant)
@@ -517,8 +519,8 @@ func TestAPIToken(t *testing.T) {
 	h.stopped(t, fault.Unauthenticated, request("/", "rk_"+s.ID+"."+other.Token()[len("rk_"+other.ID+"."):]))
 }
 
-// TestRevocation holds when a token that is revoked is refused: at once where it was revoked, elsewhere
-// within a minute; and that a new one is good everywhere at once.
+// TestRevocation checks when a revoked token is refused (at once in the process that revoked it,
+// elsewhere within a minute), and that a new token is valid everywhere at once.
 func TestRevocation(t *testing.T) {
 	h := newHouse(t)
 	s := h.token(t, "acme", team.Token{Name: "x", Roles: everywhere(auth.Reader)})
@@ -543,8 +545,8 @@ func TestRevocation(t *testing.T) {
 	h.stopped(t, fault.Unauthenticated, request("/", made.Token()))
 }
 
-// TestWhatItCosts counts what the gate asks the table: a token that is good nothing, within the minute;
-// one that is not a Query, but no more than one a second in the long run.
+// TestWhatItCosts counts the requests of the gate to the table. A valid token costs none within a
+// minute. An invalid one costs a Query, but in the long run at most one a second.
 func TestWhatItCosts(t *testing.T) {
 	h := newHouse(t)
 	s := h.token(t, "acme", team.Token{Name: "x", Roles: everywhere(auth.Reader)})
@@ -572,7 +574,8 @@ func TestWhatItCosts(t *testing.T) {
 	require.Equal(t, 2, h.asked(), "and it was used, once an hour")
 }
 
-// TestOpen holds when everybody is the local principal: on loopback, until there is an API token.
+// TestOpen checks when requests without a token are the local principal: on loopback, until there
+// is an API token.
 func TestOpen(t *testing.T) {
 	h := newHouse(t, func(o *access.GateOptions) { o.Closed = false })
 	c, err := h.gate.Caller(request("/", ""))
@@ -594,7 +597,7 @@ func TestOpen(t *testing.T) {
 	h.stopped(t, fault.Unauthenticated, request("/", ""))
 }
 
-// TestForms holds in which form a token is sent: in one header, with the scheme Bearer.
+// TestForms checks the accepted form of a token: one header with the scheme Bearer.
 func TestForms(t *testing.T) {
 	h := newHouse(t)
 	token := h.staffToken(nil)
@@ -618,7 +621,8 @@ func TestForms(t *testing.T) {
 	h.stopped(t, fault.Unauthenticated, request("/?access_token="+token, ""))
 }
 
-// TestIssuerIsDown holds that an issuer that does not answer lets nobody in, and locks nobody out.
+// TestIssuerIsDown checks that tokens of an issuer that does not respond are not accepted, and that
+// existing callers are not locked out.
 func TestIssuerIsDown(t *testing.T) {
 	h := newHouse(t)
 	known := h.staffToken(nil)
@@ -633,7 +637,7 @@ func TestIssuerIsDown(t *testing.T) {
 	h.who(t, h.staffToken(map[string]any{"jti": "another"}))
 }
 
-// TestAgain holds that a caller can be decided on anew, on the newest state.
+// TestAgain checks that the permissions of a caller can be read again from the newest state.
 func TestAgain(t *testing.T) {
 	h := newHouse(t)
 	c := h.who(t, h.staffToken(map[string]any{"roles": nil}))

@@ -12,7 +12,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// A listed is a Directory that knows some vaults, and finds others when it looks.
+// A listed is a Directory that knows some vaults, and returns others when the newest state is
+// requested.
 type listed struct {
 	known, there []string
 	looks        int
@@ -31,13 +32,13 @@ func (l *listed) ClaimAgent(context.Context, auth.Caller, bool) error { return n
 // A looked is the input of a tool that reads a vault.
 type looked struct{ tool.Vault }
 
-// seenVault is what it answers.
+// A seenVault is its output.
 type seenVault struct {
 	Vault string `json:"vault"`
 }
 
-// TestImpliedVault holds that the vault which is implied is the only one that is known, without a look at the
-// newest state; and that where there is none, or are several, that is decided on the newest.
+// TestImpliedVault checks that the only known vault is implied without a read of the newest state,
+// and that the newest state is read if there is none or there are several.
 func TestImpliedVault(t *testing.T) {
 	family := &tool.Family{
 		Name: "f", Base: "/v1", Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter,

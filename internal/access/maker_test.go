@@ -12,8 +12,9 @@ import (
 	"rookery/internal/team"
 )
 
-// TestMakerIsRevoked holds that a token which a token made is refused once that is revoked, like one that is
-// revoked itself: at once where it was revoked, elsewhere within a minute.
+// TestMakerIsRevoked checks that a token created with another token is refused when that is
+// revoked, as if it were revoked itself: at once in the process that revoked it, elsewhere within a
+// minute.
 func TestMakerIsRevoked(t *testing.T) {
 	h := newHouse(t)
 	maker := h.token(t, "acme", team.Token{Name: "p", Roles: everywhere(auth.Admin)})

@@ -21,13 +21,14 @@ var public = access.Resource{
 	Issuers:   []string{"https://login.example.test", "https://login.example.test/realms/two"},
 }
 
-// lacking is the fault of a call that only the scopes of a token are in the way of.
+// lacking returns the error of a call that only the scopes of a token prevent.
 func lacking(need auth.Role) *fault.Fault {
 	return fault.New(fault.PermissionDenied, "no").With("insufficient_scope", true).
 		With("required_role", need)
 }
 
-// TestMetadata holds the document of RFC 9728, and that there is none where nobody could use it.
+// TestMetadata checks the document of RFC 9728, and that there is none without a public URL or
+// issuers.
 func TestMetadata(t *testing.T) {
 	require.JSONEq(t, `{
 		"resource": "https://notes.example.test/mcp/x/raven,tree", "resource_name": "Rookery",
@@ -42,7 +43,7 @@ func TestMetadata(t *testing.T) {
 	require.Nil(t, access.Resource{PublicURL: public.PublicURL}.Metadata("/mcp"))
 }
 
-// TestChallenge holds every challenge, whole.
+// TestChallenge checks every challenge completely.
 func TestChallenge(t *testing.T) {
 	const at = `resource_metadata="https://notes.example.test/.well-known/oauth-protected-resource`
 	const refused = `error="invalid_token", error_description="the token was not accepted"`
@@ -80,7 +81,7 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestSent holds what counts as a token that was shown.
+// TestSent checks which requests have a token.
 func TestSent(t *testing.T) {
 	for value, want := range map[string]bool{
 		"Bearer x": true, "bearer x": true, "Bearer": true, "Bearer ": true,
@@ -93,7 +94,7 @@ func TestSent(t *testing.T) {
 	require.True(t, access.Sent(http.Header{"Authorization": {"Basic x", "Bearer y"}}))
 }
 
-// TestOneToken holds that nobody is asked about a request with two tokens.
+// TestOneToken checks that a request with two tokens is refused before authentication.
 func TestOneToken(t *testing.T) {
 	asked := 0
 	who := access.OneToken(func(*http.Request) (auth.Caller, error) {
@@ -109,8 +110,8 @@ func TestOneToken(t *testing.T) {
 	require.Equal(t, 2, asked)
 }
 
-// FuzzChallenge holds that no path puts anything into a challenge but one URL of the server's own, and that
-// the metadata of a path says the same one.
+// FuzzChallenge checks that a path adds nothing to a challenge but one URL of the server, and that
+// the metadata of the path contains the same URL.
 func FuzzChallenge(f *testing.F) {
 	for _, path := range []string{
 		"/mcp", "/mcp/x/raven,tree", "/mcp\r\nSet-Cookie: a=b", `/mcp", realm="evil`, `/mcp\`, "/mcp\x00",

@@ -21,7 +21,7 @@ func caller(tenant, principal string) auth.Caller {
 	return auth.Caller{Tenant: tenant, Principal: principal}
 }
 
-// begins counts how many requests of a caller are in flight before one is refused.
+// begins returns the requests of a caller that are accepted before one is refused.
 func begins(t *testing.T, s *access.Shares, c auth.Caller) (all []*access.Flight) {
 	t.Helper()
 	for range 10_000 {
@@ -37,8 +37,8 @@ func begins(t *testing.T, s *access.Shares, c auth.Caller) (all []*access.Flight
 	return nil
 }
 
-// TestSharesOfRequests holds that a tenant leaves room for others, also through many principals, that one
-// principal leaves room for those of its tenant, and that what has ended is free again.
+// TestSharesOfRequests checks that a tenant leaves room for others, also with many principals, that
+// one principal leaves room for others of its tenant, and that finished requests free their share.
 func TestSharesOfRequests(t *testing.T) {
 	s := access.NewShares(access.ShareOptions{Calls: 64}) // 256 requests
 	first := begins(t, s, caller("a", "ann"))
@@ -59,14 +59,14 @@ func TestSharesOfRequests(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLocalHasNoShare holds that the local principal, which is everyone, has all that there is.
+// TestLocalHasNoShare checks that the local principal may use the whole capacity.
 func TestLocalHasNoShare(t *testing.T) {
 	s := access.NewShares(access.ShareOptions{Calls: 4})
 	require.Len(t, begins(t, s, auth.LocalCaller()), 16)
 }
 
-// TestSharesOfBytes holds that bodies on their way, and answers that nobody reads, are of their tenant's
-// share, and that another tenant has room for both.
+// TestSharesOfBytes checks that incoming bodies and unread answers count against the share of their
+// tenant, and that another tenant has room for both.
 func TestSharesOfBytes(t *testing.T) {
 	s := access.NewShares(access.ShareOptions{Calls: 16}) // 64 MiB
 	var taken int
@@ -91,7 +91,7 @@ func TestSharesOfBytes(t *testing.T) {
 	}
 }
 
-// TestAnswersHoldNoCall holds that a call is over before its answer is written.
+// TestAnswersHoldNoCall checks that a call ends before its answer is written.
 func TestAnswersHoldNoCall(t *testing.T) {
 	s := access.NewShares(access.ShareOptions{Calls: 2})
 	for n := range 4 {
@@ -103,8 +103,8 @@ func TestAnswersHoldNoCall(t *testing.T) {
 	}
 }
 
-// TestWaitEnds holds that a call whose turn does not come is told so after ten seconds, or when its client
-// has gone, and has no place then.
+// TestWaitEnds checks that a waiting call is refused after ten seconds, or when its client has
+// gone, and leaves the queue then.
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := access.NewShares(access.ShareOptions{Calls: 1})
@@ -127,8 +127,9 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// load is tenant A at its worst: 64 agents of four tokens, who send one call after the other, half of them with
-// slow bodies of a MiB. Each call runs for a second, and its answer of 4 MiB is read slowly.
+// load is the worst load of tenant A: 64 agents with four tokens send one call after the other,
+// half of them with slow bodies of 1 MiB. Each call runs for a second, and its answer of 4 MiB is
+// read slowly.
 func load(s *access.Shares, stop <-chan struct{}, agents *sync.WaitGroup) {
 	for n := range 64 {
 		agents.Go(func() {
@@ -157,9 +158,9 @@ func load(s *access.Shares, stop <-chan struct{}, agents *sync.WaitGroup) {
 	}
 }
 
-// TestFairness holds that the calls of a tenant run at once beside another that does its worst: in calls that
-// run before them, counted, the 99th percentile is below ten times that of a quiet server, and none is
-// refused.
+// TestFairness checks that calls of one tenant run promptly while another tenant sends the worst
+// load. The number of calls that run before them is counted: its 99th percentile must be below ten
+// times that of a quiet server, and no call may be refused.
 func TestFairness(t *testing.T) {
 	for _, calls := range []int{8, 64, 256} {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,8 +198,9 @@ func p99(counts []int) int {
 	return counts[len(counts)*99/100]
 }
 
-// TestFewestFirst holds who runs when a call ends: of the tenant that has the fewest, its principal that has
-// the fewest, and else who came first. A tenant that has its share waits, also where there is room.
+// TestFewestFirst checks which call runs when another ends: that of the tenant with the fewest
+// running calls, then of its principal with the fewest, then the oldest. A tenant that has its
+// share waits even if there is room.
 func TestFewestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string // under the lock of the Shares
@@ -208,7 +210,7 @@ func TestFewestFirst(t *testing.T) {
 		run := func(tenant, principal string) *access.Flight {
 			f, err := s.Begin(caller(tenant, principal))
 			require.NoError(t, err)
-			go func() { _ = f.Run(t.Context()) }() // who waits too long is told
+			go func() { _ = f.Run(t.Context()) }() // a call that waits too long returns an error
 			synctest.Wait()
 			return f
 		}
@@ -218,7 +220,7 @@ func TestFewestFirst(t *testing.T) {
 		}
 		require.Equal(t, []string{"a", "a", "a", "a", "b", "b", "c", "c"}, order, "a half, and then a quarter")
 		order = nil
-		for _, f := range all[:3] { // three calls of a, which has four, and one that waits
+		for _, f := range all[:3] { // three calls of a, which has four running and one waiting
 			f.End()
 			synctest.Wait()
 		}

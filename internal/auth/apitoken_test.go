@@ -13,8 +13,8 @@ import (
 	"rookery/internal/auth"
 )
 
-// TestAPIToken holds that a token is read as it was made, matches its own digest only, and that no two
-// are alike.
+// TestAPIToken checks that a token is parsed as it was created, matches only its own digest, and is
+// unique.
 func TestAPIToken(t *testing.T) {
 	for _, tenant := range []string{"a", "acme-2", strings.Repeat("z", 63)} {
 		made, other := auth.NewSecret(tenant), auth.NewSecret(tenant)
@@ -35,7 +35,7 @@ func TestAPIToken(t *testing.T) {
 	require.False(t, auth.Secret{}.Matches(auth.Secret{}.Digest()))
 }
 
-// TestBadAPITokens holds that what cannot have been made is no token.
+// TestBadAPITokens checks that texts that NewSecret cannot have produced are refused.
 func TestBadAPITokens(t *testing.T) {
 	good := auth.NewSecret("acme").Token()
 	for _, text := range []string{
@@ -56,7 +56,7 @@ func TestBadAPITokens(t *testing.T) {
 	}
 }
 
-// TestSecretIsHidden holds that a secret gets into no log and no message by accident.
+// TestSecretIsHidden checks that a secret does not appear in logs and messages by accident.
 func TestSecretIsHidden(t *testing.T) {
 	s := auth.NewSecret("acme")
 	_, hidden, _ := strings.Cut(s.Token(), ".")
@@ -76,7 +76,7 @@ func TestSecretIsHidden(t *testing.T) {
 	require.Contains(t, log.String(), s.ID)
 }
 
-// FuzzParseAPIToken holds that a text that is read is the only text of its token.
+// FuzzParseAPIToken checks that each token has only one accepted text.
 func FuzzParseAPIToken(f *testing.F) {
 	good := auth.NewSecret("acme").Token()
 	for _, text := range []string{
@@ -97,7 +97,7 @@ func FuzzParseAPIToken(f *testing.F) {
 	})
 }
 
-// TestHoldsToken holds what is taken for a token wherever it stands, and what is not.
+// TestHoldsToken checks which texts are recognized as containing a token.
 func TestHoldsToken(t *testing.T) {
 	secret := auth.NewSecret("acme")
 	for text, want := range map[string]bool{

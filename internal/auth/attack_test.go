@@ -22,7 +22,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// bytesOf is a fault as a caller sees it.
+// bytesOf returns an error as a caller gets it.
 func bytesOf(t testing.TB, err error) string {
 	var f *fault.Fault
 	require.ErrorAs(t, err, &f)
@@ -31,7 +31,7 @@ func bytesOf(t testing.TB, err error) string {
 	return string(text)
 }
 
-// without are the claims but for some.
+// without returns the claims except some.
 func without(claims map[string]any, names ...string) map[string]any {
 	claims = maps.Clone(claims)
 	for _, name := range names {
@@ -40,7 +40,7 @@ func without(claims map[string]any, names ...string) map[string]any {
 	return claims
 }
 
-// but are the claims with another value of one.
+// but returns the claims with another value of one of them.
 func but(claims map[string]any, name string, value any) map[string]any {
 	claims = maps.Clone(claims)
 	claims[name] = value
@@ -53,7 +53,7 @@ func pemOf(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// hmacs are tokens signed with what everybody knows of an RSA key as the secret.
+// hmacs returns tokens that are signed with public data of an RSA key as the secret.
 func hmacs(t *testing.T, k authtest.Key, claims string) map[string]string {
 	public := k.Signer.Public().(*rsa.PublicKey)
 	pkix, err := x509.MarshalPKIXPublicKey(public)
@@ -77,8 +77,8 @@ func hmacs(t *testing.T, k authtest.Key, claims string) map[string]string {
 	return tokens
 }
 
-// attacks are tokens that must not be accepted for the audience, by what is wrong with them. The issuer
-// has keys for RS256 and ES256; the other one has keys with the same ids.
+// attacks returns tokens that must not be accepted for the audience, by their defect. The issuer
+// has keys for RS256 and ES256; the other issuer has keys with the same ids.
 func attacks(t *testing.T, issuer, other *authtest.Issuer) map[string]string {
 	good := issuer.Claims("alice", audience)
 	text, err := json.Marshal(good)
@@ -203,15 +203,15 @@ func attacks(t *testing.T, issuer, other *authtest.Issuer) map[string]string {
 	return all
 }
 
-// stray is another letter for the last one, of which the decoded bits are the same: 256 bytes leave two
-// bytes of bits over.
+// stray replaces the last character of a token by another one that decodes to the same bytes: 256
+// bytes leave unused bits in the last character.
 func stray(token string) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(letters[strings.IndexByte(letters, token[len(token)-1])+1])
 }
 
-// TestAttacks holds that every token that is not wholly right is refused, with the same bytes, that the
-// log's reason has nothing of the token, and that such a token is not accepted at a second try either.
+// TestAttacks checks that every invalid token is refused with the same bytes, that the logged
+// reason contains no part of the token, and that such a token is refused again at a second try.
 func TestAttacks(t *testing.T) {
 	issuer := authtest.NewIssuer(t, "RS256", "ES256", "EdDSA")
 	other := authtest.NewIssuer(t, "RS256", "ES256")
@@ -219,7 +219,7 @@ func TestAttacks(t *testing.T) {
 	good := issuer.Sign(issuer.Claims("alice", audience))
 	want := bytesOf(t, auth.Refused())
 	for name, token := range attacks(t, issuer, other) {
-		v := auth.NewVerifier(auth.Options{}) // with a budget of its own for unknown keys
+		v := auth.NewVerifier(auth.Options{}) // with its own budget for unknown keys
 		for range 2 {
 			c, err := v.Verify(t.Context(), token, from, []string{audience})
 			require.Error(t, err, name)
@@ -232,7 +232,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// requireNothingOf holds that neither an error nor its causes say anything of a token.
+// requireNothingOf requires that neither an error nor its causes contain a part of a token.
 func requireNothingOf(t *testing.T, token string, err error) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		for _, part := range strings.Split(token, ".") {
@@ -244,7 +244,7 @@ func requireNothingOf(t *testing.T, token string, err error) {
 	}
 }
 
-// TestNothingExpected holds that a caller who forgets what to expect lets nobody in.
+// TestNothingExpected checks that no token is accepted if no issuer or audience is expected.
 func TestNothingExpected(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	v := auth.NewVerifier(auth.Options{})

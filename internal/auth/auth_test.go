@@ -8,7 +8,7 @@ import (
 	"rookery/internal/auth"
 )
 
-// TestAllows holds the order of the roles, and that an unknown one allows nothing.
+// TestAllows checks the order of the roles, and that an unknown role allows nothing.
 func TestAllows(t *testing.T) {
 	order := []auth.Role{auth.Nobody, auth.Reader, auth.Editor, auth.Admin}
 	for i, has := range order {
@@ -20,7 +20,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestRole holds that a vault's own role counts before that of all vaults.
+// TestRole checks that the role in a vault takes precedence over the role in all vaults.
 func TestRole(t *testing.T) {
 	c := auth.Caller{Roles: map[string]auth.Role{auth.AllVaults: auth.Editor, "secret": auth.Nobody}}
 	require.Equal(t, auth.Editor, c.Role("any"))

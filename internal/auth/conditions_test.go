@@ -14,7 +14,7 @@ import (
 	"rookery/internal/authtest"
 )
 
-// actions are the claims of a job's token, as GitHub Actions makes them.
+// actions returns the claims of a job's token, as GitHub Actions issues it.
 func actions() map[string]any {
 	return map[string]any{
 		"sub":                   "repo:acme/shop:environment:production",
@@ -41,7 +41,7 @@ func actions() map[string]any {
 	}
 }
 
-// TestWorkload holds that conditions tell the jobs of a build service apart, by tokens as it makes them.
+// TestWorkload checks that conditions distinguish the jobs of a build service by their tokens.
 func TestWorkload(t *testing.T) {
 	issuer := authtest.NewIssuer(t, "RS256")
 	claims := issuer.Claims("", audience)
@@ -79,7 +79,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// TestMatch holds what claims of other forms fulfil.
+// TestMatch checks how claims of other types are matched.
 func TestMatch(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -126,7 +126,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestStars holds how exact conditions are, and which ones let everybody in.
+// TestStars checks the specificity of conditions, and which ones are vacuous.
 func TestStars(t *testing.T) {
 	for _, c := range []struct {
 		conditions auth.Conditions
@@ -147,7 +147,8 @@ func TestStars(t *testing.T) {
 	}
 }
 
-// TestRolesClaim holds that a claim gives the roles that it names, and none if any of it is wrong.
+// TestRolesClaim checks that a claim gives the roles that it names, and none if any part of it is
+// invalid.
 func TestRolesClaim(t *testing.T) {
 	none := map[string]auth.Role{}
 	for _, c := range []struct {
@@ -185,8 +186,8 @@ func TestRolesClaim(t *testing.T) {
 	}
 }
 
-// FuzzMatch holds that a pattern means what a regular expression for it would mean, and that long ones
-// take no long time.
+// FuzzMatch checks that a pattern matches the same texts as the equivalent regular expression, and
+// that long patterns do not take long.
 func FuzzMatch(f *testing.F) {
 	for _, s := range [][2]string{
 		{"acme/*", "acme/shop"}, {"*:*/*", "repo:acme/shop"}, {"a*b*c", "aXbYc"}, {"ab*ab", "ab"},

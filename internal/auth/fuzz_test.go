@@ -10,7 +10,7 @@ import (
 	"rookery/internal/authtest"
 )
 
-// seeds are tokens, good and bad ones, of an issuer.
+// seeds returns valid and invalid tokens of an issuer.
 func seeds(issuer *authtest.Issuer) []string {
 	claims := issuer.Claims("alice", audience)
 	token := issuer.Sign(claims)
@@ -24,7 +24,7 @@ func seeds(issuer *authtest.Issuer) []string {
 	}
 }
 
-// FuzzPeek holds that whatever is peeked at is refused or has an issuer.
+// FuzzPeek checks that Peek refuses a token or returns its issuer.
 func FuzzPeek(f *testing.F) {
 	for _, token := range seeds(authtest.NewIssuer(f)) {
 		f.Add(token)
@@ -41,8 +41,8 @@ func FuzzPeek(f *testing.F) {
 	})
 }
 
-// FuzzVerify holds that nothing is accepted that the issuer did not sign, however near it is to a token
-// that it did, and that the only answer is that it is refused.
+// FuzzVerify checks that only tokens signed by the issuer are accepted, however similar others are,
+// and that all others are refused with the same error.
 func FuzzVerify(f *testing.F) {
 	f.Add(uint(1<<16), uint(0), ".")
 	f.Add(uint(0), uint(1<<16), b64(`{"alg":"none"}`)+"."+b64(`{"sub":"alice"}`)+".")

@@ -15,7 +15,7 @@ import (
 
 const audience = "https://memory.example.test"
 
-// A clock goes on only when it is told to.
+// A clock stands still until the test moves it.
 type clock struct {
 	began time.Time
 	ahead atomic.Int64
@@ -27,8 +27,8 @@ func (c *clock) now() time.Time { return c.began.Add(time.Duration(c.ahead.Load(
 
 func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// TestVerify holds that a good token of each algorithm is accepted, with keys that were configured or
-// found by the issuer's metadata.
+// TestVerify checks that a valid token of each algorithm is accepted, with configured keys and with
+// keys from the issuer's metadata.
 func TestVerify(t *testing.T) {
 	issuer := authtest.NewIssuer(t, auth.Algorithms()...)
 	for _, jwks := range []string{"", issuer.JWKS} {
@@ -49,7 +49,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestForms holds what else a good token may look like, and what of it is read.
+// TestForms checks other valid forms of tokens, and the claims that are read from them.
 func TestForms(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	v := auth.NewVerifier(auth.Options{})
@@ -79,7 +79,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestScope holds that only our own scopes cap a role, and that the highest one does.
+// TestScope checks that only our own scopes limit a role, and that the highest one applies.
 func TestScope(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	v := auth.NewVerifier(auth.Options{})
@@ -104,8 +104,8 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestExpired holds that a token of which only the time is wrong is told so, whether its signature was
-// checked just now or a moment ago, and with leeway.
+// TestExpired checks that TOKEN_EXPIRED is returned if only the expiry is wrong, with a new and a
+// cached verification, and with leeway.
 func TestExpired(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	clock := newClock()
@@ -124,7 +124,8 @@ func TestExpired(t *testing.T) {
 	require.Equal(t, fault.TokenExpired, fault.Of(err).Code)
 }
 
-// TestRemembered holds that a token whose signature was good a moment ago is judged anew in all else.
+// TestRemembered checks that a token with a cached signature is still checked in every other
+// respect.
 func TestRemembered(t *testing.T) {
 	issuer, other := authtest.NewIssuer(t), authtest.NewIssuer(t)
 	v := auth.NewVerifier(auth.Options{})
@@ -149,7 +150,7 @@ func TestRemembered(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestForgotten holds that a good signature is believed for a minute, and then checked again.
+// TestForgotten checks that a verified signature is cached for a minute, and verified again then.
 func TestForgotten(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	clock := newClock()
@@ -161,7 +162,7 @@ func TestForgotten(t *testing.T) {
 	require.NoError(t, err)
 	issuer.Rotate()
 	issuer.Forget()
-	clock.pass(59 * time.Minute) // the key is an hour old in a minute, and the token unknown again
+	clock.pass(59 * time.Minute) // the key is an hour old in a minute, and the token no longer cached
 	_, err = v.Verify(t.Context(), token, from, []string{audience})
 	require.NoError(t, err)
 	clock.pass(59 * time.Second)
@@ -172,7 +173,7 @@ func TestForgotten(t *testing.T) {
 	require.Equal(t, bytesOf(t, auth.Refused()), bytesOf(t, err))
 }
 
-// TestPeek holds what is read of a token before it is verified.
+// TestPeek checks which claims are read from a token before verification.
 func TestPeek(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	p, err := auth.Peek(issuer.Sign(issuer.Claims("alice", audience)))
@@ -194,8 +195,7 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// BenchmarkVerify is what one call costs: with a signature that is checked, and with one that was good a
-// moment ago.
+// BenchmarkVerify measures one call: with a signature that is verified, and with a cached one.
 func BenchmarkVerify(b *testing.B) {
 	issuer := authtest.NewIssuer(b, auth.Algorithms()...)
 	from := auth.Issuer{URL: issuer.URL}
@@ -215,7 +215,7 @@ func BenchmarkVerify(b *testing.B) {
 		})
 		b.Run(alg+"/fresh", func(b *testing.B) {
 			for forth := 2 * time.Minute; b.Loop(); forth = -forth {
-				clock.pass(forth) // the token is remembered as of two minutes ago, or of later
+				clock.pass(forth) // the cached result is two minutes old, or in the future
 				verify(b)
 			}
 		})

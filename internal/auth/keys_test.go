@@ -38,7 +38,7 @@ func newDesk(t *testing.T) desk {
 	return d
 }
 
-// token is a new token that is good for days.
+// token returns a new token that is valid for days.
 func (d desk) token(options ...authtest.Option) string {
 	claims := but(d.Claims("alice", audience), "exp", d.now().Unix()+1e6)
 	claims["jti"] = rand.Text()
@@ -57,8 +57,9 @@ func (d desk) requireCode(code fault.Code, err error) {
 	require.Equal(d.t, code, fault.Of(err).Code)
 }
 
-// TestRotation holds that new keys are found at once, that old ones overlap, and that one which is no
-// longer served is good until an hour after it was last seen, however often keys are fetched meanwhile.
+// TestRotation checks that new keys are found at once, that old ones overlap, and that a key that
+// is no longer served is valid for an hour after it was last served, however often keys are fetched
+// meanwhile.
 func TestRotation(t *testing.T) {
 	d := newDesk(t)
 	first := d.Key("ES256")
@@ -84,8 +85,8 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, d.verify(d.token()))
 }
 
-// TestReplacedKey holds that a key gives way at once to another with its id, and one without an id to
-// the next set.
+// TestReplacedKey checks that a key is replaced at once by another with the same id, and one
+// without an id by the next set.
 func TestReplacedKey(t *testing.T) {
 	for _, id := range []string{"key", ""} {
 		d := newDesk(t)
@@ -104,8 +105,8 @@ func TestReplacedKey(t *testing.T) {
 	}
 }
 
-// TestWithoutKid holds that a token needs no kid where the issuer serves one key for its algorithm, and
-// one where it serves two.
+// TestWithoutKid checks that a token needs no kid if the issuer serves one key for its algorithm,
+// and needs one if it serves two.
 func TestWithoutKid(t *testing.T) {
 	d := newDesk(t)
 	none := authtest.Header("kid", nil)
@@ -137,9 +138,9 @@ func TestWithoutKid(t *testing.T) {
 	require.NoError(t, d.verify(d.token(none)))
 }
 
-// TestForgedKid holds that a token with a forged kid does not keep out those of a new key that the issuer
-// serves a moment later, and that a flood of them, each with its own or all with that of the next key, keeps
-// them out for ten seconds at most, in which they are told to come again.
+// TestForgedKid checks that a token with a forged kid does not block tokens with a new key that the
+// issuer serves a moment later. A flood of forged tokens, each with its own kid or all with the
+// next one, delays them by at most ten seconds, during which they get UNAVAILABLE.
 func TestForgedKid(t *testing.T) {
 	d := newDesk(t)
 	require.NoError(t, d.verify(d.token()))
@@ -168,7 +169,7 @@ func TestForgedKid(t *testing.T) {
 	require.NoError(t, d.verify(d.token(authtest.By(next))))
 }
 
-// TestForgedAgain holds that the same forged kid costs no fetch for ten seconds, and is refused.
+// TestForgedAgain checks that the same forged kid causes no fetch for ten seconds, and is refused.
 func TestForgedAgain(t *testing.T) {
 	d := newDesk(t)
 	require.NoError(t, d.verify(d.token()))
@@ -179,8 +180,8 @@ func TestForgedAgain(t *testing.T) {
 	require.Equal(t, 2, d.Fetches())
 }
 
-// TestUnknownKeys holds that however many tokens with unknown keys come, at once or one by one, they
-// cost three fetches and then one every ten seconds, and that other tokens are verified all the while.
+// TestUnknownKeys checks that any number of tokens with unknown keys, concurrent or not, causes
+// three fetches and then one every ten seconds, and that other tokens are verified meanwhile.
 func TestUnknownKeys(t *testing.T) {
 	d := newDesk(t)
 	require.NoError(t, d.verify(d.token()))
@@ -208,7 +209,7 @@ func TestUnknownKeys(t *testing.T) {
 	require.GreaterOrEqual(t, d.Fetches(), 1+3+5)
 }
 
-// TestOneFetch holds that calls that need the same keys share one fetch.
+// TestOneFetch checks that calls that need the same keys share one fetch.
 func TestOneFetch(t *testing.T) {
 	d := newDesk(t)
 	release := d.Hold()
@@ -226,8 +227,8 @@ func TestOneFetch(t *testing.T) {
 	require.Equal(t, 1, d.Fetches())
 }
 
-// TestFailingIssuer holds that an issuer which does not answer lets nobody in, and locks nobody out
-// whose key is known, for a day; and that it is not asked at every call.
+// TestFailingIssuer checks that no new keys of an issuer that does not respond are accepted, that
+// known keys stay valid for a day, and that the issuer is not asked at every call.
 func TestFailingIssuer(t *testing.T) {
 	d := newDesk(t)
 	d.Fail(true)
@@ -258,8 +259,8 @@ func TestFailingIssuer(t *testing.T) {
 	d.requireCode(fault.Unauthenticated, d.verify(unknown))
 }
 
-// TestUnknowable holds that a token with an unknown key is not called bad while the issuer does not
-// answer, and that this costs no more fetches.
+// TestUnknowable checks that a token with an unknown key is not refused while the issuer does not
+// respond, and that this causes no further fetches.
 func TestUnknowable(t *testing.T) {
 	d := newDesk(t)
 	d.requireCode(fault.Unauthenticated, d.verify(d.token(authtest.Header("kid", "unknown"))))
@@ -275,8 +276,8 @@ func TestUnknowable(t *testing.T) {
 	require.Equal(t, 2, d.Fetches())
 }
 
-// TestSlowIssuer holds that a call waits for a slow issuer only as long as it must: to the end of its
-// own time without keys, and a moment with old ones, the first time.
+// TestSlowIssuer checks that a call waits for a slow issuer only as long as necessary: until its
+// own deadline without keys, and only for a moment, once, with old keys.
 func TestSlowIssuer(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -295,8 +296,8 @@ func TestSlowIssuer(t *testing.T) {
 	require.NoError(t, d.verify(d.token()), "with old keys")
 }
 
-// TestCrowd holds that issuers which do not answer hold up only so many calls, of one of them and of all:
-// the others are told at once that the keys cannot be had now.
+// TestCrowd checks that only a limited number of calls wait for issuers that do not respond, for
+// one issuer and in total, and that the others are refused at once with UNAVAILABLE.
 func TestCrowd(t *testing.T) {
 	for issuers, waiting := range map[int]int{1: 64, 3: 96} {
 		v := auth.NewVerifier(auth.Options{})
@@ -325,8 +326,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestOddSets holds that a key which is not for signing, or not wholly right, is not used, and does not
-// take the good one with it.
+// TestOddSets checks that a key that is not for signatures, or is malformed, is not used, and that
+// the valid keys of its set are.
 func TestOddSets(t *testing.T) {
 	t.Setenv("GODEBUG", "rsa1024min=0")
 	extra := func(k authtest.Key, name string, value any) authtest.Key {
@@ -369,7 +370,7 @@ func TestOddSets(t *testing.T) {
 	require.NoError(t, d.verify(d.token(authtest.By(es), authtest.Header("kid", nil))))
 }
 
-// TestBadAnswers holds that what is no set of keys, or is too much of one, is no answer.
+// TestBadAnswers checks that malformed and too large sets of keys are errors.
 func TestBadAnswers(t *testing.T) {
 	key := authtest.NewKey(t, "ES256", "key")
 	elsewhere := authtest.NewIssuer(t)
@@ -401,7 +402,8 @@ func TestBadAnswers(t *testing.T) {
 	require.Zero(t, elsewhere.Fetches(), "a redirect is not followed")
 }
 
-// TestMetadata holds where an issuer's metadata is looked for, and that it must be the issuer's own.
+// TestMetadata checks where the metadata of an issuer is fetched, and that it must be the issuer's
+// own.
 func TestMetadata(t *testing.T) {
 	keys := authtest.NewIssuer(t)
 	for _, c := range []struct {
@@ -434,7 +436,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestPublicIssuer holds that the issuer of a tenant is verified like any, over https.
+// TestPublicIssuer checks that the issuer of a tenant is verified like any other, over https.
 func TestPublicIssuer(t *testing.T) {
 	issuer := authtest.NewPublicIssuer(t)
 	v := auth.NewVerifier(auth.Options{Public: issuer.Client()})
@@ -446,8 +448,8 @@ func TestPublicIssuer(t *testing.T) {
 	}
 }
 
-// TestPublicOnly holds that a tenant's issuer is not asked where the address behind its name is one of
-// ours, and not over http at all.
+// TestPublicOnly checks that a tenant's issuer is not contacted if its name resolves to an internal
+// address, nor over http.
 func TestPublicOnly(t *testing.T) {
 	issuer := authtest.NewIssuer(t)
 	var reached atomic.Int64
@@ -474,7 +476,7 @@ func TestPublicOnly(t *testing.T) {
 	require.ErrorContains(t, errors.Unwrap(fault.Of(err)), "public internet")
 }
 
-// TestCheckURL holds which URLs an issuer may have.
+// TestCheckURL checks the valid URLs of issuers.
 func TestCheckURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://login.example.test":            "both",

@@ -10,7 +10,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// TestCheckName holds which names could be taken for others.
+// TestCheckName checks which names are refused because they could be mistaken for others.
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{
 		"a", "planner-2", "CI build #7", "Freya Møller", "Žofia", "élan", "Иван", "Ωμέγα", "محمد", "नमस्ते",

@@ -48,6 +48,8 @@ func (s Store) Put(ctx context.Context, o Origin, token string) (in Place, err e
 		if err != nil {
 			return err
 		}
+		// The keyring is written before the file, so that the file never refers to a token that is
+		// not there.
 		before := all[o].In
 		in, all[o] = File, record{In: File, Token: token}
 		if !s.NoKeyring && setInKeyring(ctx, o, token) == nil {
@@ -97,6 +99,7 @@ func (s Store) Remove(ctx context.Context, o Origin) (was bool, err error) {
 		if was = ok; !ok {
 			return nil
 		}
+		// The keyring comes first: if it fails, the file still says that there is a token.
 		if kept.In == Keyring {
 			if err := s.removeInKeyring(ctx, o); err != nil {
 				return err

@@ -22,16 +22,16 @@ const (
 	other = credential.Origin("https://other.example.test:8443")
 )
 
-// secret is the token of the tests, for which everything that is written is searched.
+// secret is the token of the tests. All written data is searched for it.
 const secret = "rk_acme_7x.c4nary-0f-a-t0ken"
 
-// newStore is a Store in a directory that is not there yet.
+// newStore returns a Store in a directory that does not exist yet.
 func newStore(t *testing.T) credential.Store {
 	t.Helper()
 	return credential.Store{Dir: filepath.Join(t.TempDir(), "config", "rookery")}
 }
 
-// TestKeyring holds that a token is in the keyring alone, and that only its own server gets it.
+// TestKeyring checks that a token is only in the keyring, and that only its own server gets it.
 func TestKeyring(t *testing.T) {
 	keyring.MockInit()
 	s := newStore(t)
@@ -45,7 +45,7 @@ func TestKeyring(t *testing.T) {
 	has(t, s, home, secret)
 	has(t, s, other, "")
 
-	// Another token takes its place, also in another place.
+	// Another token replaces it, also in another place.
 	s.NoKeyring = true
 	in, err = s.Put(t.Context(), home, "second")
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestKeyring(t *testing.T) {
 	has(t, s, home, "second")
 }
 
-// TestFile holds what modes the files have, and that several servers are in them.
+// TestFile checks the modes of the files, and that they contain several servers.
 func TestFile(t *testing.T) {
 	keyring.MockInitWithError(errors.New("no bus"))
 	s := newStore(t)
@@ -89,7 +89,7 @@ func TestFile(t *testing.T) {
 	require.False(t, was)
 }
 
-// TestNothingIsMade holds that to look makes no directory.
+// TestNothingIsMade checks that reads create no directory.
 func TestNothingIsMade(t *testing.T) {
 	s := newStore(t)
 	has(t, s, home, "")
@@ -102,7 +102,7 @@ func TestNothingIsMade(t *testing.T) {
 	require.NoDirExists(t, s.Dir)
 }
 
-// TestNotClosed holds that what others can read or change is refused, on every way to it.
+// TestNotClosed checks that files that others can read or change are refused by every operation.
 func TestNotClosed(t *testing.T) {
 	for name, open := range map[string]func(credential.Store) error{
 		"group reads":       func(s credential.Store) error { return os.Chmod(tokens(s), 0o640) },
@@ -130,8 +130,8 @@ func TestNotClosed(t *testing.T) {
 	}
 }
 
-// TestClosedKeyring holds that a keyring which does not open is no missing token, and that what is in it
-// is not forgotten.
+// TestClosedKeyring checks that a locked keyring is not treated as a missing token, and that its
+// tokens are kept.
 func TestClosedKeyring(t *testing.T) {
 	keyring.MockInit()
 	s := newStore(t)
@@ -154,14 +154,14 @@ func TestClosedKeyring(t *testing.T) {
 	_, _, err = s.Token(ctx, home)
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 
-	// What somebody took out of the keyring by hand can be logged out of.
+	// A server can be logged out whose token was removed from the keyring by hand.
 	keyring.MockInit()
 	was, err := s.Remove(t.Context(), home)
 	require.NoError(t, err)
 	require.True(t, was)
 }
 
-// TestUnwritable holds that a token is nowhere if the directory takes nothing.
+// TestUnwritable checks that a token is stored nowhere if the directory cannot be written.
 func TestUnwritable(t *testing.T) {
 	keyring.MockInit()
 	file := filepath.Join(t.TempDir(), "file")
@@ -179,7 +179,7 @@ func TestUnwritable(t *testing.T) {
 	require.ErrorIs(t, err, keyring.ErrNotFound)
 }
 
-// TestAtOnce holds that of logins at the same time none is lost.
+// TestAtOnce checks that no concurrent login is lost.
 func TestAtOnce(t *testing.T) {
 	s := newStore(t)
 	s.NoKeyring = true
@@ -202,7 +202,8 @@ func TestAtOnce(t *testing.T) {
 	require.True(t, ok)
 }
 
-// TestUsual holds how the usual server is read, written and forgotten, with what a person wrote beside it.
+// TestUsual checks that the default server is read, written and removed, and that other content of
+// the file is kept.
 func TestUsual(t *testing.T) {
 	s := newStore(t)
 	require.NoError(t, os.MkdirAll(s.Dir, 0o700))
@@ -229,7 +230,7 @@ func TestUsual(t *testing.T) {
 	require.Contains(t, texts(t, config), "server: https://x.test")
 }
 
-// TestMalformedConfig holds that a file which says something else is refused and left as it is.
+// TestMalformedConfig checks that a file with other content is refused and left unchanged.
 func TestMalformedConfig(t *testing.T) {
 	for text, part := range map[string]string{
 		"sevrer: https://x.test\n":                  "the key server",
@@ -275,7 +276,7 @@ func has(t *testing.T, s credential.Store, o credential.Origin, want string) {
 	require.Equal(t, want, token)
 }
 
-// refused requires a fault of the files that names neither a token nor the directory.
+// refused requires an error about the files that contains neither a token nor the directory.
 func refused(t *testing.T, s credential.Store, err error) {
 	t.Helper()
 	require.True(t, fault.Is(err, fault.FileError), "%v", err)
@@ -293,7 +294,7 @@ func mode(t *testing.T, path string, want os.FileMode) {
 	require.Equal(t, want, info.Mode().Perm(), path)
 }
 
-// texts are the contents of a file, or of all files in a directory.
+// texts returns the content of a file, or of all files in a directory.
 func texts(t *testing.T, path string) string {
 	t.Helper()
 	var all strings.Builder

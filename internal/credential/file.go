@@ -71,6 +71,7 @@ func (s Store) closedToOthers(f *os.File) error {
 	if err != nil {
 		return unreadable(tokensFile, err)
 	}
+	// A user that can change the directory can replace the file.
 	dir, err := os.Stat(s.Dir)
 	if err != nil {
 		return unreadable(tokensFile, err)
@@ -102,6 +103,7 @@ func (s Store) replace(name string, data []byte) error {
 	if err != nil {
 		return unwritable(name, err)
 	}
+	// os.CreateTemp creates the file with mode 0600.
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
@@ -121,6 +123,8 @@ func (s Store) locked(ctx context.Context, do func() error) error {
 		return unwritable(tokensFile, err)
 	}
 	lock := flock.New(filepath.Join(s.Dir, lockFile), flock.SetPermissions(0o600))
+	// The process that holds the lock may be waiting for a keyring, so this waits longer than
+	// patience.
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
 	held, err := lock.TryLockContext(ctx, 10*time.Millisecond)

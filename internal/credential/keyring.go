@@ -32,6 +32,7 @@ func removeFromKeyring(ctx context.Context, o Origin) error {
 
 // fromKeyring returns a token from the keyring.
 func fromKeyring(ctx context.Context, o Origin) (string, error) {
+	// The channel has room for the token, so that ask ends even if bounded has returned.
 	answered := make(chan string, 1)
 	err := bounded(ctx, func() error {
 		token, err := keyring.Get(service, string(o))

@@ -53,6 +53,7 @@ func hostOf(u *url.URL) (host string, local bool) {
 		host, local = ip.String(), ip.IsLoopback()
 	}
 	if port == "" || port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		// JoinHostPort adds the brackets of an IPv6 address.
 		return strings.TrimSuffix(net.JoinHostPort(host, ""), ":"), local
 	}
 	return net.JoinHostPort(host, port), local

@@ -10,7 +10,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// TestOrigins holds which spellings of an address are one server, and to which a token may be sent.
+// TestOrigins checks which spellings of an address are the same server, and to which a token may be
+// sent.
 func TestOrigins(t *testing.T) {
 	for _, c := range []struct {
 		address, url, origin string
@@ -49,7 +50,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestNoServer holds that anything else is refused, without a word of it.
+// TestNoServer checks that other addresses are refused, and that the error contains no part of
+// them.
 func TestNoServer(t *testing.T) {
 	for _, address := range []string{
 		"", "memory.example.test", "memory.example.test:443", "//memory.example.test", "ftp://s3cret.test",

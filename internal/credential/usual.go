@@ -62,11 +62,13 @@ func (s Store) setUsual(url string) error {
 		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
 	}
 	value := valueOf(doc)
+	// The file has no key yet. config has checked that it has no other keys.
 	if value == nil {
 		value = &yaml.Node{}
 		top := doc.Content[0]
 		top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: serverKey}, value)
 	}
+	// The node is replaced, so that a comment at the end of its line is kept but its style is not.
 	*value = yaml.Node{Kind: yaml.ScalarNode, Value: url, LineComment: value.LineComment}
 	if url == "" {
 		value.Value = "null"

@@ -26,8 +26,8 @@ func clock() time.Time { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) }
 // local trusts every request.
 func local(*http.Request) *fault.Fault { return nil }
 
-// gateway passes requests on as the HTTP API of a cloud does, and as what runs there hands them on: with the path
-// decoded, cut at a decoded question mark, and escaped again.
+// gateway passes requests on as the HTTP API of a cloud and its runtime do: with the path decoded,
+// cut at a decoded question mark, and escaped again.
 func gateway(to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, _, _ := strings.Cut(r.URL.Path, "?")
@@ -37,13 +37,13 @@ func gateway(to http.Handler) http.Handler {
 	})
 }
 
-// A caught is the call that a request came to.
+// A caught is the call that a request resulted in.
 type caught struct {
 	Tool string
 	Args map[string]json.RawMessage
 }
 
-// catching is a catalogue of all tools in which calls come to nothing but last.
+// catching returns a catalogue of all tools whose calls only set last.
 func catching(t *testing.T, last *caught) *tool.Catalogue {
 	t.Helper()
 	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{Interceptors: []tool.Interceptor{
@@ -58,14 +58,15 @@ func catching(t *testing.T, last *caught) *tool.Catalogue {
 	return cat
 }
 
-// ids are values of the parameter at the end of a path. Most have characters that are escaped there.
+// ids are values of the parameter at the end of a path. Most contain characters that are escaped
+// there.
 var ids = []string{
 	"people/freya", "people/freya#tasks", "a/b/c", "100%", "100%/x", "a+b", "a b", "Æ", "日本/語", "x%2Fy", "x%25y",
 	"a/../b", "../b", "b/..", "./b", "/b", "b/", "a//b", "a&b=c", "a;b", "a:b@c", `"x"`, "..", ".", "plain", "q/raw",
 }
 
-// TestPathsThroughTheGateway covers that a request comes to the same call through a gateway that decodes its
-// path: for every route and a lot of ids.
+// TestPathsThroughTheGateway checks that a request results in the same call with and without a
+// gateway that decodes its path, for every route and many ids.
 func TestPathsThroughTheGateway(t *testing.T) {
 	var last caught
 	cat := catching(t, &last)
@@ -93,7 +94,7 @@ func TestPathsThroughTheGateway(t *testing.T) {
 			got, call := ask(through, made.Route.Method, path)
 			if above(cat, made) && strings.Contains(id, "/") && made.PathArg() != "memory_id" {
 				require.Equal(t, "name", made.PathArg(), made.Name)
-				require.Empty(t, call.Tool, "%s %q", made.Name, id) // no name of a vault has one
+				require.Empty(t, call.Tool, "%s %q", made.Name, id) // not in any name of a vault
 				continue
 			}
 			require.Equal(t, want, call, "%s %s", made.Route.Method, path)
@@ -113,8 +114,8 @@ func TestPathsThroughTheGateway(t *testing.T) {
 	}
 }
 
-// above reports whether routes begin below the parameter at the end of a tool's route: then a slash behind it
-// may be theirs.
+// above reports whether other routes begin below the parameter at the end of a tool's route. Then a
+// slash after the parameter may belong to them.
 func above(cat *tool.Catalogue, made *tool.Tool) bool {
 	prefix, _, ends := strings.Cut(made.Path(), "{"+made.PathArg()+"}")
 	if !ends || made.PathArg() == "" {

@@ -100,6 +100,7 @@ func New(o Options) (*Host, error) {
 			},
 		}),
 	}
+	// newGate reads the options from h.
 	h.Gate = h.newGate()
 	if o.Background {
 		h.Auditor.Start()

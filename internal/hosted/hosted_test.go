@@ -26,7 +26,7 @@ import (
 	teamtools "rookery/internal/tools/team"
 )
 
-// stores are the tenants of a deployment over new stores, and the table of each.
+// stores returns the tenants of a deployment with new stores, and the table of each.
 func stores(t *testing.T) (*team.Teams, func(context.Context, string) (table.Table, error)) {
 	t.Helper()
 	db, err := bolttable.Open(filepath.Join(t.TempDir(), "t.db"), bolttable.Options{})
@@ -45,7 +45,7 @@ func stores(t *testing.T) (*team.Teams, func(context.Context, string) (table.Tab
 	}
 }
 
-// compose makes a Host over new stores.
+// compose returns a Host with new stores.
 func compose(t *testing.T, o hosted.Options) *hosted.Host {
 	t.Helper()
 	o.Teams, o.Tables = stores(t)
@@ -65,8 +65,8 @@ func noted(list *[]string, word string) tool.Interceptor {
 	}
 }
 
-// TestOrder covers that a call without permission is seen by the interceptors before the check of it and by none
-// behind it, and that a read-only deployment refuses a mutation there.
+// TestOrder checks that a call without permission reaches the interceptors before the authorization
+// and none after it, and that a read-only deployment refuses a mutation there.
 func TestOrder(t *testing.T) {
 	var seen []string
 	h := compose(t, hosted.Options{
@@ -89,8 +89,8 @@ func TestOrder(t *testing.T) {
 	require.Empty(t, seen)
 }
 
-// TestBehindAGateway covers requests as they come from a gateway: from another machine and without TLS, for it
-// has ended that. They are taken where Peer says so, and then only with a token.
+// TestBehindAGateway covers requests from a gateway: from another machine and without TLS, which
+// the gateway has terminated. They are accepted if Peer accepts them, and only with a token.
 func TestBehindAGateway(t *testing.T) {
 	trusted := func(*http.Request) *fault.Fault { return nil }
 	for name, c := range map[string]struct {
@@ -115,7 +115,7 @@ func TestBehindAGateway(t *testing.T) {
 	require.Panics(t, func() { open.Handler(hosted.Serving{Peer: trusted}) })
 }
 
-// TestOnly covers that a handler of one family serves its routes and nothing else.
+// TestOnly checks that a handler of one family serves its routes and nothing else.
 func TestOnly(t *testing.T) {
 	h := compose(t, hosted.Options{Closed: true})
 	for _, family := range []*tool.Family{orient.Family, raven.Family, memory.Family, teamtools.Family} {

@@ -9,7 +9,7 @@ import (
 	"rookery/internal/mcptool"
 )
 
-// TestInstructions covers that the text names the tools of an offer, and no others.
+// TestInstructions checks that the text names the tools of an offer, and no others.
 func TestInstructions(t *testing.T) {
 	full := instructions(mcptool.Offer{Tools: first, Writes: true})
 	require.Equal(t, 9, strings.Count(full, "\n"))

@@ -100,6 +100,7 @@ func (h *Host) Handler(s Serving) http.Handler {
 		},
 		Docs: pages.Docs(), Meter: h.opt.Meter, Shares: access.NewShares(share),
 	}
+	// A handler for some families does not serve MCP.
 	if s.Only == nil {
 		o.Mount = map[string]http.Handler{mcptool.Path: mcptool.New(h.Catalogue, h.mcp(s, o))}
 	}

@@ -38,6 +38,7 @@ func IssuersFor(c config.Config) func(tenant string) []string {
 	return func(tenant string) []string {
 		var all []string
 		for _, i := range c.Issuers {
+			// An issuer with a tenant claim may name any tenant.
 			if i.TenantClaim != "" || i.Tenant == tenant {
 				all = append(all, i.Issuer)
 			}

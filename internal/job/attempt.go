@@ -22,6 +22,8 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	stop := h.keep(ctx, cancel)
 	refused, err := h.steps(ctx, r, first)
 	stop()
+	// A step that ends because keep cancelled it returns some context error; the cause tells a lost
+	// lease from a cancellation.
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}
@@ -115,6 +117,8 @@ func (h *hold) steps(
 			return first != nil, err
 		}
 		first = nil
+		// A completed step must be recorded even if the context has ended, so that it is not
+		// repeated.
 		err := h.update(context.WithoutCancel(ctx), func(it *Item) {
 			it.Progress, it.Result = h.kind.progress(n+1), r.result
 			it.extend(h.jobs.opt.Now().UTC())

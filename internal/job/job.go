@@ -115,6 +115,7 @@ func firstID(at time.Time) string {
 	return idPrefix + idCode.EncodeToString(raw[:])
 }
 
+// idTime returns the first 48 bits of an id: the Unix milliseconds of a time, not before 1970.
 func idTime(at time.Time) (raw [16]byte) {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(max(at.UnixMilli(), 0)))

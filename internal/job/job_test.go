@@ -19,7 +19,8 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// A clock stands still until it is moved. Whoever waits on it is woken by wake alone.
+// A clock stands still until it is moved. Goroutines that wait on it continue only when wake is
+// called.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -46,7 +47,7 @@ func (c *clock) after(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// wake wakes all who wait for so long, once somebody does.
+// wake waits until a goroutine waits for duration d, and wakes all that do.
 func (c *clock) wake(t *testing.T, d time.Duration) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -61,7 +62,7 @@ func (c *clock) wake(t *testing.T, d time.Duration) {
 	}, time.Minute, time.Millisecond)
 }
 
-// A bed is a table, and what processes over it do.
+// A bed is a table, and the work of processes that use it.
 type bed struct {
 	t     *testing.T
 	table table.Table
@@ -69,8 +70,8 @@ type bed struct {
 	sent  []job.Message
 
 	mu   sync.Mutex
-	did  []string                                      // steps that were done, in order
-	hook func(context.Context, *job.Run, string) error // of each step, before it is done
+	did  []string                                      // completed steps, in order
+	hook func(context.Context, *job.Run, string) error // called with each step before it runs
 }
 
 func newBed(t *testing.T) *bed {
@@ -94,7 +95,7 @@ func (b *bed) Send(_ context.Context, m job.Message) error {
 	return nil
 }
 
-// step is a step that notes that it was done.
+// step returns a step that records that it ran.
 func (b *bed) step(name string) job.Step {
 	return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
 		b.mu.Lock()
@@ -124,7 +125,7 @@ func (b *bed) kinds() []job.Kind {
 	}
 }
 
-// process is the jobs of tenant "a" as one more process has them.
+// process returns the jobs of tenant "a" in another process.
 func (b *bed) process(over table.Table, background bool) *job.Jobs {
 	j := job.New(job.Options{
 		Table: table.Sub(over, "a"), Tenant: "a", Kinds: b.kinds(), Queue: b, Now: b.clock.time,
@@ -171,7 +172,8 @@ func TestAJobInItsCall(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound))
 }
 
-// TestOneJobOfATarget holds that a second job for a target is refused with the one that there is.
+// TestOneJobOfATarget checks that a second job for a target is refused, and that the error names
+// the existing one.
 func TestOneJobOfATarget(t *testing.T) {
 	b := newBed(t)
 	it, err := b.process(b.table, false).Add(t.Context(), request("plain"))
@@ -183,7 +185,8 @@ func TestOneJobOfATarget(t *testing.T) {
 	require.NoError(t, err, "another kind")
 }
 
-// killed is a plan: a process that dies at its n-th call of the table, before or after that is done.
+// killed returns a plan in which a process dies at its n-th call of the table, before or after the
+// call takes effect.
 func killed(n int, at tabletest.Fault) func(tabletest.Call) tabletest.Fault {
 	return func(c tabletest.Call) tabletest.Fault {
 		switch {
@@ -196,9 +199,9 @@ func killed(n int, at tabletest.Fault) func(tabletest.Call) tabletest.Fault {
 	}
 }
 
-// TestKilledAnywhere holds that a job whose process is killed at any call of its table, before, after or with
-// what it wrote arriving late, is finished by one of two others that look for jobs at once: each step is done
-// at least once and in order, and progress never goes back.
+// TestKilledAnywhere kills the process of a job at each call of its table: before the write, after
+// it, or with the write arriving late. It checks that one of two other processes finishes the job,
+// that each step is done at least once and in order, and that the progress never decreases.
 func TestKilledAnywhere(t *testing.T) {
 	for n := 1; ; n++ {
 		reached := false
@@ -229,7 +232,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// finish has two processes look for jobs at once until none is left, and holds that progress never goes back.
+// finish runs two processes until no job is left, and checks that the progress never decreases.
 func (b *bed) finish() {
 	b.t.Helper()
 	done := map[string]int{}
@@ -254,7 +257,7 @@ func (b *bed) finish() {
 	require.Fail(b.t, "a job does not end")
 }
 
-// requireInOrder requires that each step was done, and none before the ones that come before it.
+// requireInOrder requires that each step was done, and none before an earlier one.
 func (b *bed) requireInOrder(steps ...string) {
 	b.t.Helper()
 	at := -1
@@ -265,8 +268,8 @@ func (b *bed) requireInOrder(steps ...string) {
 	}
 }
 
-// TestALeaseLostInAStep holds that a process whose lease another one took in the middle of a step writes
-// nothing any more, and that the step's context ends.
+// TestALeaseLostInAStep checks that a process whose lease another one took during a step writes
+// nothing more, and that the context of the step ends.
 func TestALeaseLostInAStep(t *testing.T) {
 	b := newBed(t)
 	entered, ended := make(chan struct{}), make(chan struct{})
@@ -283,7 +286,7 @@ func TestALeaseLostInAStep(t *testing.T) {
 		close(entered)
 		<-ctx.Done()
 		close(ended)
-		return nil // it does not even notice
+		return nil // the step ignores the end of its context
 	}
 	slow := b.process(b.table, true)
 	answered := make(chan job.Item)
@@ -304,7 +307,7 @@ func TestALeaseLostInAStep(t *testing.T) {
 	require.Equal(t, 2, kept.Attempts)
 }
 
-// TestTheLeaseIsRenewed holds that nobody takes a job whose process is alive.
+// TestTheLeaseIsRenewed checks that the job of a live process is not taken by others.
 func TestTheLeaseIsRenewed(t *testing.T) {
 	b := newBed(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -337,7 +340,7 @@ func TestTheLeaseIsRenewed(t *testing.T) {
 	require.Equal(t, 1, it.Attempts)
 }
 
-// lease is how long the lease of the only open job lasts.
+// lease returns the end of the lease of the only open job.
 func (b *bed) lease(j *job.Jobs) time.Time {
 	open, err := j.Open(b.t.Context())
 	require.NoError(b.t, err)
@@ -345,8 +348,8 @@ func (b *bed) lease(j *job.Jobs) time.Time {
 	return open[0].Lease.Until
 }
 
-// TestACallLeavesItsJob holds that a call answers after 20 s with a job that is not done yet: in a process with
-// a background it goes on there, else it is queued for another one.
+// TestACallLeavesItsJob checks that a call returns after 20 s with an unfinished job, which then
+// continues in the background, or is queued if the process has none.
 func TestACallLeavesItsJob(t *testing.T) {
 	for _, background := range []bool{true, false} {
 		t.Run(fmt.Sprint(background), func(t *testing.T) {
@@ -379,7 +382,7 @@ func TestACallLeavesItsJob(t *testing.T) {
 			} else {
 				require.Equal(t, job.Queued, it.State)
 				require.Equal(t, []job.Message{
-					{V: 1, Kind: "plain", Tenant: "a", Vault: "v", Job: it.ID, After: time.Minute}, // if it is killed
+					{V: 1, Kind: "plain", Tenant: "a", Vault: "v", Job: it.ID, After: time.Minute}, // in case the process is killed
 					{V: 1, Kind: "plain", Tenant: "a", Vault: "v", Job: it.ID},
 				}, b.sent)
 				require.Equal(t, job.Progress{Step: "two", Done: 1, Total: 3}, it.Progress)
@@ -394,8 +397,8 @@ func TestACallLeavesItsJob(t *testing.T) {
 	}
 }
 
-// TestRetries holds how a job goes on whose step fails: later and later, for a day at most, and for ever if it is
-// of a kind that does; what can never succeed fails at once.
+// TestRetries checks the retries of a failing step: with growing pauses, for at most a day unless
+// the kind is endless. A permanent error fails the job at once.
 func TestRetries(t *testing.T) {
 	busy := fault.New(fault.Unavailable, "not now")
 	t.Run("for a day", func(t *testing.T) {
@@ -459,7 +462,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestLater holds that a step can wait for a time, which is no failure.
+// TestLater checks that a step can wait for a time without failing.
 func TestLater(t *testing.T) {
 	b := newBed(t)
 	due := b.clock.time().Add(time.Hour)
@@ -486,7 +489,8 @@ func TestLater(t *testing.T) {
 	requireDone(t, it)
 }
 
-// TestTheFirstStepOfACall holds that a job whose call is refused is none, and that its step is the call's own.
+// TestTheFirstStepOfACall checks that a refused call leaves no job, and that its first step is the
+// function of the call.
 func TestTheFirstStepOfACall(t *testing.T) {
 	b := newBed(t)
 	j := b.process(b.table, false)
@@ -509,7 +513,8 @@ func TestTheFirstStepOfACall(t *testing.T) {
 	require.Equal(t, job.Waiting, it.State)
 }
 
-// TestForget holds that what a job forgets is in the table no more, while its target is still taken.
+// TestForget checks that forgotten data of a job is no longer in the table, while its target stays
+// reserved.
 func TestForget(t *testing.T) {
 	b := newBed(t)
 	j := b.process(b.table, false)
@@ -661,7 +666,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestTenantsHaveTheirOwnJobs holds that nobody sees or takes a job of another tenant.
+// TestTenantsHaveTheirOwnJobs checks that jobs of another tenant are neither visible nor taken.
 func TestTenantsHaveTheirOwnJobs(t *testing.T) {
 	b := newBed(t)
 	it, err := b.process(b.table, false).Add(t.Context(), request("plain"))
@@ -684,7 +689,8 @@ func TestTenantsHaveTheirOwnJobs(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestList holds that jobs are listed newest first, each on exactly one page, whatever lies between them.
+// TestList checks that jobs are listed newest first, each on exactly one page, whatever the time
+// between them.
 func TestList(t *testing.T) {
 	b := newBed(t)
 	j := b.process(b.table, false)
@@ -727,8 +733,8 @@ func TestList(t *testing.T) {
 	require.False(t, more)
 }
 
-// TestALeaseThatCouldNotBeGivenBack holds that a process goes on at once with a job whose lease it took, or could not
-// give back, in a write that failed: no attempt of it has that lease any more.
+// TestALeaseThatCouldNotBeGivenBack checks that a process continues a job at once if its own lease
+// remained in the table because a write failed: no attempt of the process has that lease any more.
 func TestALeaseThatCouldNotBeGivenBack(t *testing.T) {
 	for n := 1; ; n++ {
 		reached := false

@@ -176,6 +176,7 @@ func (j *Jobs) Get(ctx context.Context, id string) (Item, error) {
 	return it, err
 }
 
+// get returns a job and its table item. An invalid id is NOT_FOUND.
 func (j *Jobs) get(ctx context.Context, id string) (Item, table.Item, error) {
 	if _, ok := timeOf(id); !ok {
 		return Item{}, table.Item{}, NoJob()
@@ -226,6 +227,7 @@ func (j *Jobs) kind(name string) (*Kind, error) {
 	return &j.opt.Kinds[i], nil
 }
 
+// jobKey returns the key of the item of a job.
 func jobKey(id string) table.Key { return table.Key{Part: Part, Sort: jobPrefix + id} }
 
 // openKey returns the sort key of the item that reserves a kind and target. It is a hash, so it
@@ -255,6 +257,7 @@ func rowOf(it Item) (table.Item, error) {
 	return row, nil
 }
 
+// read decodes the table item of a job.
 func read(row table.Item) (Item, error) {
 	var it Item
 	if err := json.Unmarshal(row.Data, &it); err != nil {

@@ -96,8 +96,10 @@ func (r *Run) Forget(ctx context.Context) error {
 // waits until then; this does not count as a failure.
 func Later(at time.Time) error { return later{at} }
 
+// A later is the error that Later returns.
 type later struct{ at time.Time }
 
+// Error implements error.
 func (later) Error() string { return "the job waits" }
 
 // IsLater reports whether an error was returned by Later, and the time.
@@ -111,8 +113,10 @@ func IsLater(err error) (at time.Time, is bool) {
 // even if its kind is Endless.
 func Fail(why *fault.Fault) error { return failed{why} }
 
+// A failed is the error that Fail returns.
 type failed struct{ error }
 
+// Unwrap returns the fault.
 func (f failed) Unwrap() error { return f.error }
 
 // Limits of retries.

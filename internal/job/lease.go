@@ -77,6 +77,7 @@ func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err er
 	}
 	for {
 		now := j.opt.Now().UTC()
+		// A caller that asks for the job does not have to wait for RetryAt.
 		free := asked && !h.item.State.Ended() && !j.held(&h.item, now)
 		if !free && !j.due(&h.item, now) {
 			return nil, errHeld

@@ -41,6 +41,7 @@ func (j *Jobs) List(
 		if err != nil {
 			return nil, false, err
 		}
+		// One job more than limit shows that there are others.
 		if items = append(items, block...); len(items) > limit {
 			return items[:limit], true, nil
 		}

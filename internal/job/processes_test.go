@@ -20,13 +20,14 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// A witness is a table that holds every write of a job against the one before: progress never goes back, an end is the
-// last write, and of two attempts at once one has the lease.
+// A witness is a table that compares every write of a job with the one before. The progress must
+// never decrease, a final state must be the last write, and of two concurrent attempts only one may
+// have the lease.
 type witness struct {
 	table.Table
 	t *testing.T
 
-	mu   sync.Mutex // one write at a time, so that the order is known
+	mu   sync.Mutex // serializes writes, so that their order is known
 	jobs map[string]job.Item
 }
 
@@ -46,7 +47,7 @@ func (w *witness) Commit(ctx context.Context, ops ...table.Op) error {
 	return nil
 }
 
-// see takes in what a job is now.
+// see checks the new state of a job.
 func (w *witness) see(row table.Item) {
 	w.t.Helper()
 	var now job.Item
@@ -71,7 +72,8 @@ func (w *witness) see(row table.Item) {
 	}
 }
 
-// lives is how many processes one after the other take part in each place of three, and jobs how many jobs they make.
+// lives returns how many processes run one after the other in each of three places, and how many
+// jobs they create.
 func lives() (lives, jobs int) {
 	if os.Getenv("ROOKERY_SOAK") != "" {
 		return 60, 40
@@ -79,13 +81,14 @@ func lives() (lives, jobs int) {
 	return 8, 6
 }
 
-// TestThreeProcesses has three processes at once make jobs, look for them, cancel them and die at any call of the table,
-// each followed by another, while leases run out. Each job is made once and ends; each step of one that is done was done
-// at least once and in order; and every write is held against the one before.
+// TestThreeProcesses runs three processes at once that create, run and cancel jobs, and die at
+// random calls of the table; each is followed by another, while leases expire. It checks that each
+// job is created once and ends, that each step of a completed job was done at least once and in
+// order, and every write with a witness.
 func TestThreeProcesses(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		b := newBed(t)
-		steps := map[string][]string{} // by job, those that were begun
+		steps := map[string][]string{} // started steps by job
 		b.hook = func(_ context.Context, r *job.Run, name string) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -119,7 +122,7 @@ func TestThreeProcesses(t *testing.T) {
 	})
 }
 
-// live is one process: it does what is drawn until it dies at a call of the table that is drawn too.
+// live is one process: it makes random calls until it dies at a random call of the table.
 func (b *bed) live(over table.Table, r *rand.Rand, path string) {
 	at := []tabletest.Fault{tabletest.Before, tabletest.After}[r.IntN(2)]
 	flaky := tabletest.NewFlaky(over, killed(1+r.IntN(40), at))
@@ -143,7 +146,7 @@ func (b *bed) live(over table.Table, r *rand.Rand, path string) {
 	}
 }
 
-// cancelOne cancels a job that has not ended, if there is one that can be.
+// cancelOne cancels an open job, if there is one that can be cancelled.
 func (b *bed) cancelOne(j *job.Jobs, r *rand.Rand) {
 	open, err := j.Open(b.t.Context())
 	if err != nil || len(open) == 0 {

@@ -14,15 +14,15 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// last is the message that was sent last.
+// last returns the message that was sent last.
 func (b *bed) last() job.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sent[len(b.sent)-1]
 }
 
-// TestRun holds what becomes of a message of a job: it is worked on once, a message that comes too early is to come
-// again when the job is due, and one of a job that goes on has told the queue.
+// TestRun checks the handling of a job's message: it is handled once, an early message must be
+// delivered again when the job is due, and a job that continues later has sent another message.
 func TestRun(t *testing.T) {
 	b := newBed(t)
 	j := b.process(b.table, false)
@@ -60,8 +60,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunOfADeadProcess holds that the message of a job whose process was killed in the call comes when its lease is
-// over, and goes on with it.
+// TestRunOfADeadProcess checks that the message of a job whose process was killed during the call
+// is delivered when its lease expires, and continues the job.
 func TestRunOfADeadProcess(t *testing.T) {
 	b := newBed(t)
 	b.hook = func(_ context.Context, _ *job.Run, name string) error {
@@ -90,7 +90,8 @@ func TestRunOfADeadProcess(t *testing.T) {
 	requireDone(t, it)
 }
 
-// TestWorker holds which messages are worked on, which come again, and which are buried at once.
+// TestWorker checks which messages are handled, which are delivered again, and which are buried at
+// once.
 func TestWorker(t *testing.T) {
 	var did []string
 	var buried []string

@@ -27,6 +27,7 @@ func (j *Jobs) Start(
 	}
 	h := &hold{jobs: j, item: it}
 	h.holder, h.leave = j.enter(it.ID)
+	// The job is created with its lease, so that no other process takes it before this one runs it.
 	h.item.lease(it.Created, h.holder)
 	if h.kind, err = j.kind(n.Kind); err != nil {
 		h.leave()

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// TestBehind holds that a call which a check refuses counts against the rate as one that it lets through,
-// once.
+// TestBehind checks that a call that the check refuses counts against the rate once, like one that
+// it allows.
 func TestBehind(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -47,7 +47,8 @@ func TestBehind(t *testing.T) {
 	require.True(t, fault.Is(i.call(t.Context(), read, ann("a")), fault.RateLimited))
 }
 
-// TestVisit holds that a request that calls no tool counts as a read, and is refused over the rate.
+// TestVisit checks that a request that calls no tool counts as a read, and is refused over the
+// rate.
 func TestVisit(t *testing.T) {
 	i := newBed(t).instance(0)
 	left := new(auth.Allowance)

@@ -12,8 +12,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// BenchmarkAdmit measures a call that has a lease in hand, among so many callers that are remembered,
-// by the real clock; alone, and from all processors at a time.
+// BenchmarkAdmit measures a call with leased calls, for different numbers of cached callers, with
+// the real clock; with one goroutine and with all processors.
 func BenchmarkAdmit(b *testing.B) {
 	for _, callers := range []int{1, 5000} {
 		bed := newBed(b)

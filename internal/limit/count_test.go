@@ -11,7 +11,7 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// usage counts the calls of a tenant, as an instance sees them.
+// usage returns the usage of a tenant, as an instance reports it.
 func (i *instance) usage(t *testing.T, tenant string) limit.Usage {
 	t.Helper()
 	u, err := i.limiter.Usage(t.Context(), tenant)
@@ -19,8 +19,8 @@ func (i *instance) usage(t *testing.T, tenant string) limit.Usage {
 	return u
 }
 
-// TestCallsWithoutARate requires that calls on loopback are counted and never refused, that this
-// costs one write a minute, and that an instance that is closed leaves its count to the next one.
+// TestCallsWithoutARate checks that calls on loopback are counted and never refused, that this
+// costs one write a minute, and that a closed instance has stored its counts.
 func TestCallsWithoutARate(t *testing.T) {
 	b := newBed(t)
 	i, local := b.instance(0), auth.LocalCaller()
@@ -52,7 +52,7 @@ func TestCallsWithoutARate(t *testing.T) {
 	require.Equal(t, limit.Usage{Today: limit.Calls{Reads: 1}, Yesterday: want}, u)
 }
 
-// TestRatesThatAreNotKept requires that calls are counted where the configuration keeps no rate.
+// TestRatesThatAreNotKept checks that calls are counted if the configuration sets no limit.
 func TestRatesThatAreNotKept(t *testing.T) {
 	b := newBed(t)
 	b.rates = limit.Rates{MutationsPerMinute: -1, ReadsPerMinute: -1}
@@ -64,8 +64,8 @@ func TestRatesThatAreNotKept(t *testing.T) {
 	require.Zero(t, i.usage(t, "other").Today)
 }
 
-// TestCountOverMidnight requires that the calls of yesterday stay those of yesterday, also where
-// they were not written yet, and that a table that does not answer stops no call.
+// TestCountOverMidnight checks that calls of yesterday are counted for yesterday, even if they were
+// not written yet, and that a failing table blocks no call.
 func TestCountOverMidnight(t *testing.T) {
 	b := newBed(t)
 	b.clock.on(12*time.Hour - time.Second)

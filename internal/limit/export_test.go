@@ -2,8 +2,8 @@ package limit
 
 import "rookery/internal/auth"
 
-// Fill puts calls into the hands of an instance for a caller that it knows, so that a benchmark can go
-// on without a write.
+// Fill gives an instance leased calls for a known caller, so that a benchmark can run without
+// writes.
 func (l *Limiter) Fill(c auth.Caller, calls int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,12 +14,13 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// TestUnknownOutcome holds that a lease whose write failed lets nobody through, whether it was written,
-// is written later, or never is; that the caller is UNAVAILABLE; and that at most the lease is lost.
+// TestUnknownOutcome checks that a lease whose write failed allows no calls, whether it was
+// written, is written later, or never is; that the caller gets UNAVAILABLE; and that at most the
+// lease is lost.
 func TestUnknownOutcome(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault tabletest.Fault
-		least int // calls that are let through afterwards
+		least int // calls that are allowed afterwards
 	}{
 		"not written":       {tabletest.Before, 120},
 		"written":           {tabletest.After, 110},
@@ -47,8 +48,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestUnavailable holds that nobody is let through while the table does not answer, but with what is in
-// hand, and that all goes on when it does.
+// TestUnavailable checks that only leased calls are allowed while the table fails, and that others
+// are allowed when it recovers.
 func TestUnavailable(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -67,7 +68,7 @@ func TestUnavailable(t *testing.T) {
 	require.Equal(t, 110, n)
 }
 
-// TestCanceled holds that a call that was given up takes nothing, and holds nobody up.
+// TestCanceled checks that a cancelled call takes nothing and blocks no others.
 func TestCanceled(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -78,8 +79,8 @@ func TestCanceled(t *testing.T) {
 	require.Equal(t, 120, n)
 }
 
-// TestCrash holds that an instance that ends with calls in hand lets nobody through more often: what it
-// had is lost, and comes back as the bucket fills.
+// TestCrash checks that an instance that exits with leased calls does not raise the limit: they are
+// lost, and the bucket fills again.
 func TestCrash(t *testing.T) {
 	b := newBed(t)
 	for range 20 {
@@ -92,8 +93,8 @@ func TestCrash(t *testing.T) {
 	require.Equal(t, 120, n)
 }
 
-// TestGone holds that an item that is gone from the table too early does not give a full bucket to who
-// is known to have used it up.
+// TestGone checks that an item that is missing from the table does not give a full bucket to a
+// caller that is known to have used it up.
 func TestGone(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -105,7 +106,7 @@ func TestGone(t *testing.T) {
 	require.Equal(t, 2, n)
 }
 
-// items are those of a tenant.
+// items returns the items of a tenant.
 func (b *bed) items(t *testing.T) []table.Item {
 	var all []table.Item
 	for it, err := range table.Sub(b.table, "acme").Query(t.Context(), "~rates", "", "~") {
@@ -121,8 +122,8 @@ func (b *bed) remove(t *testing.T) {
 	}
 }
 
-// TestDamaged holds that an item that makes no sense lets nobody through at once, and keeps nobody out
-// for more than two minutes.
+// TestDamaged checks that an invalid item allows no calls at first, and blocks callers for at most
+// two minutes.
 func TestDamaged(t *testing.T) {
 	for name, data := range map[string]string{
 		"no JSON":         "x",
@@ -138,7 +139,7 @@ func TestDamaged(t *testing.T) {
 			it.Data = []byte(data)
 			require.NoError(t, table.Sub(b.table, "acme").Commit(t.Context(), table.Set(it)))
 			i := b.instance(0)
-			if name != "endless debts" { // its time is long ago: the bucket is full by now
+			if name != "endless debts" { // its time is long ago, so the bucket is full by now
 				n, refused := i.many(t, write, ann("a"), 1)
 				require.Zero(t, n)
 				require.Equal(t, "principal", refused.Details["scope"])
@@ -150,7 +151,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestItem holds that an item names nobody, keeps no agent whose bucket is full, and goes away.
+// TestItem checks that an item contains no names, contains no agent with a full bucket, and
+// expires.
 func TestItem(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -167,7 +169,7 @@ func TestItem(t *testing.T) {
 	require.Empty(t, b.items(t))
 }
 
-// TestUsage holds that calls that are let through are counted, by kind and day, also those that are not
+// TestUsage checks that allowed calls are counted by kind and day, including those that are not
 // written yet, and none of another tenant.
 func TestUsage(t *testing.T) {
 	b := newBed(t)
@@ -213,7 +215,8 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, int64(n), use(i).Today.Mutations, "a refused call is not counted")
 }
 
-// TestUsageAtMidnight holds that calls count for the day on which they were made, also of one lease.
+// TestUsageAtMidnight checks that calls count for the day on which they were made, also within one
+// lease.
 func TestUsageAtMidnight(t *testing.T) {
 	b := newBed(t)
 	b.clock.on(12*time.Hour - 10*time.Second)

@@ -17,8 +17,9 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// TestEightInstances holds that eight instances together let through what one would: never more than
-// the bucket, what it gained, and a lease each; and no less than that without the leases that were lost.
+// TestEightInstances checks that eight instances together allow as many calls as one: never more
+// than the bucket, what it gained, and a lease for each instance; and no less than that without the
+// lost leases.
 func TestEightInstances(t *testing.T) {
 	const instances, minutes = 8, 5
 	b := newBed(t)
@@ -44,8 +45,8 @@ func TestEightInstances(t *testing.T) {
 	require.GreaterOrEqual(t, total, 120+60*minutes-instances*limit.LeaseSize)
 }
 
-// TestRace holds the same of callers who all call at once, on several instances: exactly the bucket is
-// let through, and nothing twice.
+// TestRace checks the same for concurrent calls on several instances: exactly the calls in the
+// bucket are allowed.
 func TestRace(t *testing.T) {
 	b := newBed(t)
 	var through atomic.Int64
@@ -70,14 +71,14 @@ func TestRace(t *testing.T) {
 	require.GreaterOrEqual(t, through.Load(), int64(240-2*8*limit.LeaseSize))
 }
 
-// TestCrowd holds that one write serves all the calls that wait for one.
+// TestCrowd checks that one write serves all waiting calls.
 func TestCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
 		i := b.instance(0)
 		hold := make(chan struct{})
 		b.plan = func(c tabletest.Call) tabletest.Fault {
-			if c.N == 2 { // the first write, behind a read
+			if c.N == 2 { // the first write, after a read
 				<-hold
 			}
 			return tabletest.None
@@ -104,8 +105,8 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// TestGivenUp holds that what was taken for calls that were given up meanwhile is not kept: an instance
-// has no more than a lease in hand.
+// TestGivenUp checks that calls leased for callers that gave up are not kept: an instance has at
+// most a full lease.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
@@ -142,7 +143,7 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestLeaseExpires holds that a leased call that was not used is lost after a minute.
+// TestLeaseExpires checks that an unused leased call is lost after a minute.
 func TestLeaseExpires(t *testing.T) {
 	b := newBed(t)
 	idle, busy := b.instance(0), b.instance(0)
@@ -162,8 +163,8 @@ func TestLeaseExpires(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestClocks holds that clocks that differ neither stop nor open the limit: who is ahead gives one full
-// bucket more, once, and who is behind follows.
+// TestClocks checks that different clocks neither block callers nor disable the limit: an instance
+// that is ahead gives one additional full bucket, once, and one that is behind follows the item.
 func TestClocks(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, ahead := range map[string][]time.Duration{
@@ -196,7 +197,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestFuture holds that nobody waits longer for it that somebody's clock was a day ahead.
+// TestFuture checks that a clock that was a day ahead does not make others wait longer.
 func TestFuture(t *testing.T) {
 	b := newBed(t)
 	_, refused := b.instance(24*time.Hour).many(t, write, ann("a"), 1000)
@@ -208,8 +209,8 @@ func TestFuture(t *testing.T) {
 	require.NoError(t, i.call(t.Context(), write, ann("a")))
 }
 
-// TestClockPutBack holds that a clock that is put back and on again gives nothing away, and stops
-// nobody.
+// TestClockPutBack checks that a clock that is put back and forward again allows no additional
+// calls and blocks no one.
 func TestClockPutBack(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -223,7 +224,8 @@ func TestClockPutBack(t *testing.T) {
 	require.Equal(t, 5, n)
 }
 
-// TestLeaseAfterClockPutBack holds that a lease does not last for as long as a clock was put back.
+// TestLeaseAfterClockPutBack checks that a lease is not extended by the time that a clock was put
+// back.
 func TestLeaseAfterClockPutBack(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -235,9 +237,9 @@ func TestLeaseAfterClockPutBack(t *testing.T) {
 	require.Equal(t, 1, b.table.Counts().Commits)
 }
 
-// TestBound holds that no sequence of calls, waits, new instances and steps of clocks lets more through
-// than a full bucket, what it gains, and one full bucket for each clock that goes forward and each run of calls by
-// an instance whose clock is behind.
+// TestBound checks that no sequence of calls, waits, new instances and clock changes allows more
+// calls than a full bucket, what it gains, and one full bucket for each clock that moves forward
+// and each series of calls by an instance whose clock is behind.
 func TestBound(t *testing.T) {
 	b := newBed(t)
 	rounds := 0
@@ -256,13 +258,13 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// A sequence is what happens to one principal.
+// A sequence is a series of random events for one principal.
 type sequence struct {
 	bed    *bed
 	caller string
 	all    []*instance
 	begun  time.Time
-	leaps  int // of clocks, forward, or from those that are behind to the others
+	leaps  int // moves of clocks forward, or from clocks that are behind to others
 	per    map[string]int
 	total  int
 }
@@ -288,7 +290,7 @@ func (s *sequence) step(t *rapid.T) {
 func (s *sequence) calls(t *rapid.T, i *instance, calls int) {
 	c := ann(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "agent"))
 	c.Principal = s.caller
-	if i.ahead < 0 { // where it begins what is counted, the others see its time as long past
+	if i.ahead < 0 { // where counting begins, the others see its time as long past
 		s.leaps++
 	}
 	for range calls {
@@ -304,8 +306,8 @@ func (s *sequence) calls(t *rapid.T, i *instance, calls int) {
 	}
 }
 
-// TestLeaseOfAHighRate holds that a rate over 600 a minute is leased by the second, one write for each of
-// them, and that eight instances let no more through than that allows.
+// TestLeaseOfAHighRate checks that a rate over 600 a minute is leased for a second at a time, with
+// one write each, and that eight instances allow no more than that.
 func TestLeaseOfAHighRate(t *testing.T) {
 	const perSecond, instances = 50, 8
 	b := newBed(t)

@@ -24,7 +24,7 @@ import (
 // noon is when the tests begin.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// A clock stands still until it is put on. Instances may have clocks that differ from it.
+// A clock stands still until it is moved. Instances may have clocks that differ from it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -42,7 +42,7 @@ func (c *clock) read() time.Time {
 	return c.now
 }
 
-// A bed is a table, and instances over it.
+// A bed is a table, and instances that use it.
 type bed struct {
 	t     testing.TB
 	clock *clock
@@ -67,7 +67,7 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
-// instance is one more, whose clock is ahead by so much.
+// instance returns another instance, whose clock is ahead by a duration.
 func (b *bed) instance(ahead time.Duration) *instance {
 	i := &instance{ahead: ahead}
 	i.limiter = limit.New(limit.Options{
@@ -95,13 +95,13 @@ var (
 	view  = &tool.Tool{Spec: tool.Spec{Name: "v", Kind: tool.View}}
 )
 
-// call is one call of a tool.
+// call makes one call of a tool.
 func (i *instance) call(ctx context.Context, which *tool.Tool, c auth.Caller) error {
 	_, err := i.handle(ctx, &tool.Call{Tool: which, Caller: c})
 	return err
 }
 
-// many calls until one is refused, at most n times, and returns how many were let through, and the
+// many makes calls until one is refused, at most n. It returns the number of allowed calls and the
 // refusal.
 func (i *instance) many(t testing.TB, which *tool.Tool, c auth.Caller, n int) (int, *fault.Fault) {
 	t.Helper()
@@ -114,7 +114,7 @@ func (i *instance) many(t testing.TB, which *tool.Tool, c auth.Caller, n int) (i
 	return n, nil
 }
 
-// ann is a person with an agent.
+// ann returns a person with an agent.
 func ann(agent string) auth.Caller {
 	return auth.Caller{
 		Tenant: "acme", Principal: auth.User("https://idp.example", "ann"), Agent: agent,
@@ -122,8 +122,8 @@ func ann(agent string) auth.Caller {
 	}
 }
 
-// TestRates holds the default rates: for an agent, for each kind of call, and for all agents of a
-// principal; and what a refusal says.
+// TestRates checks the default rates for an agent, for each kind of call, and for all agents of a
+// principal; and the content of a refusal.
 func TestRates(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool         *tool.Tool
@@ -169,8 +169,8 @@ func TestRates(t *testing.T) {
 
 func agentName(n int) string { return "agent-" + string(rune('a'+n%26)) + strings.Repeat("x", n/26) }
 
-// TestRetryAfter holds that a call succeeds after the time that a refusal says, and not a moment before,
-// on the instance that refused it and on another.
+// TestRetryAfter checks that a call succeeds exactly after the time in the refusal, not earlier, on
+// the same instance and on another.
 func TestRetryAfter(t *testing.T) {
 	for name, others := range map[string]bool{"same instance": false, "another": true} {
 		t.Run(name, func(t *testing.T) {
@@ -195,8 +195,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestWhoIsLimited holds that callers do not use up one another's calls, nor reads mutations, that
-// changes of view state count as reads, and who has no limits.
+// TestWhoIsLimited checks that callers do not use up each other's calls, nor reads those of
+// mutations, that changes of view state count as reads, and which callers have no limits.
 func TestWhoIsLimited(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -220,7 +220,7 @@ func TestWhoIsLimited(t *testing.T) {
 	require.Zero(t, b.table.Counts())
 }
 
-// TestConfigured holds that rates can be set, and one of them switched off.
+// TestConfigured checks that rates can be configured, and one of them disabled.
 func TestConfigured(t *testing.T) {
 	b := newBed(t)
 	b.rates = limit.Rates{MutationsPerMinute: 7, ReadsPerMinute: -1}
@@ -243,8 +243,8 @@ func TestConfigured(t *testing.T) {
 	require.NoError(t, most.call(t.Context(), write, ann("b")))
 }
 
-// TestAllowance holds that a caller is told what is left, call by call, also when it is refused, and by
-// the limit that is nearer.
+// TestAllowance checks that a caller gets its remaining allowance with each call, also a refused
+// one, according to the smaller limit.
 func TestAllowance(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -270,9 +270,9 @@ func TestAllowance(t *testing.T) {
 	require.Error(t, i.call(t.Context(), write, c), "nobody asks")
 }
 
-// TestWrites holds what calls cost: ten calls of a caller one write, and a lone call one; a refusal
-// none; one write for each ten of a burst, as long as there is plenty. The first call of an instance reads
-// before it writes.
+// TestWrites checks the cost of calls: one write for ten calls of a caller, or for a single call;
+// none for a refusal; one for each ten calls of a burst, as long as the bucket is full enough. The
+// first call of an instance reads before it writes.
 func TestWrites(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -301,8 +301,8 @@ func TestWrites(t *testing.T) {
 	require.Zero(t, b.table.Counts())
 }
 
-// TestWritesOfSeveral holds that agents of one principal who call in turns cost at most two writes for
-// ten calls.
+// TestWritesOfSeveral checks that agents of one principal that call in turn cost at most two writes
+// for ten calls.
 func TestWritesOfSeveral(t *testing.T) {
 	for _, agents := range []int{2, 5, 10} {
 		b := newBed(t)
@@ -314,8 +314,8 @@ func TestWritesOfSeveral(t *testing.T) {
 	}
 }
 
-// TestForgotten holds that an instance remembers so many callers, and that one that it has forgotten
-// only loses its lease.
+// TestForgotten checks that the number of cached callers is limited, and that an evicted caller
+// loses only its lease.
 func TestForgotten(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -325,8 +325,8 @@ func TestForgotten(t *testing.T) {
 	require.Equal(t, 110, n)
 }
 
-// TestRemembered holds that an instance forgets nobody who calls now and then: neither the lease, nor
-// what is not counted yet.
+// TestRemembered checks that a caller that calls from time to time is not evicted: it keeps its
+// lease and its uncounted calls.
 func TestRemembered(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -339,8 +339,8 @@ func TestRemembered(t *testing.T) {
 	require.Equal(t, int64(10), u.Today.Mutations)
 }
 
-// strangers are calls of so many other principals, while the table does not answer, and something that
-// happens after each two thousand.
+// strangers makes calls of n other principals while the table fails, and calls then after each two
+// thousand.
 func (b *bed) strangers(i *instance, n int, then func()) {
 	b.plan = func(tabletest.Call) tabletest.Fault { return tabletest.Before }
 	defer func() { b.plan = nil }()
@@ -354,8 +354,8 @@ func (b *bed) strangers(i *instance, n int, then func()) {
 	}
 }
 
-// TestManyAgents holds that the lone calls of many agents do not use up what their principal has in
-// leases that nobody needs, and that there are only so many agents at a time.
+// TestManyAgents checks that single calls of many agents do not use up the calls of their principal
+// in unused leases, and that the number of agents with a debt is limited.
 func TestManyAgents(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -383,7 +383,7 @@ func TestManyAgents(t *testing.T) {
 	require.NoError(t, i.call(t.Context(), read, ann("one too many")))
 }
 
-// TestScattered holds that a caller within its rate is let through also where each of its calls comes to
+// TestScattered checks that a caller within its rate is allowed even if each of its calls reaches
 // another instance.
 func TestScattered(t *testing.T) {
 	b := newBed(t)
@@ -397,7 +397,7 @@ func TestScattered(t *testing.T) {
 	}
 }
 
-// TestOddNames holds that ids may be as long and odd as they like.
+// TestOddNames checks that ids may be long and contain any characters.
 func TestOddNames(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -411,7 +411,7 @@ func TestOddNames(t *testing.T) {
 	require.True(t, fault.Is(i.call(t.Context(), write, nobody), fault.Unavailable))
 }
 
-// TestTables holds what is answered where the tenant's part of the table cannot be had.
+// TestTables checks the errors if the table of a tenant is not available.
 func TestTables(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

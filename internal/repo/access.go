@@ -39,8 +39,10 @@ const (
 // An Access is the number of accesses of a memory, and the time of the last one in Unix
 // milliseconds.
 type Access struct {
+	// Count is the number of accesses, including those that were merged.
 	Count int
-	Last  int64
+	// Last is the time of the last access in Unix milliseconds.
+	Last int64
 }
 
 // MarshalJSON returns the JSON array [Count, Last].
@@ -56,6 +58,7 @@ func (a *Access) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// plus returns the sum of two accesses, with the later of the two times.
 func (a Access) plus(b Access) Access { return Access{a.Count + b.Count, max(a.Last, b.Last)} }
 
 // An accesses contains the accesses that this process knows: those not yet written, and a cached
@@ -70,12 +73,14 @@ type accesses struct {
 	read    time.Time
 }
 
+// newAccesses returns an empty accesses with a random process id.
 func newAccesses() *accesses {
 	return &accesses{name: fmt.Sprintf("%016x", rand.Uint64()), pending: map[string]Access{}} //nolint:gosec // it only tells processes apart
 }
 
 // Accessed counts one access for each of the memories in ids. It never fails: if the accesses
-// cannot be written now, they stay pending and are written later.
+// cannot be written now, they stay pending and are written later. At most once in accessEvery it
+// writes the pending accesses, and waits for that write.
 func (v *Vault) Accessed(ctx context.Context, ids []string) {
 	now := v.Now()
 	a := v.accesses
@@ -97,6 +102,8 @@ func (v *Vault) Accessed(ctx context.Context, ids []string) {
 func (v *Vault) writeAccesses(ctx context.Context) error {
 	a := v.accesses
 	a.mu.Lock()
+	// The pending accesses are taken out of the shared map before the write, so that accesses
+	// during the write are kept apart and no lock is held during I/O.
 	pending := a.pending
 	a.pending = map[string]Access{}
 	a.mu.Unlock()
@@ -124,7 +131,8 @@ func (v *Vault) writeAccesses(ctx context.Context) error {
 }
 
 // Accesses returns the accesses of all memories by memory id, as this process knows them. Those
-// that other processes counted may be a minute late. It makes at most one Query a minute.
+// that other processes counted may be a minute late. It makes at most one Query a minute. If the
+// table cannot be read, it returns UNAVAILABLE or INDEX_ERROR. The caller owns the map.
 func (v *Vault) Accesses(ctx context.Context) (map[string]Access, error) {
 	a, now := v.accesses, v.Now()
 	a.mu.Lock()
@@ -181,6 +189,7 @@ func (v *Vault) foldAccesses(ctx context.Context) error {
 			return unreadable(ctx, err)
 		}
 		var written int64
+		// Timed keys contain the time of writing; the key of the merged item does not.
 		switch _, err := fmt.Sscanf(strings.TrimPrefix(it.Sort, accessPrefix), "%d-", &written); {
 		case it.Sort == accessSum:
 			sum = &it
@@ -267,6 +276,7 @@ func (v *Vault) sumUp(ctx context.Context, sum *table.Item, old []table.Item) er
 		ops = append(ops, table.Replace(*sum, table.Item{Key: key, Data: data}))
 	}
 	err = v.log.opt.Table.Commit(ctx, slices.Clip(ops)...)
+	// A conflict means that another process merged or erased some of the items.
 	if conflict := (*table.Conflict)(nil); errors.As(err, &conflict) {
 		return nil
 	}

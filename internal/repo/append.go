@@ -60,6 +60,8 @@ func (l *Log[S]) round(batch []*writer[S]) bool {
 	ctx, cancel := patience(batch)
 	defer cancel()
 	start := l.opt.Now()
+	// The batch is drafted on the newest state. If another process appends first, append returns
+	// errAgain and everything is repeated.
 	h, err := l.catchUp(ctx)
 	if err != nil {
 		finishAll(batch, err)
@@ -104,6 +106,7 @@ func patience[S any](batch []*writer[S]) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
+// finishAll ends the wait of all writers with an error.
 func finishAll[S any](ws []*writer[S], err error) {
 	for _, w := range ws {
 		w.finish(Receipt{}, err)
@@ -117,6 +120,8 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 	if err != nil {
 		return nil, err
 	}
+	// A large payload is written as an object before the item that refers to it. If the append is
+	// lost, the object is an orphan and is deleted by sweepLeftovers.
 	packed, size := l.code.pack(r.parts)
 	r.Size = size
 	if len(packed) > inItem {
@@ -150,6 +155,7 @@ func notWritten(err error) error {
 // ours, errAgain if nothing was written, and the error of unknown if the outcome is not known.
 func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.Time) error {
 	var conflict *table.Conflict
+	// The table must not send the write later, even after retries of its own.
 	ctx = table.SendBefore(ctx, start.Add(appendLife))
 	if l.opt.Now().Sub(start) > appendLife {
 		return errAgain
@@ -160,6 +166,7 @@ func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.T
 		case err == nil:
 			return nil
 		case errors.As(err, &conflict):
+			// An earlier attempt may have succeeded although it returned an error.
 			if l.ours(r, conflict.Item) {
 				return nil
 			}

@@ -70,7 +70,7 @@ func (v *Vault) AuditMonths(ctx context.Context, upTo uint64) iter.Seq2[AuditMon
 
 // AuditTold reports for each of the given audit logs whether it adds nothing: whether its lines
 // appear in the audit log of the vault as one contiguous block. The result has one entry for each
-// log.
+// log. It reads the whole log.
 func (v *Vault) AuditTold(ctx context.Context, logs [][]byte) ([]bool, error) {
 	s := lineSearch{told: make([]bool, len(logs)), window: []byte("\n")}
 	for _, log := range logs {
@@ -147,7 +147,8 @@ type AuditPiece struct {
 }
 
 // ErasedAudit returns the audit log lines of the parts that the commit erase erases, in the order
-// of the log. Parts that are already empty have no lines.
+// of the log. Parts that are already empty have no lines. It returns INDEX_ERROR if a run is
+// damaged, and NOT_FOUND if the vault does not exist.
 func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
 	parts := map[uint64][]int{}
 	for _, p := range erase.erases() {
@@ -176,6 +177,8 @@ func (r *run) auditPiece(part int) (AuditPiece, error) {
 	if part >= len(r.parts) {
 		return AuditPiece{}, errors.New("its payload lacks parts")
 	}
+	// i becomes the index of the commit that contains the part, and behind the number of the first
+	// part after that commit.
 	i, behind := 0, len(r.Commits[0].Parts)
 	for ; behind <= part; behind += len(r.Commits[i].Parts) {
 		i++
@@ -185,6 +188,7 @@ func (r *run) auditPiece(part int) (AuditPiece, error) {
 	if p.Empty || h.KeyHash != nil && part == behind-1 { // the last part of a commit with a key is the answer
 		return p, nil
 	}
+	// A commit with this part alone has the same lines as the part has in the whole commit.
 	alone := &Commit{Seq: r.First + uint64(i), Time: h.Time, Who: h.Who}
 	err := alone.take(r.parts[part])
 	p.Lines = AuditLines(alone)
@@ -226,6 +230,7 @@ type eventWriter struct {
 	more  int                        // bytes of a line in addition to its event
 }
 
+// newEventWriter returns an eventWriter for the events of commit c.
 func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)

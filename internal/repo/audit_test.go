@@ -13,12 +13,12 @@ import (
 	"rookery/internal/vault"
 )
 
-// lineOf is a line of an audit log, longer than most.
+// lineOf returns a line of an audit log that is longer than most.
 func lineOf(n int) string {
 	return fmt.Sprintf(`{"ts":"2020-01-01T00:00:00Z","n":%d,"pad":%q}`, n, strings.Repeat("x", n%97)) + "\n"
 }
 
-// wholeAudit is the audit log of a vault.
+// wholeAudit returns the audit log of a vault.
 func wholeAudit(t *testing.T, v *repo.Vault) string {
 	t.Helper()
 	var all strings.Builder
@@ -29,8 +29,9 @@ func wholeAudit(t *testing.T, v *repo.Vault) string {
 	return all.String()
 }
 
-// TestSeveralAuditLogs holds that the audit logs of one commit stand oldest first, each with an end of
-// its last line, before what the commit did; and that they tell no event of themselves.
+// TestSeveralAuditLogs checks that the lines of the audit logs in one commit come oldest first,
+// each log ending in a newline, before the events of the commit, and that ingesting them adds no
+// event.
 func TestSeveralAuditLogs(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{vault.AuditLog, lineOf(4)}, edit{"a.md", "a"},
@@ -42,8 +43,8 @@ func TestSeveralAuditLogs(t *testing.T) {
 	require.Contains(t, log[len(told):], `"op":"create","entity":"object","id":"a"`)
 }
 
-// TestAuditTold holds that an audit log is known again by its lines, wherever in the vault's own they
-// stand, and that one with any other line, or in another order, is not.
+// TestAuditTold checks that an audit log is recognized by its lines at any position in the vault's
+// own log, and that a log with other lines, or lines in another order, is not.
 func TestAuditTold(t *testing.T) {
 	v := newVault(t, engine(t))
 	const commits, each = 20, 400
@@ -94,8 +95,8 @@ func TestAuditTold(t *testing.T) {
 	require.Equal(t, []bool{false, true}, empty)
 }
 
-// TestAuditMonths holds that the months are those of the commits, up to one of these, without any that
-// has no line.
+// TestAuditMonths checks that months are those of the commits, that they end at the given commit,
+// and that months without lines are omitted.
 func TestAuditMonths(t *testing.T) {
 	e, clock := engine(t), repotest.NewClock()
 	v, err := repo.NewVault(repo.VaultOptions{
@@ -124,8 +125,9 @@ func TestAuditMonths(t *testing.T) {
 	}
 }
 
-// TestAuditLines covers that a line has when, what and on what first and then all other names in order, and that
-// its values are written as encoding/json writes them, however the log has them.
+// TestAuditLines checks that a line begins with its time and the first names, followed by the other
+// names in order, and that its values are encoded as encoding/json does, whatever their encoding in
+// the log.
 func TestAuditLines(t *testing.T) {
 	c := &repo.Commit{
 		Seq: 7, Time: time.Date(2026, 3, 2, 1, 0, 0, 5e6, time.UTC),

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// TestAuditLinesCost covers that the lines of a commit with the most events that one note can have cost a small
-// multiple of their bytes.
+// TestAuditLinesCost checks that the memory for the lines of a commit with the largest number of
+// events of one note is a small multiple of their size.
 func TestAuditLinesCost(t *testing.T) {
 	var events []string
 	for i := range 20_000 {

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/table"
 )
 
-// TestConformanceOnAWS is the suite on DynamoDB and S3, as the emulators have them. The time of the table is that at
-// which the clocks of the cases begin, as in engine.
+// TestConformanceOnAWS runs the conformance suite on emulators of DynamoDB and S3. The table has
+// the time at which the clocks of the cases begin, as in engine.
 func TestConformanceOnAWS(t *testing.T) {
 	b := awstest.Start(t)
 	repotest.RunRemote(t, func(t *testing.T) repotest.Engine {
@@ -24,8 +24,9 @@ func TestConformanceOnAWS(t *testing.T) {
 	})
 }
 
-// A shared table is one that processes with different clocks use in these tests. Outside them each process has a table
-// with its own clock, by which the table knows that an append is late; one clock cannot tell for all.
+// A shared table is used by processes with different clocks in these tests. In production each
+// process has a table with its own clock, by which the table detects late appends; one clock cannot
+// do that for all.
 type shared struct{ table.Table }
 
 // Commit implements table.Table.
@@ -33,7 +34,7 @@ func (s shared) Commit(ctx context.Context, ops ...table.Op) error {
 	return s.Table.Commit(valueless{ctx}, ops...)
 }
 
-// A valueless context only ends.
+// A valueless context passes on only the end of a context, not its values.
 type valueless struct{ context.Context }
 
 // Value implements context.Context.

@@ -46,7 +46,8 @@ func (v *Vault) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Comm
 }
 
 // LastAt implements History. It makes one Query and, if t is before the last commit, a number of
-// Queries that is logarithmic in the length of the log.
+// Queries that is logarithmic in the length of the log. It returns ErrNoLog for a sealed log, and
+// UNAVAILABLE if the tail cannot be read.
 func (l *Log[S]) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, error) {
 	s, err := l.Read(ctx)
 	switch {
@@ -78,6 +79,8 @@ func (l *Log[S]) backBy(
 				yield(nil, l.orErased(ctx, err))
 				return
 			}
+			// A block of a segment may contain thousands of commits. It is then not yielded to its
+			// end.
 			large := seq-runs[0].First > blockSize+maxRun
 			for _, r := range slices.Backward(runs) {
 				if most <= 0 && large {

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// back are the commits that a history yields from one back to the first.
+// back returns the commits that a history yields from one backward.
 func back(t *testing.T, v repo.History, from uint64) []uint64 {
 	t.Helper()
 	var all []uint64
@@ -26,7 +26,8 @@ func back(t *testing.T, v repo.History, from uint64) []uint64 {
 	return all
 }
 
-// requireBack requires that a log read backwards is the log, from wherever it is read.
+// requireBack requires that reading a log backward from any commit yields the same commits as
+// reading it forward.
 func requireBack(t *testing.T, s *shelf) {
 	t.Helper()
 	v := s.open(t)
@@ -49,7 +50,7 @@ func requireBack(t *testing.T, s *shelf) {
 	require.Equal(t, want[last-9:], back(t, h, 9))
 }
 
-// history is that of the vault, read without an index.
+// history returns the history of the vault, which is read without an index.
 func (s *shelf) history(t *testing.T) repo.History {
 	t.Helper()
 	all, err := repo.NewHistories()
@@ -57,8 +58,8 @@ func (s *shelf) history(t *testing.T) repo.History {
 	return all.Of(repo.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket})
 }
 
-// TestEndOfAHistory covers that the end of a log is found from wherever it was known before, while the log grows
-// and leaves the table.
+// TestEndOfAHistory checks that the end of a log is found from any earlier known end, while the log
+// grows and leaves the table.
 func TestEndOfAHistory(t *testing.T) {
 	s := newShelf(t)
 	all, err := repo.NewHistories()
@@ -82,8 +83,8 @@ func TestEndOfAHistory(t *testing.T) {
 	}
 }
 
-// TestBack holds that a log is read backwards as it is read forwards: runs of one commit and of many, in
-// the table, in segments, and partly there and partly here.
+// TestBack checks that reading a log backward yields the same commits as reading it forward: for
+// runs of one commit and of many, in the table, in segments, and in both.
 func TestBack(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 70)
@@ -101,7 +102,8 @@ func TestBack(t *testing.T) {
 	requireBack(t, s)
 }
 
-// TestBackWhileTheLogLeaves holds that who reads backwards goes on in segments where the items are gone.
+// TestBackWhileTheLogLeaves checks that a backward read continues in segments when items have left
+// the table.
 func TestBackWhileTheLogLeaves(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 200)
@@ -118,7 +120,7 @@ func TestBackWhileTheLogLeaves(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestLastAt holds that the last commit of a time is found, wherever the log lies.
+// TestLastAt checks that the last commit at a time is found in the table and in segments.
 func TestLastAt(t *testing.T) {
 	s := newShelf(t)
 	begin := s.clock.Now()
@@ -145,8 +147,8 @@ func TestLastAt(t *testing.T) {
 	}
 }
 
-// TestBackOfAVaultThatIsErased holds that nothing is read of a vault that is erased, by whoever had it
-// open, and that one in the trash is read.
+// TestBackOfAVaultThatIsErased checks that an erased vault cannot be read by any process that has
+// it open, and that a vault in the trash can.
 func TestBackOfAVaultThatIsErased(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)

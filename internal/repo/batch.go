@@ -34,6 +34,7 @@ type outcome struct {
 func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
 	m := &batch[S]{head: h, at: Place{Run: h.seq + 1}}
 	for i, w := range ws {
+		// The run is full. The remaining writers are put into the next run.
 		if m.size > maxRunSize || m.header > maxHeader {
 			m.rest = ws[i:]
 			break
@@ -58,6 +59,7 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if m.status() == Sealed {
 		return outcome{err: ErrNoLog} // also for a repeated call that asks for its earlier answer
 	}
+	// The keys of the last day must be complete before a key can be called new.
 	if w.key != nil && !w.call.DryRun {
 		if err := l.keys.need(w.ctx); err != nil {
 			return outcome{err: err}
@@ -74,6 +76,8 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if err != nil {
 		return outcome{err: err}
 	}
+	// A call that changes nothing reports the state that it saw. With an idempotency key it is
+	// written nevertheless, to store the answer.
 	receipt := Receipt{Seq: m.last().Seq}
 	if w.call.DryRun || d.empty() && w.key == nil {
 		return outcome{receipt: receipt}
@@ -127,6 +131,7 @@ func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 	if n := len(m.drafts); n > 0 {
 		before = m.drafts[n-1].State()
 	}
+	// Times in the log never decrease, even if the clock of this process is behind.
 	now := l.opt.Now().UTC()
 	if now.Before(last.Time) {
 		now = last.Time
@@ -188,6 +193,7 @@ func (m *batch[S]) status() Status {
 	return s
 }
 
+// commits returns the commits of the drafts, in order.
 func (m *batch[S]) commits() []*Commit {
 	var all []*Commit
 	for _, d := range m.drafts {

@@ -14,8 +14,8 @@ import (
 	"rookery/internal/table"
 )
 
-// TestFollowerThatKnows holds that a follower is told of the commits behind the one that it knows, of
-// each with the index before and after it, wherever among the runs of the log it begins.
+// TestFollowerThatKnows checks that a follower gets all commits after the one that it knows, each
+// with the index before and after it, wherever that commit is in a run.
 func TestFollowerThatKnows(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -38,8 +38,8 @@ func TestFollowerThatKnows(t *testing.T) {
 	}
 }
 
-// TestBegunFromTheLog holds that a process which takes the log as a whole knows the idempotency keys
-// in it, and goes on from its end.
+// TestBegunFromTheLog checks that a process that reads the log in bulk knows its idempotency keys,
+// and continues from its end.
 func TestBegunFromTheLog(t *testing.T) {
 	e := engine(t)
 	v, call := newVault(t, e), caller()
@@ -57,7 +57,7 @@ func TestBegunFromTheLog(t *testing.T) {
 	require.Equal(t, map[string]string{"a.md": "a", "c.md": "c"}, files(t, e))
 }
 
-// A broken table ends a Query with an error after some items, once.
+// A broken table ends one Query with an error after some items.
 type broken struct {
 	table.Table
 	after int
@@ -83,8 +83,8 @@ func (b *broken) Query(
 	}
 }
 
-// TestBegunInPieces holds that a log whose reading breaks off is taken up where it broke off, and that
-// what is read twice counts once.
+// TestBegunInPieces checks that a read that fails is continued where it ended, and that runs read
+// twice are applied once.
 func TestBegunInPieces(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)

@@ -38,6 +38,7 @@ func (s *Stretch) Last() uint64 {
 // A Most limits how much Behind reads in one call. Behind stops after the first piece of the log,
 // of about 1 MB, that reaches one of the bounds.
 type Most struct {
+	// Commits and Bytes are the bounds. Behind stops when it reaches either of them.
 	Commits int
 	Bytes   int // of payloads, unpacked
 }
@@ -63,6 +64,7 @@ func (v *Vault) Behind(ctx context.Context, after uint64, most Most) (*Stretch, 
 // take adds the runs of a tail. If the tail does not begin where the stretch ends, the commits are
 // read from the segments instead.
 func (s *Stretch) take(ctx context.Context, t *tail, most Most) error {
+	// The tail does not continue the stretch: runs have left the table, or the Query missed one.
 	if _, gap := t.gap(s.Last()); gap || t.ended && len(t.runs) == 0 && t.control.Low > s.Last() {
 		return s.takeStored(ctx, most)
 	}
@@ -91,7 +93,7 @@ func (s *Stretch) takeStored(ctx context.Context, most Most) error {
 }
 
 // BehindSince returns the time of the first commit after a version, with one Query. ok is false if
-// the table contains no such commit.
+// the table contains no such commit. It returns ErrNoLog if the log does not exist.
 func (v *Vault) BehindSince(ctx context.Context, after uint64) (at time.Time, ok bool, err error) {
 	r, _, err := v.log.headerFrom(ctx, after+1)
 	if err != nil || r == nil {
@@ -127,7 +129,8 @@ func (s *Stretch) add(ctx context.Context, r *run) error {
 }
 
 // Change changes the control item as Vault.Change does, but passes change the item that came with
-// the stretch first. If that item is still current, Change costs one write and no read.
+// the stretch first. If that item is still current, Change costs one write and no read. If the
+// write fails, the item is read again and change is called again.
 func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error {
 	if !s.Ended {
 		return s.vault.Change(ctx, change)
@@ -153,7 +156,7 @@ func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error 
 
 // Was returns the digest of the text that a commit replaced at the path of n, and whether there was
 // a file. Commits of earlier releases do not record it: for these it reads the previous commit of
-// the file.
+// the file. If the commit created the file, there is false and was is zero.
 func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, err error) {
 	if n.Was != nil {
 		return index.Digest(append(n.Was, make([]byte, len(was))...)[:len(was)]), len(n.Was) > 0, nil
@@ -173,5 +176,6 @@ func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, 
 	return was, false, nil
 }
 
-// Gone reports whether err means that the log of a vault does not exist or is being erased.
+// Gone reports whether err means that the log of a vault does not exist or is being erased. It
+// returns true for every NOT_FOUND error.
 func Gone(err error) bool { return errors.Is(err, ErrNoLog) || fault.Is(err, fault.NotFound) }

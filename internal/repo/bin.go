@@ -12,7 +12,8 @@ import (
 // Bin stages a text in the trash and returns its path there. This is the original path under
 // vault.Trash or, if a file is already there, a path that contains the version too
 // (docs/design/0007). The folder may have files in its trash that are not in the log: Obsidian uses
-// a trash folder with the same name.
+// a trash folder with the same name. After maxTwins such paths it returns CONFLICT. Other errors
+// are those of Put.
 func (tx *Tx) Bin(ctx context.Context, path vault.Path, text []byte) (vault.Path, error) {
 	at := vault.Path(vault.Trash) + path
 	for n := tx.Seq(); ; n++ {

@@ -17,8 +17,9 @@ import (
 	"rookery/internal/repotest"
 )
 
-// TestCadence holds that processes which begin for one pass each make no more images than one that goes on:
-// while little comes, one for each 1 + size/16 MiB minutes. And none looks for segments that are not due.
+// TestCadence checks that processes that start for one pass each write no more images than one that
+// keeps running (one for each 1 + size/16 MiB minutes while little is appended), and that none
+// reads runs for segments that are not due.
 func TestCadence(t *testing.T) {
 	size, wait, passes := 17<<20, 2, 6
 	if os.Getenv("ROOKERY_SOAK") != "" {
@@ -63,8 +64,8 @@ func TestCadence(t *testing.T) {
 	require.Len(t, images, (passes+wait-1)/wait)
 }
 
-// TestWaitingImage holds that an image that followers have not passed yet is put once, and named by whichever
-// process folds when they have.
+// TestWaitingImage checks that an image that followers have not passed yet is written once, and
+// that any process puts it in use when they have.
 func TestWaitingImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 30)
@@ -79,7 +80,7 @@ func TestWaitingImage(t *testing.T) {
 		require.Nil(t, c.Image)
 		require.EqualValues(t, 31, c.Waiting.Seq)
 	}
-	s.clock.Move(25 * time.Hour) // what waits is no leftover
+	s.clock.Move(25 * time.Hour) // a waiting image is not an orphan
 	require.NoError(t, s.open(t).Fold(t.Context(), f))
 	require.Len(t, s.objects(t, "image/"), 1)
 	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 31}))
@@ -91,7 +92,7 @@ func TestWaitingImage(t *testing.T) {
 	require.Nil(t, c.Waiting)
 }
 
-// large makes images of so many bytes.
+// large returns an Imaging with images of the given size.
 func large(size int) *repo.Imaging[*repotest.State] {
 	return &repo.Imaging[*repotest.State]{
 		Append: func(b []byte, s *repotest.State) []byte {
@@ -103,12 +104,12 @@ func large(size int) *repo.Imaging[*repotest.State] {
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			s := &repotest.State{}
-			return s, json.NewDecoder(bytes.NewReader(data)).Decode(s) // and not all the blanks
+			return s, json.NewDecoder(bytes.NewReader(data)).Decode(s) // without the padding
 		},
 	}
 }
 
-// record makes a commit of a log.
+// record appends a commit to a log.
 func record(t *testing.T, l *repo.Log[*repotest.State], name, text string) {
 	_, err := l.Update(t.Context(), caller(), func(
 		_ context.Context, d *repo.Draft[*repotest.State],

@@ -54,8 +54,10 @@ type change struct {
 // changeOverhead is about how many bytes an entry takes in addition to head.
 const changeOverhead = 384
 
+// size implements sized.
 func (c *change) size() int64 { return int64(len(c.head)) + changeOverhead }
 
+// newChanges returns an empty cache with a limit of most bytes.
 func newChanges(most int64) *changes {
 	c := &changes{most: most, erases: map[string]int{}}
 	lru, err := simplelru.NewLRU(1<<30, func(_ changeKey, gone sized) { c.held -= gone.size() })
@@ -87,6 +89,7 @@ func (c *changes) state(k changeKey) int {
 func (c *changes) add(k changeKey, state int, made sized) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The value may contain data that was erased after it was read.
 	if c.erases[k.tenant+"/"+k.part] != state || c.lru.Contains(k) {
 		return
 	}
@@ -134,6 +137,8 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 // findChange reads a change that is not cached. found is nil if the commit did not change the file.
 // text is the text of the note if the run is small, and nil otherwise.
 func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *change, text []byte, err error) {
+	// If the places of the run are cached, only the frame with the note is unpacked. Otherwise the
+	// whole run is unpacked, and its places are cached for the next lookup.
 	p := pick{v: v}
 	read := func(at Place) ([]byte, error) { return p.part(ctx, at) }
 	in, _ := v.texts.changes.get(k.places()).(*notePlaces)
@@ -226,7 +231,8 @@ func (c *change) revision() (Revision, error) {
 	return Revision{Commit: c.commit, Digest: c.digest, at: c.at, Note: h.note()}, nil
 }
 
-// Fill loads the text of a revision if it has one that is not loaded yet. r may be nil.
+// Fill loads the text of a revision if it has one that is not loaded yet. r may be nil. Its errors
+// are those of Text.
 func (v *Vault) Fill(ctx context.Context, r *Revision) error {
 	if r == nil || r.Deleted || r.Erased || r.Text != nil {
 		return nil

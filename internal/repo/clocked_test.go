@@ -11,8 +11,9 @@ import (
 	"rookery/internal/table"
 )
 
-// TestAnUncertainClockDeletesNothing folds in a process whose clock may be a day ahead: it folds, and leaves what only
-// its clock calls old where it is, until it knows that the clock is right.
+// TestAnUncertainClockDeletesNothing compacts in a process whose clock may be a day ahead. It
+// checks that the process does not delete data that is old only by its clock, until the clock is
+// known to be right.
 func TestAnUncertainClockDeletesNothing(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 4)
@@ -31,7 +32,7 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 
 	asked := 0
 	sure := repo.Folding{All: true, Clocked: func() bool { asked++; return true }}
-	for range 2 { // the first notes down how far all cursors are
+	for range 2 { // the first pass records the position of all cursors
 		require.NoError(t, s.vault.Fold(t.Context(), sure))
 		s.clock.Move(2 * time.Hour)
 	}
@@ -39,8 +40,8 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 	require.Less(t, len(s.items(t)), len(before))
 }
 
-// TestAnUncertainClockErasesOnce holds that an erasure is not over by a clock that may be ahead: the second look for what
-// came late waits until the clock is known to be right.
+// TestAnUncertainClockErasesOnce checks that an erasure is not completed by a clock that may be
+// ahead: the second run waits until the clock is known to be right.
 func TestAnUncertainClockErasesOnce(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 2)
@@ -62,7 +63,7 @@ func TestAnUncertainClockErasesOnce(t *testing.T) {
 	require.Nil(t, control().Erasing)
 }
 
-// limited is a table that notes down the time before which an append is sent.
+// A limited table records the time before which an append must be sent.
 type limited struct {
 	table.Table
 	until []time.Time
@@ -76,8 +77,8 @@ func (l *limited) Commit(ctx context.Context, ops ...table.Op) error {
 	return l.Table.Commit(ctx, ops...)
 }
 
-// TestAppendsAreNotSentLate holds that a table knows until when an append may be sent: five minutes after its call
-// began to read.
+// TestAppendsAreNotSentLate checks that the table gets the time limit of an append: five minutes
+// after its call began to read.
 func TestAppendsAreNotSentLate(t *testing.T) {
 	s := newShelf(t)
 	l := &limited{Table: s.Table}

@@ -30,6 +30,8 @@ func (c *codec) reusing() *codec { return &codec{c.enc, c.dec, new([]byte)} }
 // several MB of memory.
 var sharedCodec = sync.OnceValues(newCodec)
 
+// newCodec returns a codec with the fastest compression level, which allocates memory for each
+// payload that it unpacks.
 func newCodec() (*codec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithLowerEncoderMem(true))
@@ -118,6 +120,7 @@ func readItem(data []byte) (r *run, inline []byte, err error) {
 	if r.Format != format && r.Format != formatItems {
 		return nil, nil, errFormat
 	}
+	// A header must contain one entry for each commit from First to Last.
 	if n := uint64(len(r.Commits)); n == 0 || r.First == 0 || r.Last-r.First != n-1 {
 		return nil, nil, fmt.Errorf("a header counts its commits wrongly")
 	}

@@ -11,6 +11,7 @@ import (
 
 // A Commit is one atomic change of a log: the effect of one call.
 type Commit struct {
+	// Seq is the number of the commit in the log, from 1.
 	Seq  uint64
 	Call string // id of the call, by which its process recognizes the commit
 	Time time.Time
@@ -19,6 +20,8 @@ type Commit struct {
 
 	Key *Key // nil if the call had no idempotency key
 
+	// Notes, Items and Records are the changes of the commit, in the order in which they were
+	// staged.
 	Notes   []Note
 	Items   []Item
 	Records []Record
@@ -31,6 +34,7 @@ type Commit struct {
 
 // A Who identifies the author of a commit.
 type Who struct {
+	// Principal, Agent and Request identify the caller and its request; see auth.Caller.
 	Principal string `json:"principal"`
 	Agent     string `json:"agent,omitempty"`
 	Request   string `json:"request_id,omitempty"`
@@ -50,6 +54,7 @@ func (w Who) size() int {
 
 // A Note is the change of one file of a vault in a commit.
 type Note struct {
+	// Path is the path of the file in the vault.
 	Path    string
 	Text    []byte // nil if Deleted
 	Deleted bool
@@ -75,6 +80,7 @@ type Note struct {
 
 // A Record is a small value that is stored whole in the log, for example an entry of a tenant.
 type Record struct {
+	// Kind and ID identify the entry. A later record with the same Kind and ID replaces it.
 	Kind  string          `json:"kind"`
 	ID    string          `json:"id"`
 	Value json.RawMessage `json:"value,omitempty"` // absent: the entry is removed
@@ -104,7 +110,8 @@ const (
 // Version returns the name of a commit in the API: "v" and the seq.
 func Version(seq uint64) string { return "v" + strconv.FormatUint(seq, 10) }
 
-// ParseVersion returns the seq of a name that Version returned, and false for any other string.
+// ParseVersion returns the seq of a name that Version returned, and false for any other string. It
+// accepts "v0", but no leading zeros and no sign, and seqs below 2^63.
 func ParseVersion(s string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(s, "v")
 	if !ok || digits == "" || digits[0] == '+' || (digits[0] == '0' && len(digits) > 1) {

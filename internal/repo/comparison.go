@@ -72,6 +72,7 @@ func (a *comparison) take(ctx context.Context, c *Commit) {
 	a.rest = a.rest[n:]
 }
 
+// ended reports whether the comparison has stopped.
 func (a *comparison) ended() bool { return a.found != nil || a.err != nil }
 
 // turn switches to the file of a month, and reports whether there is a file to compare. Months
@@ -97,6 +98,7 @@ func (a *comparison) turn(ctx context.Context, month string) bool {
 	return !a.ended()
 }
 
+// begin starts the comparison of a file.
 func (a *comparison) begin(path string, text []byte) {
 	a.path, a.text, a.rest, a.at = path, text, text, 0
 }

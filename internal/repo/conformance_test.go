@@ -13,7 +13,8 @@ import (
 
 func TestConformance(t *testing.T) { repotest.Run(t, engine) }
 
-// TestConformanceOfItems is the part of the suite that is about images, where small ones are items of the table.
+// TestConformanceOfItems runs the cases of the suite about images, with small images in items of
+// the table.
 func TestConformanceOfItems(t *testing.T) {
 	repotest.RunFolding(t, func(t *testing.T) repotest.Engine {
 		e := engine(t)
@@ -22,8 +23,8 @@ func TestConformanceOfItems(t *testing.T) {
 	})
 }
 
-// engine is the embedded one. Its table has the time at which the clocks of the cases begin, whatever day it
-// is: what a case says of days is about its own clock, and the table is to lose nothing meanwhile.
+// engine returns the embedded engine. The clock of its table is fixed at the start time of the
+// cases' clocks, so that nothing in the table expires.
 func engine(t *testing.T) repotest.Engine {
 	t.Helper()
 	table, err := bolttable.Open(filepath.Join(t.TempDir(), "table.db"),

@@ -98,6 +98,8 @@ func (c *Control) PassDue(behind []string, now time.Time) bool {
 		c.Erasing != nil && c.Erasing.Upto == 0
 }
 
+// newerThan reports whether c is a later revision than d. Every control item is newer than the zero
+// value.
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
 
 // liveControl decodes the control item of a log. It returns ErrNoLog if the log is being erased.
@@ -129,6 +131,7 @@ type controlRead struct {
 	control Control
 }
 
+// readControl decodes a control item. It returns errFormat if a later release wrote it.
 func readControl(it table.Item) (Control, error) {
 	var c Control
 	if err := json.Unmarshal(it.Data, &c); err != nil {
@@ -140,7 +143,8 @@ func readControl(it table.Item) (Control, error) {
 	return c, nil
 }
 
-// Create creates the log by writing its control item. It returns ErrLogExists if the log exists.
+// Create creates the log by writing its control item. It returns ErrLogExists if the log exists. If
+// the table fails, the outcome is unknown and the error is UNAVAILABLE.
 func (l *Log[S]) Create(ctx context.Context) error {
 	return l.create(ctx, Control{Made: l.opt.Now().UTC()})
 }
@@ -155,6 +159,7 @@ func (l *Log[S]) Control(ctx context.Context) (Control, error) {
 	return c, err
 }
 
+// controlItem reads the current control item, and returns it with its decoded content.
 func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: controlKey})
 	switch {
@@ -169,7 +174,8 @@ func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 
 // Change changes the control item with a conditional write. change may be called several times,
 // each time with a newer item. If it returns false, nothing is written. An error of the write is
-// UNAVAILABLE; the change may have been written nevertheless.
+// UNAVAILABLE; the change may have been written nevertheless. Fields of the item that this release
+// does not know are dropped.
 func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 	for {
 		c, old, err := l.controlItem(ctx)
@@ -200,7 +206,7 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 }
 
 // Advance moves the cursor of a consumer forward, to a later commit or to the file of a later
-// month. It never moves a cursor back.
+// month. It never moves a cursor back. Its errors are those of Change.
 func (l *Log[S]) Advance(ctx context.Context, consumer string, to Cursor) error {
 	return l.Change(ctx, func(c *Control) bool {
 		if !c.Cursors[consumer].behind(to) {

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// TestGivesUpInTheQueue holds that a call whose time is up while it waits wrote nothing.
+// TestGivesUpInTheQueue checks that a call whose deadline passes while it waits writes nothing.
 func TestGivesUpInTheQueue(t *testing.T) {
 	q := newLine(t)
 	late, cancelLate := context.WithTimeout(t.Context(), time.Millisecond)
@@ -37,8 +37,8 @@ func TestGivesUpInTheQueue(t *testing.T) {
 	require.Equal(t, [][]string{{"first"}, {"stays"}}, runs(t, q.e))
 }
 
-// TestGivesUpInTheRun holds that a call that gives up when its draft is made already, but not sent,
-// is not written with the others of its run.
+// TestGivesUpInTheRun checks that a call that gives up after its draft was made, but before it was
+// sent, is not written with the others of its run.
 func TestGivesUpInTheRun(t *testing.T) {
 	q := newLine(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -58,8 +58,8 @@ func TestGivesUpInTheRun(t *testing.T) {
 	requireSame(t, q.log, q.fresh())
 }
 
-// TestGivesUpInFlight holds that a call whose append may still arrive is told so, and that another
-// call of its run may wait longer for the same append.
+// TestGivesUpInFlight checks that a call whose append may still arrive gets an unknown outcome, and
+// that another call of its run may wait longer for the same append.
 func TestGivesUpInFlight(t *testing.T) {
 	q := newLine(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestGivesUpInFlight(t *testing.T) {
 	require.Equal(t, [][]string{{"first"}, {"quits", "stays"}}, runs(t, q.e))
 }
 
-// TestNobodyWaits holds that an append that nobody waits for any more does not hold up the next.
+// TestNobodyWaits checks that an append that no call waits for does not block the next one.
 func TestNobodyWaits(t *testing.T) {
 	q := newLine(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func TestNobodyWaits(t *testing.T) {
 	require.Equal(t, [][]string{{"first"}, {"next"}}, runs(t, q.e))
 }
 
-// flaky is a log behind a table that fails as planned.
+// flaky returns a log with a table that fails as planned.
 func flaky(
 	t *testing.T, plan func(c *repotest.Clock, call tabletest.Call) tabletest.Fault,
 ) (*repo.Log[*repotest.State], *tabletest.Flaky, repotest.Engine) {
@@ -109,8 +109,8 @@ func flaky(
 	return l, f, e
 }
 
-// TestSendsTheSameBytes holds that an append whose outcome is unknown is sent again as it was, until
-// it is known.
+// TestSendsTheSameBytes checks that an append with an unknown outcome is sent again unchanged,
+// until the outcome is known.
 func TestSendsTheSameBytes(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
@@ -149,8 +149,8 @@ func TestSendsTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestOldAppendIsGivenUp holds that an append is sent for five minutes at most: whether it is there
-// is unknown then, and the next call starts over.
+// TestOldAppendIsGivenUp checks that an append is sent for at most five minutes, that its outcome
+// is unknown then, and that the next call starts over.
 func TestOldAppendIsGivenUp(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -184,8 +184,8 @@ func TestOldAppendIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestSleepBeforeTheAppend holds that an append which became too old before it was sent at all is
-// not sent: the call starts over by itself.
+// TestSleepBeforeTheAppend checks that an append that became too old before it was sent is not
+// sent, and that the call is drafted again.
 func TestSleepBeforeTheAppend(t *testing.T) {
 	slept := false
 	l, f, e := flaky(t, func(k *repotest.Clock, c tabletest.Call) tabletest.Fault {
@@ -208,8 +208,8 @@ func TestSleepBeforeTheAppend(t *testing.T) {
 	require.Equal(t, [][]string{{"t"}}, runs(t, e))
 }
 
-// TestGivesUpAfterALostRace holds that a call whose append lost the race knows that nothing of it
-// was written, though it was sent.
+// TestGivesUpAfterALostRace checks that a call whose append was sent but lost the race reports that
+// nothing was written.
 func TestGivesUpAfterALostRace(t *testing.T) {
 	q := newLine(t)
 	q.gate.through <- nil
@@ -234,8 +234,8 @@ func TestGivesUpAfterALostRace(t *testing.T) {
 	require.Equal(t, [][]string{{"first"}, {"store"}, {"store"}}, runs(t, q.e))
 }
 
-// TestOutlastsItsTime holds that a call whose own function takes too long is not told that others held it
-// up, that the function ends with its call, and that the next one comes then.
+// TestOutlastsItsTime checks that a call whose own function takes too long does not report
+// contention, that the function ends with its call, and that the next call runs then.
 func TestOutlastsItsTime(t *testing.T) {
 	q := newLine(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -11,6 +11,7 @@ import (
 
 // A Call describes a call that writes to a log.
 type Call struct {
+	// Who and Tool are recorded in the commit.
 	Who         Who
 	Tool        string
 	Key         string // its idempotency key; empty: none
@@ -57,7 +58,8 @@ type Draft[S any] struct {
 // Seq returns the number that the commit will have.
 func (d *Draft[S]) Seq() uint64 { return d.commit.Seq }
 
-// Now returns the time of the commit. Times never decrease from one commit to the next.
+// Now returns the time of the commit. Times never decrease from one commit to the next. It is in
+// UTC, in whole milliseconds.
 func (d *Draft[S]) Now() time.Time { return d.commit.Time }
 
 // DryRun reports whether nothing will be written.
@@ -67,6 +69,7 @@ func (d *Draft[S]) DryRun() bool { return d.call.DryRun }
 // staged since the last call of State, if the log has a Step function.
 func (d *Draft[S]) State() S {
 	switch {
+	// Records, items and status changes are only applied by Fold, not by Step.
 	case d.stale, len(d.fresh) > 0 && d.step == nil:
 		d.whole()
 	case len(d.fresh) > 0:
@@ -88,7 +91,8 @@ func (d *Draft[S]) Before() S { return d.before }
 // Durable returns the state that is in the log. Before may include drafts that are not written yet.
 func (d *Draft[S]) Durable() S { return d.durable }
 
-// Record stages a record. A nil value removes the entry.
+// Record stages a record. A nil value removes the entry. It returns an error if the value cannot be
+// encoded as JSON.
 func (d *Draft[S]) Record(kind, id string, value any) error {
 	r := Record{Kind: kind, ID: id}
 	if value != nil {
@@ -102,7 +106,8 @@ func (d *Draft[S]) Record(kind, id string, value any) error {
 	return nil
 }
 
-// SetStatus stages a change of the status of the log.
+// SetStatus stages a change of the status of the log. The new status applies to the calls after
+// this one.
 func (d *Draft[S]) SetStatus(s Status) { d.commit.Status, d.stale = s, true }
 
 // Touch records that the call changes something that commit `changed` changed last. It returns
@@ -112,6 +117,7 @@ func (d *Draft[S]) Touch(changed uint64) error {
 	if v == 0 || changed <= v && v <= d.latest {
 		return nil
 	}
+	// A version ahead of the log is a CONFLICT too. The latest version is then that of the log.
 	latest := changed
 	if v > d.latest {
 		latest = d.latest

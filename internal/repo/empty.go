@@ -33,6 +33,7 @@ func (c *Control) ErasurePending(seq uint64) bool {
 // part in the run.
 type partSet map[uint64]map[int]bool
 
+// add adds parts to the set.
 func (s partSet) add(all []Place) {
 	for _, p := range all {
 		if s[p.Run] == nil {
@@ -51,10 +52,13 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	if err != nil || c.Erasing == nil {
 		return err
 	}
+	// The second run is due SweepAgain after the first one, by a clock that is known to be right.
 	again := c.Erasing.Upto > 0
 	if again && (l.opt.Now().Sub(c.Erasing.At) < SweepAgain || !f.clocked()) {
 		return nil
 	}
+	// The erasing commits are after Erasing.From. If there is none yet, it may still be on its way
+	// for appendLife.
 	parts, last := partSet{}, uint64(0)
 	for commit, err := range l.Commits(ctx, c.Erasing.From+1) {
 		if err != nil {
@@ -75,6 +79,8 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 			return err
 		}
 	}
+	// The order matters: the parts are emptied first, and recorded as emptied last. After a crash
+	// the next pass repeats everything.
 	if err := l.eraseParts(ctx, parts, last); err != nil {
 		return err
 	}
@@ -108,6 +114,9 @@ func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) err
 	if last == 0 {
 		return nil
 	}
+	// The images must be out of use before the parts are emptied, because they contain the erased
+	// texts. Control.Erased also tells concurrent compaction passes that segments they have built
+	// may contain erased parts.
 	err := l.Change(ctx, func(c *Control) bool {
 		c.Erased = max(c.Erased, last)
 		if c.Image != nil && c.Image.Seq < last {

@@ -14,17 +14,17 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// TestAnEndedCall holds that a call whose time is up is told so, and never that the stores do not answer, which are well:
-// one that reads what is in the table, a segment or an image, and one that writes.
+// TestAnEndedCall checks that a call whose deadline has passed reports that, and not a failure of
+// the stores: for reads of the table, a segment and an image, and for writes.
 func TestAnEndedCall(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 8)
-	s.empty(t) // all of it is in segments and an image
+	s.empty(t) // everything is in segments and an image
 	s.write(t, 2)
 	for _, why := range []error{context.DeadlineExceeded, context.Canceled} {
 		ctx, cancel := ending(t, why)
 		defer cancel()
-		for range 20 { // which of two ends is met first is not drawn
+		for range 20 { // which error comes first is random
 			v := s.open(t)
 			for what, err := range map[string]error{
 				"a first read":   last(v.Read(ctx)),
@@ -47,7 +47,7 @@ func TestAnEndedCall(t *testing.T) {
 	}
 }
 
-// TestUnreachable holds that UNAVAILABLE is told where the stores really do not answer.
+// TestUnreachable checks that UNAVAILABLE is returned if the stores really do not respond.
 func TestUnreachable(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 2)
@@ -63,7 +63,7 @@ func TestUnreachable(t *testing.T) {
 
 func last[T any](_ T, err error) error { return err }
 
-// ending is a context that has ended.
+// ending returns a context that has ended.
 func ending(t *testing.T, why error) (context.Context, context.CancelFunc) {
 	t.Helper()
 	if errors.Is(why, context.DeadlineExceeded) {

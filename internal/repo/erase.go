@@ -61,7 +61,7 @@ func (e *Erased) Add(more Erased) {
 // operation returns NOT_FOUND. A call that a crash interrupted must be repeated; a repetition after
 // SweepAgain deletes late writes. Erase does not delete the files of a checkout: they must be
 // deleted before, between Seal and Erase, because only the log says which files belong to the
-// vault. A dry run only counts.
+// vault. A dry run only counts. If Erase fails, the counts are those of the work that was done.
 func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
 	gone, err := v.log.Erase(ctx, c)
 	if c.DryRun {
@@ -72,11 +72,13 @@ func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
 }
 
 // Seal ends the log of the vault, if it exists, with a commit after which no append succeeds.
-// Sealing twice does no harm.
+// Sealing twice does no harm. It ignores the idempotency key, the version and the dry run of the
+// call.
 func (v *Vault) Seal(ctx context.Context, c Call) error { return v.log.Seal(ctx, c) }
 
 // Seal ends the log, if it exists; see Vault.Seal.
 func (l *Log[S]) Seal(ctx context.Context, c Call) error {
+	// Sealing must succeed in any status and must not depend on an idempotency key.
 	c.Key, c.IfVersion, c.DryRun, c.Revives = "", 0, false, true
 	_, err := l.Update(ctx, c, func(_ context.Context, d *Draft[S]) (any, error) {
 		d.SetStatus(Sealed)
@@ -208,6 +210,7 @@ func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) 
 	if err := l.sealControl(ctx); err != nil {
 		return Erased{}, err
 	}
+	// From here on, readers in this process find the log sealed.
 	l.bury()
 	done, err := l.buryItems(ctx)
 	if err != nil {
@@ -265,6 +268,7 @@ func (l *Log[S]) buryItems(ctx context.Context) (Erased, error) {
 		if err != nil {
 			return done, unreadable(ctx, err)
 		}
+		// The control item has been replaced by sealControl.
 		if it.Sort == controlKey || isTombstone(it.Data) {
 			continue
 		}

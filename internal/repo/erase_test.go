@@ -15,10 +15,10 @@ import (
 	"rookery/internal/table"
 )
 
-// canary is a word that is in nothing but the vault that is erased.
+// canary is a word that occurs only in the erased vault.
 const canary = "kestrel"
 
-// trace is where the canary is, of all that the engine keeps.
+// trace returns the keys of all stored items and objects that contain the canary.
 func (s *shelf) trace(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -31,7 +31,7 @@ func (s *shelf) trace(t *testing.T) []string {
 	return append(found, s.objects(t, "")...)
 }
 
-// requireGone requires that nothing can be asked of a vault.
+// requireGone requires that every read of a vault fails.
 func requireGone(t *testing.T, v *repo.Vault) {
 	t.Helper()
 	ctx := t.Context()
@@ -56,8 +56,8 @@ func requireGone(t *testing.T, v *repo.Vault) {
 	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}), "folding does nothing")
 }
 
-// TestErase holds that nothing of a vault is left, wherever its log is, that whoever has it open is told
-// so, and that the receipt counts what went.
+// TestErase checks that nothing of a vault is left, wherever its log is, that all processes that
+// have it open get NOT_FOUND, and that the receipt counts the deleted data.
 func TestErase(t *testing.T) {
 	for name, prepare := range map[string]func(*testing.T, *shelf){
 		"in the table":     func(*testing.T, *shelf) {},
@@ -122,8 +122,8 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// TestEraseLate holds that the second erasure finds what arrived late: an object, and an item where
-// there was none.
+// TestEraseLate checks that the second erasure deletes data that arrived late: an object, and an
+// item with a new key.
 func TestEraseLate(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)
@@ -144,8 +144,8 @@ func TestEraseLate(t *testing.T) {
 	require.Empty(t, s.trace(t))
 }
 
-// TestEraseDamaged holds that a log that cannot be read can be erased, and that who knew it whole cannot
-// write to it.
+// TestEraseDamaged checks that a damaged log can be erased, and that a process that had read it
+// before the damage cannot write to it.
 func TestEraseDamaged(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)
@@ -166,8 +166,8 @@ func TestEraseDamaged(t *testing.T) {
 	requireGone(t, s.open(t))
 }
 
-// TestSealIsACommit holds that of writers who queue with an erasure those before it are in the log, and
-// those behind are refused.
+// TestSealIsACommit checks that of the writers queued with an erasure, those before it are in the
+// log and those after it are refused.
 func TestSealIsACommit(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)

@@ -34,6 +34,8 @@ type ownPart struct {
 	path string
 }
 
+// clone returns an independent copy. The function of an Update may run several times, and must
+// begin with the same history each time.
 func (h *history) clone() history {
 	now := *h
 	now.own, now.items, now.parts = maps.Clone(h.own), maps.Clone(h.items), slices.Clone(h.parts)
@@ -68,6 +70,7 @@ func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) e
 	}
 }
 
+// readOnce reads the commits after h.seen up to upTo. It may set h.wider.
 func (h *history) readOnce(ctx context.Context, l *Log[*index.Index], upTo uint64) error {
 	code := l.code.reusing()
 	for r, err := range l.unpackedBy(ctx, code, h.seen+1) {
@@ -149,6 +152,7 @@ func (h *history) words() iter.Seq[string] {
 	}
 }
 
+// stemOf returns a path without its extension, which is the id of a note.
 func stemOf(path string) string { return strings.TrimSuffix(path, ".md") }
 
 // spelled returns a text as encoded in JSON, without quotes. plain is false if JSON has other
@@ -182,7 +186,7 @@ func (h *history) take(c *Commit, at Place) {
 	h.leave(c)
 }
 
-// widen adds the paths that a change of the note reveals: the path before a move, valid before this
+// widen adds the paths that a change of the note reveals: the path before a move, valid up to this
 // commit, and the copies in the trash that a deletion makes.
 func (h *history) widen(c *Commit, n Note) {
 	if n.From != "" && h.own[n.From] < c.Seq {
@@ -194,6 +198,8 @@ func (h *history) widen(c *Commit, n Note) {
 	for i, other := range c.Notes {
 		if isCopy(other.Path, n.Path, c.Seq) && h.own[other.Path] < maxSeq {
 			h.own[other.Path] = maxSeq
+			// The copy is found while the commit is processed. If its note comes earlier in the
+			// commit, it has been passed already, so the commit must be read again.
 			h.wider = h.wider || i < slices.IndexFunc(c.Notes, func(o Note) bool { return o.Path == n.Path })
 		}
 	}

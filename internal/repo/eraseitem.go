@@ -23,6 +23,8 @@ func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote,
 	if err := past.read(ctx, v.log, head.Version()); err != nil {
 		return ErasedNote{}, err
 	}
+	// The pass must know where to look for the commit before the commit exists: the process may
+	// crash in between.
 	if !c.DryRun {
 		if err := v.beginErasing(ctx, head.Version()); err != nil {
 			return ErasedNote{}, err

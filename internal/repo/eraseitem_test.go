@@ -14,7 +14,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// items makes a call that puts items, each with a value, or removes those whose value is nil, and answers.
+// items returns a function that puts items with their values, or removes those whose value is nil,
+// and returns an answer.
 func items(answer any, all map[memory.Ref]any) func(context.Context, *repo.Tx) (any, error) {
 	return func(_ context.Context, tx *repo.Tx) (any, error) {
 		for ref, value := range all {
@@ -30,7 +31,7 @@ func items(answer any, all map[memory.Ref]any) func(context.Context, *repo.Tx) (
 	}
 }
 
-// remembers makes a change of items, with an idempotency key unless that is empty.
+// remembers changes items in one call, with an idempotency key unless it is empty.
 func remembers(t *testing.T, v *repo.Vault, key string, answer any, all map[memory.Ref]any) {
 	t.Helper()
 	c := caller()
@@ -39,13 +40,14 @@ func remembers(t *testing.T, v *repo.Vault, key string, answer any, all map[memo
 	require.NoError(t, err)
 }
 
-// remembered is a memory that tells of something.
+// remembered returns a memory with a goal.
 func remembered(goal string) memory.Memory {
 	return memory.Memory{V: memory.Format, Agent: "a", Principal: "ann", Created: 1, Intent: memory.Intent{Goal: goal}}
 }
 
-// furnishMemories makes a memory with the canary, and what quotes it: chapters of which one was deleted and one was
-// made of it only at first, wisdom of these, and answers of calls; and others beside them.
+// furnishMemories stores a memory with the canary and data that quotes it: chapters, one of them
+// deleted and one that quoted it only at first, wisdom of these, and answers of calls. It also
+// stores unrelated items.
 func (s *shelf) furnishMemories(t *testing.T) {
 	t.Helper()
 	ref := func(kind, id string) memory.Ref { return memory.Ref{Kind: kind, ID: id} }
@@ -80,8 +82,8 @@ func (s *shelf) furnishMemories(t *testing.T) {
 	s.write(t, 2)
 }
 
-// TestEraseMemory covers that nothing is left of a memory, nor of what quotes it, wherever the log is; that the chain
-// holds; and that other memories stay.
+// TestEraseMemory checks that nothing is left of a memory and of the data that quotes it, wherever
+// the log is, that the chain is intact, and that other memories stay.
 func TestEraseMemory(t *testing.T) {
 	for name, before := range map[string]func(*testing.T, *shelf){
 		"in the table":     func(*testing.T, *shelf) {},
@@ -123,7 +125,7 @@ func TestEraseMemory(t *testing.T) {
 	}
 }
 
-// requireMemories requires what is there when mem_secret is erased.
+// requireMemories requires the items that must remain after mem_secret is erased.
 func requireMemories(t *testing.T, v *repo.Vault) {
 	t.Helper()
 	idx, err := v.Read(t.Context())
@@ -146,8 +148,8 @@ func requireMemories(t *testing.T, v *repo.Vault) {
 	require.Equal(t, 1, counts["mem_other"].Count)
 }
 
-// TestEraseMovedNote covers that the history of a note that had other paths goes with it, and that of notes that had
-// those paths before or after it does not.
+// TestEraseMovedNote checks that the history of a note at its earlier paths is erased, and that the
+// histories of other notes at those paths are not.
 func TestEraseMovedNote(t *testing.T) {
 	move := func(t *testing.T, v *repo.Vault, from, to, text string) {
 		t.Helper()

@@ -65,6 +65,7 @@ func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedN
 
 // An ErasedNote is the result of an erasure. Its JSON is the answer of the call in the log.
 type ErasedNote struct {
+	// Receipt is the receipt of the erasing commit.
 	Receipt `json:"-"`
 
 	Parts  int `json:"parts"`  // how many parts of the log are erased
@@ -92,6 +93,7 @@ func (v *Vault) eraseBy(
 		return ErasedNote{}, v.orNone(err)
 	}
 	var done ErasedNote
+	// A replayed call did not run its function in this call.
 	if r.Replayed == nil {
 		done = <-answered
 	} else if err := json.Unmarshal(r.Replayed, &done); err != nil {
@@ -224,5 +226,5 @@ func (v *Vault) forgetErased(c *Commit) {
 
 // AuditStale reports whether the audit log files contain lines of an erased history and must be
 // rewritten. The caller that rewrites them must reset Control.Anew. It uses the control item that
-// was read last.
+// was read last. It does no I/O.
 func (v *Vault) AuditStale() bool { return v.log.head.Load().control.Anew }

@@ -16,7 +16,7 @@ import (
 	"rookery/internal/table"
 )
 
-// unpacked is everything that the engine keeps of a vault, with what is compressed as it was.
+// unpacked returns all stored data of a vault, decompressed.
 func (s *shelf) unpacked(t *testing.T) string {
 	t.Helper()
 	var all bytes.Buffer
@@ -57,7 +57,7 @@ func (s *shelf) unpacked(t *testing.T) string {
 	return all.String()
 }
 
-// eraseNote erases a note's history, and lets the erasure do its work.
+// eraseNote erases the history of a note, and makes the necessary passes.
 func (s *shelf) eraseNote(t *testing.T, path string) {
 	t.Helper()
 	_, err := s.vault.EraseNote(t.Context(), caller(), "secret.md")
@@ -66,8 +66,8 @@ func (s *shelf) eraseNote(t *testing.T, path string) {
 	s.write(t, 1)
 }
 
-// furnish writes a note with the canary several times, among others, with a key and with a payload of
-// its own object.
+// furnish writes a note with the canary several times, among others: with an idempotency key, and
+// with a payload object.
 func (s *shelf) furnish(t *testing.T) {
 	t.Helper()
 	s.write(t, 3)
@@ -87,8 +87,9 @@ func (s *shelf) furnish(t *testing.T) {
 	s.write(t, 2)
 }
 
-// TestEraseNote holds that nothing of a note's history is left, wherever the log is; that the chain
-// holds; that all else is as it was; and that whoever knew the note does not any more.
+// TestEraseNote checks that nothing of a note's history is left, wherever the log is, that the
+// chain is intact, that all other data is unchanged, and that processes that had the note in memory
+// drop it.
 func TestEraseNote(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(*testing.T, *shelf)
@@ -177,7 +178,7 @@ func TestEraseNote(t *testing.T) {
 	}
 }
 
-// auditOf is the audit log of a vault.
+// auditOf returns the audit log of a vault.
 func auditOf(t *testing.T, v *repo.Vault) string {
 	t.Helper()
 	var b strings.Builder
@@ -188,8 +189,8 @@ func auditOf(t *testing.T, v *repo.Vault) string {
 	return b.String()
 }
 
-// TestEraseNoteAndFollowers holds that nothing is emptied before every consumer has seen the commit, and
-// that it is done then, by whoever folds.
+// TestEraseNoteAndFollowers checks that parts are not emptied before every consumer has passed the
+// commit, and that any process empties them then.
 func TestEraseNoteAndFollowers(t *testing.T) {
 	s := newShelf(t)
 	s.furnish(t)
@@ -203,8 +204,8 @@ func TestEraseNoteAndFollowers(t *testing.T) {
 	require.False(t, strings.Contains(s.unpacked(t), canary))
 }
 
-// TestEmptyPartOfNoErasure holds that a part that is empty, and that no commit erases, is found: nobody
-// hides an edit so.
+// TestEmptyPartOfNoErasure checks that an empty part that no commit erases is detected, so that an
+// edit cannot be hidden this way.
 func TestEmptyPartOfNoErasure(t *testing.T) {
 	s := newShelf(t)
 	s.furnish(t)
@@ -226,8 +227,8 @@ func TestEmptyPartOfNoErasure(t *testing.T) {
 	require.ErrorContains(t, err, "v3")
 }
 
-// TestEraseNoteLate holds that what a process puts that read the log before the erasure is found by the
-// second pass, and that its image is never used.
+// TestEraseNoteLate checks that data written by a process that had read the log before the erasure
+// is removed by the second pass, and that its image is never used.
 func TestEraseNoteLate(t *testing.T) {
 	s := newShelf(t)
 	s.furnish(t)

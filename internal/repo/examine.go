@@ -40,7 +40,7 @@ var vaultChecks = []func(context.Context, *examined) []Finding{
 
 // Examine checks the vault and returns its findings. It changes nothing, and the vault need not be
 // open elsewhere. If the log is damaged, it checks only the payloads in addition; if the log cannot
-// be read for another reason, nothing.
+// be read for another reason, nothing. It reads the whole log and takes a time in proportion to it.
 func (v *Vault) Examine(ctx context.Context, how Examination) []Finding {
 	e := &examined{Examination: how, vault: v}
 	found := e.open(ctx)
@@ -94,6 +94,7 @@ func (e *examined) open(ctx context.Context) Finding {
 // howMany returns a number with a noun: "1 note", "2 notes".
 func howMany(n int, thing string) string { return howManyOf(n, thing, thing+"s") }
 
+// howManyOf returns a number with the singular or plural form of a noun.
 func howManyOf(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

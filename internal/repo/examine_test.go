@@ -19,8 +19,8 @@ import (
 	"rookery/internal/table"
 )
 
-// folded is an engine with a vault of nine versions that are in a segment, in an image, and in the
-// table still; and four more that are in the table only.
+// folded returns an engine with a vault of nine versions that are in a segment, in an image and
+// still in the table, and four more that are only in the table.
 func folded(t *testing.T) (repotest.Engine, func() *repo.Vault) {
 	t.Helper()
 	e := engine(t)
@@ -43,7 +43,7 @@ func folded(t *testing.T) (repotest.Engine, func() *repo.Vault) {
 	return e, open
 }
 
-// object is the one object under a prefix.
+// object returns the key of the only object under a prefix.
 func object(t *testing.T, e repotest.Engine, prefix string) string {
 	t.Helper()
 	var keys []string
@@ -55,7 +55,7 @@ func object(t *testing.T, e repotest.Engine, prefix string) string {
 	return keys[0]
 }
 
-// patchObject changes the one object under a prefix.
+// patchObject changes the only object under a prefix.
 func patchObject(
 	t *testing.T, e repotest.Engine, prefix string, change func(data []byte) []byte,
 ) {
@@ -72,8 +72,8 @@ func flipMiddle(data []byte) []byte {
 	return data
 }
 
-// TestVerifyFolded holds that the chain is verified through segments and on into the table, also where
-// a run is in both; and that without an image nothing is lost.
+// TestVerifyFolded checks that the chain is verified through segments and the table, also for runs
+// that are in both, and that nothing is lost without an image.
 func TestVerifyFolded(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -136,8 +136,8 @@ func TestVerifyFolded(t *testing.T) {
 	}
 }
 
-// TestPayloadInSegment holds that nothing is lost with a payload object whose run is in a segment, too:
-// reads take it from there, and nobody is told of damage.
+// TestPayloadInSegment checks that nothing is lost with a payload object whose run is in a segment
+// too: reads use the segment and report no damage.
 func TestPayloadInSegment(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, e repotest.Engine){
 		"gone": func(t *testing.T, e repotest.Engine) {
@@ -175,8 +175,7 @@ func TestPayloadInSegment(t *testing.T) {
 	}
 }
 
-// TestExamineClock holds that the doctor tells of versions whose time is to come, as one that a clock which
-// was ahead has made.
+// TestExamineClock checks that the doctor reports versions with a time in the future.
 func TestExamineClock(t *testing.T) {
 	e, w := engine(t), &watch{time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)}
 	v := watchedVault(t, e, w, nil)
@@ -201,7 +200,7 @@ func TestExamineClock(t *testing.T) {
 	require.Equal(t, repo.Healthy, clock().State)
 }
 
-// unreadable is a bucket whose segments cannot be read.
+// An unreadable bucket has segments that cannot be read.
 type unreadable struct{ blob.Bucket }
 
 func (u unreadable) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
@@ -211,8 +210,8 @@ func (u unreadable) Get(ctx context.Context, key string, off, n int64) ([]byte, 
 	return u.Bucket.Get(ctx, key, off, n)
 }
 
-// TestExamineUnreadable holds that the doctor says why a segment cannot be read, and takes one that is there
-// for no damage.
+// TestExamineUnreadable checks that the doctor reports why a segment cannot be read, and that it
+// does not report an existing segment as damaged.
 func TestExamineUnreadable(t *testing.T) {
 	e, _ := folded(t)
 	v, err := repo.NewVault(repo.VaultOptions{

@@ -7,17 +7,17 @@ import (
 	"hash/crc32"
 )
 
-// PastLife is how long a past state is kept that nobody asks for.
+// PastLife is how long an unused past state is cached.
 const PastLife = pastLife
 
-// Kept is how many past states are kept.
+// Kept returns the number of cached past states.
 func (p *Pasts) Kept() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.kept)
 }
 
-// Held is about how many bytes the past states that are kept hold.
+// Held returns about how many bytes the cached past states take.
 func (p *Pasts) Held() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,21 +28,21 @@ func (p *Pasts) Held() int64 {
 	return held
 }
 
-// DropTexts forgets all texts of the vault that are at hand.
+// DropTexts removes all texts of the vault from the cache.
 func (v *Vault) DropTexts() { v.texts.dropAll(v.part) }
 
-// Waiting is how many calls wait in the queue of a log.
+// Waiting returns the number of calls in the queue of a log.
 func (l *Log[S]) Waiting() int {
 	l.queue.mu.Lock()
 	defer l.queue.mu.Unlock()
 	return len(l.queue.waiting)
 }
 
-// Waiting is how many calls wait in the queue of a vault.
+// Waiting returns the number of calls in the queue of a vault.
 func (v *Vault) Waiting() int { return v.log.Waiting() }
 
-// Repack changes the parts of a stored run, whose payload is in the item, and leaves its header. A
-// part that is changed, or new, has a new salt.
+// Repack changes the parts of a stored run, whose payload is in the item, and keeps its header.
+// Changed and new parts get new salts.
 func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
 	c, err := newCodec()
 	if err != nil {
@@ -73,8 +73,8 @@ func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
 	return append(item[:len(item)-len(inline):len(item)-len(inline)], packed...), nil
 }
 
-// OtherHead changes the head of an image, or the directory of a segment, which are laid out alike. Its
-// length must stay.
+// OtherHead changes the head of an image or the directory of a segment, which have the same format.
+// The length must stay the same.
 func OtherHead(object []byte, change func(head []byte) []byte) []byte {
 	size := int(binary.LittleEndian.Uint32(object[len(imageMagic):]))
 	head := change(bytes.Clone(object[imageFront : imageFront+size]))
@@ -83,7 +83,8 @@ func OtherHead(object []byte, change func(head []byte) []byte) []byte {
 	return append(changed, object[imageFront+size:]...)
 }
 
-// GoOn puts an image of the newest state, calls between, and goes on from the image, however small it is.
+// GoOn writes an image of the newest state, calls between, and continues from the image, however
+// small it is.
 func (v *Vault) GoOn(ctx context.Context, between func()) error {
 	v.log.folding.Lock()
 	defer v.log.folding.Unlock()
@@ -99,14 +100,15 @@ func (v *Vault) GoOn(ctx context.Context, between func()) error {
 	return v.goOnFrom(ctx, h, m)
 }
 
-// CachedTexts is how many entries the cache of texts has.
+// CachedTexts returns the number of entries in the cache of texts.
 func (v *Vault) CachedTexts() int {
 	v.texts.mu.Lock()
 	defer v.texts.mu.Unlock()
 	return v.texts.lru.Len()
 }
 
-// SealedImage makes an image of a state whose head names so many segments, and reads it.
+// SealedImage builds an image of a state whose head names the given number of segments, and decodes
+// it.
 func SealedImage(segments int, state []byte) (names int, same bool, err error) {
 	d := newDraftImage(int64(len(state)), segments)
 	h := imageHead{Format: imageFormat, Seq: 1}
@@ -125,7 +127,7 @@ func SealedImage(segments int, state []byte) (names int, same bool, err error) {
 	return len(read.Segments), bytes.Equal(data[read.start:read.start+read.State], state), nil
 }
 
-// UnpackImageItems is all that an image is whose items have this data, unpacked.
+// UnpackImageItems returns the decompressed sections of an image in items with this data.
 func UnpackImageItems(items ...[]byte) ([]byte, error) {
 	c, err := newCodec()
 	if err != nil {

@@ -4,10 +4,12 @@ import "rookery/internal/fault"
 
 // A Finding is the result of one check of a data directory or of one vault.
 type Finding struct {
-	Check   string     `json:"name"`
-	Tenant  string     `json:"tenant,omitempty"` // empty: the local tenant, or all
-	Vault   string     `json:"vault,omitempty"`
-	State   Health     `json:"state"`
+	// Check is the name of the check, for example "chain".
+	Check  string `json:"name"`
+	Tenant string `json:"tenant,omitempty"` // empty: the local tenant, or all
+	Vault  string `json:"vault,omitempty"`
+	State  Health `json:"state"`
+	// Message describes the finding in one line.
 	Message string     `json:"message"`
 	Fix     string     `json:"fix,omitempty"`  // the remedy; empty: none
 	Code    fault.Code `json:"code,omitempty"` // the error code that calls get; empty: no error

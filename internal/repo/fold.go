@@ -65,7 +65,8 @@ func (l *Log[S]) segmentsDue(h *head[S]) bool {
 	return many && h.seq > l.looked
 }
 
-// Unfolded returns how many commits are not in a segment yet, according to the state in memory.
+// Unfolded returns how many commits are not in a segment yet, according to the state in memory. It
+// does no I/O.
 func (v *Vault) Unfolded() uint64 {
 	h := v.log.head.Load()
 	return h.seq - min(h.seq, h.control.Cursors[segmentsCursor].Seq)
@@ -99,6 +100,8 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 			l.looked = h.seq
 			return nil
 		}
+		// The segment is written before the cursor moves. After a crash in between, the next pass
+		// finds the segment and adopts it.
 		there, err := l.putSegment(ctx, w)
 		if err != nil {
 			return err
@@ -129,6 +132,7 @@ func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 		if late || was >= s.last {
 			return false
 		}
+		// If the cursor was elsewhere, another process has counted some of these runs.
 		if was == s.from {
 			c.Weight += s.weight
 		}

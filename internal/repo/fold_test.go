@@ -16,7 +16,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// A shelf is a vault whose log moves outward, and the clock of all who have it open.
+// A shelf is a vault whose log is compacted, and the clock of all processes that have it open.
 type shelf struct {
 	repotest.Engine
 	clock *repotest.Clock
@@ -31,7 +31,7 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-// open is the vault as a process has it that has just started.
+// open opens the vault as a process that has just started.
 func (s *shelf) open(t *testing.T) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
@@ -42,7 +42,7 @@ func (s *shelf) open(t *testing.T) *repo.Vault {
 	return v
 }
 
-// write makes n commits, of which each changes two of seven notes.
+// write makes n commits, each of which changes two of seven notes.
 func (s *shelf) write(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -53,13 +53,13 @@ func (s *shelf) write(t *testing.T, n int) {
 	}
 }
 
-// fold makes one pass in which everything is folded.
+// fold makes one pass that compacts everything.
 func (s *shelf) fold(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{All: true}))
 }
 
-// empty folds everything and lets the items leave the table.
+// empty compacts everything, and removes the items from the table.
 func (s *shelf) empty(t *testing.T) {
 	t.Helper()
 	s.fold(t)
@@ -68,7 +68,7 @@ func (s *shelf) empty(t *testing.T) {
 	require.Empty(t, s.items(t))
 }
 
-// items are the keys of the runs in the table.
+// items returns the keys of the runs in the table.
 func (s *shelf) items(t *testing.T) []string {
 	t.Helper()
 	var keys []string
@@ -79,7 +79,7 @@ func (s *shelf) items(t *testing.T) []string {
 	return keys
 }
 
-// objects are the keys of the objects under a prefix.
+// objects returns the keys of the objects under a prefix.
 func (s *shelf) objects(t *testing.T, prefix string) []string {
 	t.Helper()
 	var keys []string
@@ -90,7 +90,8 @@ func (s *shelf) objects(t *testing.T, prefix string) []string {
 	return keys
 }
 
-// told is all that a vault says: its index to the byte, its texts, its history, and a search.
+// told returns the complete observable state of a vault: its encoded index, its texts, its history,
+// and the result of a search.
 func told(t *testing.T, v *repo.Vault) string {
 	t.Helper()
 	idx, err := v.Read(t.Context())
@@ -140,8 +141,8 @@ func TestFoldedIsTheSame(t *testing.T) {
 	requireSame("made anew from segments")
 }
 
-// A start reads the control item, the image, and the tail: no segment, and no run that the image
-// stands for.
+// TestStartReadsAnImage checks that a start reads the control item, the image and the tail, but no
+// segment and no run before the image.
 func TestStartReadsAnImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 30)
@@ -158,7 +159,8 @@ func TestStartReadsAnImage(t *testing.T) {
 	require.Len(t, s.items(t), 3)
 }
 
-// An image that is gone or damaged costs time, and the next pass makes another.
+// TestImageIsMadeAnew checks that a missing or damaged image costs only time, and that the next
+// pass writes another one.
 func TestImageIsMadeAnew(t *testing.T) {
 	for name, harm := range map[string]func(*shelf, string) error{
 		"gone": func(s *shelf, key string) error {
@@ -187,7 +189,7 @@ func TestImageIsMadeAnew(t *testing.T) {
 	}
 }
 
-// cut leaves the first bytes of an object.
+// cut truncates an object to its first n bytes.
 func (s *shelf) cut(key string, n int64) error {
 	data, _, err := s.Bucket.Get(context.Background(), key, 0, n)
 	if err == nil {
@@ -196,7 +198,8 @@ func (s *shelf) cut(key string, n int64) error {
 	return err
 }
 
-// A process that slept while the log left the table goes on, and so do its readers of texts.
+// TestSleeper checks that a process that was suspended while the log left the table continues, and
+// so do its readers of texts.
 func TestSleeper(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 10)
@@ -210,7 +213,8 @@ func TestSleeper(t *testing.T) {
 	require.True(t, told(t, s.vault) == told(t, sleeper))
 }
 
-// What arrives at a place whose item has left the table is not the log's, and goes with the next sweep.
+// TestStrayItem checks that an item that arrives late, after the low mark passed it, is ignored and
+// deleted by the next sweep.
 func TestStrayItem(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 10)
@@ -226,7 +230,8 @@ func TestStrayItem(t *testing.T) {
 	require.Empty(t, s.items(t))
 }
 
-// An idempotency key is known from the image, and where that cannot be read, from the log.
+// TestKeyOfAnImage checks that idempotency keys are read from the image and, if that cannot be
+// read, from the log.
 func TestKeyOfAnImage(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, *shelf){
 		"image": func(*testing.T, *shelf) {},
@@ -256,7 +261,7 @@ func TestKeyOfAnImage(t *testing.T) {
 	}
 }
 
-// As-of goes on from the newest image before the version.
+// TestAsOfFromAnImage checks that a past state is built from the newest image before it.
 func TestAsOfFromAnImage(t *testing.T) {
 	s := newShelf(t)
 	at := map[uint64]string{}
@@ -285,7 +290,8 @@ func TestAsOfFromAnImage(t *testing.T) {
 	}
 }
 
-// A search as of an earlier version finds the same, whether it goes on from an image or not.
+// TestSearchAsOfFromAnImage checks that a search of an earlier version returns the same with and
+// without an image.
 func TestSearchAsOfFromAnImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 20)
@@ -313,7 +319,8 @@ func TestSearchAsOfFromAnImage(t *testing.T) {
 	require.NotEmpty(t, want)
 }
 
-// The first image of a month stays; the others go an hour after they were superseded.
+// TestImagesOfMonths checks that the first image of a month is kept, and that the others are
+// deleted an hour after they were superseded.
 func TestImagesOfMonths(t *testing.T) {
 	s := newShelf(t)
 	for range 6 {
@@ -336,7 +343,7 @@ func TestImagesOfMonths(t *testing.T) {
 	require.Len(t, s.objects(t, "image/"), len(c.Images)+1)
 }
 
-// An image waits for those who follow the log, and items stay for them.
+// TestFoldingWaitsForFollowers checks that images and the removal of items wait for followers.
 func TestFoldingWaitsForFollowers(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 10)
@@ -358,10 +365,11 @@ func TestFoldingWaitsForFollowers(t *testing.T) {
 	require.Empty(t, s.items(t))
 }
 
-// Payloads that no run of the table names go a day later: by then nobody can name them any more.
+// TestLeftoverPayloads checks that payloads that no run in the table refers to are deleted after a
+// day.
 func TestLeftoverPayloads(t *testing.T) {
 	s := newShelf(t)
-	s.clock.Move(time.Since(s.clock.Now())) // objects have the time of the file system
+	s.clock.Move(time.Since(s.clock.Now())) // objects have file system times
 	change(t, s.vault, edit{"big.md", noise(60 << 10)})
 	_, err := s.Bucket.Put(t.Context(), "payload/000000000009-LOST.zst", []byte("x"), blob.Always)
 	require.NoError(t, err)
@@ -378,7 +386,8 @@ func TestLeftoverPayloads(t *testing.T) {
 	require.True(t, want == told(t, s.open(t)))
 }
 
-// A segment that is gone before its items are is not missed, and is put again before they go.
+// TestSegmentLostEarly checks that a segment that is deleted while its items are in the table is
+// written again before they leave.
 func TestSegmentLostEarly(t *testing.T) {
 	s := newShelf(t)
 	for range 3 {
@@ -404,7 +413,8 @@ func TestSegmentLostEarly(t *testing.T) {
 	require.True(t, want == told(t, s.open(t)))
 }
 
-// Twice the same pass does nothing, and several processes may fold at once.
+// TestFoldingAtOnce checks that a repeated pass does nothing, and that several processes may make
+// passes at once.
 func TestFoldingAtOnce(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 40)
@@ -427,7 +437,8 @@ func TestFoldingAtOnce(t *testing.T) {
 	require.True(t, want == told(t, s.open(t)))
 }
 
-// A vault below its low mark goes on to be written: what a Tx reads lies in segments.
+// TestWriteBehindTheLowMark checks that a vault without items in the table can be written: a Tx
+// reads segments.
 func TestWriteBehindTheLowMark(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 12)

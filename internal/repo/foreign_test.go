@@ -15,8 +15,9 @@ import (
 	"rookery/internal/table"
 )
 
-// TestForeignSegment holds that what lies in the place of a segment is not followed where it does not join
-// the chain, whatever it is: nothing leaves the table for it. One that joins is as good as our own.
+// TestForeignSegment checks that an object in place of a segment that does not continue the chain
+// is not used, and that nothing leaves the table for it. A segment of another process that
+// continues the chain is used.
 func TestForeignSegment(t *testing.T) {
 	own := newShelf(t)
 	own.write(t, 9)
@@ -63,8 +64,8 @@ func TestForeignSegment(t *testing.T) {
 	require.True(t, want == told(t, v))
 }
 
-// forgetting is the table of a vault whose control item was not written since it was made: a process that
-// put a segment died before it could say so.
+// forgetting returns the table of a vault with its first control item, as if a process had written
+// a segment and exited before it updated the item.
 func forgetting(t *testing.T, s *shelf) table.Table {
 	t.Helper()
 	it, err := s.Table.Get(t.Context(), table.Key{Part: "v", Sort: "log/~"})
@@ -75,8 +76,8 @@ func forgetting(t *testing.T, s *shelf) table.Table {
 	return s.Table
 }
 
-// TestNewerObjects holds that an image of a later release costs time and nothing else, and that a segment
-// of one is INDEX_INCOMPATIBLE, and no damage.
+// TestNewerObjects checks that an image of a later release costs only time, and that a segment of
+// one is INDEX_INCOMPATIBLE, not damage.
 func TestNewerObjects(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 9)
@@ -110,7 +111,7 @@ func TestNewerObjects(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexIncompatible), "%v", err)
 }
 
-// newer makes an object one of a later format: its head says so.
+// newer changes the format in the head of an object to a later one.
 func (s *shelf) newer(t *testing.T, key string) {
 	t.Helper()
 	data, _, err := s.Bucket.Get(t.Context(), key, 0, -1)
@@ -122,8 +123,8 @@ func (s *shelf) newer(t *testing.T, key string) {
 	require.NoError(t, err)
 }
 
-// TestAheadByADay holds that a process whose clock is a day ahead stops nobody: its times are taken over,
-// and what it folds for all holds the keys of all (log.md §2.5, §2.6).
+// TestAheadByADay checks that a process whose clock is a day ahead blocks no others: its times are
+// adopted, and its images contain the idempotency keys of all (log.md §2.5, §2.6).
 func TestAheadByADay(t *testing.T) {
 	s := newShelf(t)
 	call := caller()

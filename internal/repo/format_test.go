@@ -21,7 +21,7 @@ import (
 	"rookery/internal/table"
 )
 
-// A patched engine has one thing that is not as it was written: an item, or an object.
+// A patched engine has one changed item or object.
 type patched struct {
 	table.Table
 	blob.Bucket
@@ -84,7 +84,7 @@ func (p patchedBucket) List(ctx context.Context, prefix string) iter.Seq2[blob.O
 	return p.Bucket.List(ctx, prefix)
 }
 
-// stored is an engine with a log of runs of every shape, and what it holds: items and objects.
+// stored returns an engine with a log of various runs, and its items and objects.
 func stored(t *testing.T) (e repotest.Engine, items, objects map[string][]byte) {
 	t.Helper()
 	q := newLine(t)
@@ -115,7 +115,7 @@ func stored(t *testing.T) (e repotest.Engine, items, objects map[string][]byte) 
 	return q.e, items, objects
 }
 
-// story is all that a log says.
+// story returns the complete content of a log.
 func story(t *testing.T, l *repo.Log[*repotest.State]) string {
 	t.Helper()
 	var b strings.Builder
@@ -128,9 +128,9 @@ func story(t *testing.T, l *repo.Log[*repotest.State]) string {
 	return b.String()
 }
 
-// TestFlippedBytes holds that a byte of a run that is not what was written is found, wherever it is:
-// in the header, a salt, a part or an object. The header of the last run is the exception, for the
-// hash of it stands only in the next.
+// TestFlippedBytes checks that a changed byte of a run is detected wherever it is: in the header, a
+// salt, a part or an object. The header of the last run is an exception, because its hash is only
+// in the next header.
 func TestFlippedBytes(t *testing.T) {
 	e, items, objects := stored(t)
 	seed := uint64(time.Now().UnixNano())
@@ -150,7 +150,7 @@ func TestFlippedBytes(t *testing.T) {
 		case last && i < payload:
 		default:
 			require.GreaterOrEqual(t, i, payload, "byte %d of %s was not found", i, key)
-			// zstd has a few bits that mean nothing: then all that it says is as it was.
+			// zstd ignores a few bits. Then the content must be unchanged.
 			require.True(t, want == story(t, l), "byte %d of %s", i, key)
 		}
 	}
@@ -170,7 +170,8 @@ func TestFlippedBytes(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLostPayload holds that a run whose object is gone is damage, and not a thing to wait for.
+// TestLostPayload checks that a run whose payload object is missing is reported as damage, not as a
+// temporary failure.
 func TestLostPayload(t *testing.T) {
 	e, _, objects := stored(t)
 	for key := range objects {
@@ -180,7 +181,7 @@ func TestLostPayload(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
-// TestLostRun holds that a log that lacks a run in the middle is damage.
+// TestLostRun checks that a missing run in the middle of a log is reported as damage.
 func TestLostRun(t *testing.T) {
 	e, _, _ := stored(t)
 	k := table.Key{Part: repotest.Part, Sort: "log/000000000004"}
@@ -194,8 +195,8 @@ func TestLostRun(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
-// A blinking table does not show a run to the first Query that could see it, though it shows the
-// next one: a Query of several pages is not one moment in time.
+// A blinking table hides a run from the first Query that could return it, but returns the next one:
+// a Query of several pages is not atomic.
 type blinking struct {
 	table.Table
 	hides string
@@ -215,7 +216,7 @@ func (b *blinking) Query(
 	}
 }
 
-// TestTailIsNotOneMoment holds that a reader which missed a run asks again.
+// TestTailIsNotOneMoment checks that a reader that missed a run reads again.
 func TestTailIsNotOneMoment(t *testing.T) {
 	e, _, _ := stored(t)
 	b := &blinking{e.Table, "log/000000000002"}
@@ -224,8 +225,8 @@ func TestTailIsNotOneMoment(t *testing.T) {
 	require.EqualValues(t, 6, s.Seq)
 }
 
-// TestErased holds that the parts of a run can be taken away, salt and all, and that the chain of
-// headers still verifies; that the parts are gone is found.
+// TestErased checks that the parts of a run can be removed with their salts while the chain of
+// headers still verifies, and that the removal is detected.
 func TestErased(t *testing.T) {
 	e, items, _ := stored(t)
 	erased, err := repo.Repack(items["log/000000000002"], func(parts [][]byte) [][]byte {
@@ -245,7 +246,7 @@ func TestErased(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
-// TestSmuggledPart holds that a part which no header names is found.
+// TestSmuggledPart checks that a part that the header does not name is detected.
 func TestSmuggledPart(t *testing.T) {
 	e, items, _ := stored(t)
 	more, err := repo.Repack(items["log/000000000002"], func(parts [][]byte) [][]byte {
@@ -257,7 +258,7 @@ func TestSmuggledPart(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
-// TestSwappedRuns holds that a run under the key of another is damage.
+// TestSwappedRuns checks that a run under the key of another one is damage.
 func TestSwappedRuns(t *testing.T) {
 	e, items, _ := stored(t)
 	p := &patched{
@@ -268,7 +269,7 @@ func TestSwappedRuns(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
-// TestForgedHeader holds that a header which the next one does not name is found by whoever reads.
+// TestForgedHeader checks that every reader detects a header that the next one does not name.
 func TestForgedHeader(t *testing.T) {
 	e, items, _ := stored(t)
 	p := &patched{Table: e.Table, Bucket: e.Bucket, key: "log/000000000004"}
@@ -278,7 +279,7 @@ func TestForgedHeader(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
-// TestNewerFormat holds that what a later release wrote is not touched: neither read nor written.
+// TestNewerFormat checks that data of a later release is neither read nor overwritten.
 func TestNewerFormat(t *testing.T) {
 	e, items, _ := stored(t)
 	control, err := e.Table.Get(t.Context(), table.Key{Part: repotest.Part, Sort: "log/~"})
@@ -303,7 +304,7 @@ func TestNewerFormat(t *testing.T) {
 	require.Len(t, runs(t, e), 5, "nothing was written")
 }
 
-// FuzzRun holds that no item, whatever is in it, makes a reader panic.
+// FuzzRun checks that no item makes a reader panic.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte(`{"format":1,"first":1,"last":1,"commits":[{"parts":[]}],"size":0}`), []byte{})
 	f.Add([]byte(`{"format":1,"first":1,"last":1,"commits":[],"size":0}`), []byte{})
@@ -325,7 +326,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// oneRun is a table with this item as its first run, to whoever asks for one, or wants to write one.
+// A oneRun table returns this item as the first run for every request.
 type oneRun []byte
 
 func (o oneRun) item() table.Item {

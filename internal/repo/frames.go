@@ -42,6 +42,7 @@ func (c *codec) pack(parts []part) (packed []byte, size int) {
 		several = begun > 0
 		size, begun, raw = size+len(raw), i+1, raw[:0]
 	}
+	// A payload with a single frame has no table.
 	if !several {
 		return frames, size
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// somePart is a part of so many random bytes, every second of which compresses.
+// somePart returns a part of size random bytes; every second one can be compressed.
 func somePart(r *rand.Rand, size int) part {
 	data := make([]byte, size)
 	for i := range data {
@@ -19,8 +19,8 @@ func somePart(r *rand.Rand, size int) part {
 	return newPart(partNote, data)
 }
 
-// TestFrames holds that a payload unpacks to its parts as a whole and frame by frame, and that each of several
-// frames is about as large as it should be.
+// TestFrames checks that a payload unpacks to the same parts as a whole and frame by frame, and
+// that each of several frames has about the intended size.
 func TestFrames(t *testing.T) {
 	c, err := newCodec()
 	require.NoError(t, err)
@@ -76,7 +76,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestDamagedFrames holds that a payload that is cut off, or has a table that is not its own, is refused.
+// TestDamagedFrames checks that a truncated payload, and one with a wrong table of frames, are
+// refused.
 func TestDamagedFrames(t *testing.T) {
 	c, err := newCodec()
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestDamagedFrames(t *testing.T) {
 	}
 }
 
-// FuzzFrames holds that no bytes make the reading of frames fail but with an error.
+// FuzzFrames checks that reading frames of any data returns an error at worst.
 func FuzzFrames(f *testing.F) {
 	c, err := newCodec()
 	require.NoError(f, err)

@@ -24,6 +24,7 @@ const (
 const MaxNamed = 100
 
 // MaxNamed returns how many paths each list of files in the control item of this vault has at most.
+// Writers of the control item must observe it.
 func (v *Vault) MaxNamed() int { return v.named }
 
 // A Noticed describes known outside edits that are not in the log: files that were changed, created

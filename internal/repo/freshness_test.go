@@ -9,8 +9,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// TestFreshness holds each state of DESIGN §5 to what the control item says, and which of several
-// counts.
+// TestFreshness checks the Freshness of DESIGN §5 that follows from a control item, and which of
+// several states takes precedence.
 func TestFreshness(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	noticed := &repo.Noticed{At: now, Count: 1}

@@ -13,11 +13,11 @@ import (
 	"rookery/internal/table"
 )
 
-// A gate is a table whose commits wait to be let through.
+// A gate is a table whose commits wait until the test lets them through.
 type gate struct {
 	table.Table
-	entered chan struct{} // a commit is at the gate
-	through chan error    // nil lets a commit through; an error is its answer, and nothing is done
+	entered chan struct{} // receives when a commit is at the gate
+	through chan error    // nil lets a commit through; an error is returned without a write
 	opened  chan struct{}
 }
 
@@ -36,7 +36,7 @@ func (g *gate) Commit(ctx context.Context, ops ...table.Op) error {
 	return g.Table.Commit(ctx, ops...)
 }
 
-// wait waits at the gate; an error is the answer that the test gives.
+// wait waits at the gate, and returns the error that the test gives.
 func (g *gate) wait(ctx context.Context) error {
 	select {
 	case g.entered <- struct{}{}:
@@ -55,14 +55,14 @@ func (g *gate) wait(ctx context.Context) error {
 	}
 }
 
-// open lets everything through from now on.
+// open lets all commits through from now on.
 func (g *gate) open() { close(g.opened) }
 
 type draft = repo.Draft[*repotest.State]
 
 type fn = func(context.Context, *draft) (any, error)
 
-// A line is calls that queue behind one whose append is at the gate.
+// A line is a queue of calls behind one whose append is at the gate.
 type line struct {
 	t     *testing.T
 	e     repotest.Engine
@@ -73,14 +73,14 @@ type line struct {
 	queue int
 }
 
-// A pending call is an Update that runs.
+// A pending call is an Update that is running.
 type pending struct {
 	done    chan struct{}
 	receipt repo.Receipt
 	err     error
 }
 
-// newLine makes a log, and makes a call wait at the gate.
+// newLine creates a log with one call that waits at the gate.
 func newLine(t *testing.T) *line {
 	t.Helper()
 	q := &line{t: t, e: engine(t), clock: repotest.NewClock()}
@@ -95,7 +95,7 @@ func newLine(t *testing.T) *line {
 	return q
 }
 
-// fresh is another process, before which there is no gate.
+// fresh returns the log as another process opens it, without the gate.
 func (q *line) fresh() *repo.Log[*repotest.State] {
 	l, err := repo.NewLog(repotest.LogOptions(q.e, q.clock.Now), &repotest.State{})
 	require.NoError(q.t, err)
@@ -112,7 +112,7 @@ func (q *line) start(ctx context.Context, c repo.Call, f fn) *pending {
 	return p
 }
 
-// add begins a call and returns when it is in the queue.
+// add begins a call, and returns when it is in the queue.
 func (q *line) add(ctx context.Context, tool string, f fn) *pending {
 	q.t.Helper()
 	p := q.start(ctx, repo.Call{Tool: tool}, f)
@@ -121,13 +121,13 @@ func (q *line) add(ctx context.Context, tool string, f fn) *pending {
 	return p
 }
 
-// queued returns when so many calls wait in a queue.
+// queued returns when n calls wait in a queue.
 func queued(t *testing.T, l interface{ Waiting() int }, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.Waiting() == n }, time.Minute, time.Millisecond)
 }
 
-// runs are the tools of the commits in the log, by the items they are in.
+// runs returns the tools of the commits in the log, grouped by item.
 func runs(t *testing.T, e repotest.Engine) [][]string {
 	t.Helper()
 	l, err := repo.NewLog(repotest.LogOptions(e, time.Now), &repotest.State{})
@@ -151,7 +151,7 @@ func runs(t *testing.T, e repotest.Engine) [][]string {
 	return all
 }
 
-// firstOf is the number of the first commit behind these runs.
+// firstOf returns the number of the first commit after these runs.
 func firstOf(runs [][]string) uint64 {
 	n := uint64(1)
 	for _, r := range runs {
@@ -160,7 +160,7 @@ func firstOf(runs [][]string) uint64 {
 	return n
 }
 
-// put is a function that stores a text.
+// put returns a function that stores a text.
 func put(name, text string) fn {
 	return func(_ context.Context, d *draft) (any, error) {
 		return text, d.Record("text", name, text)

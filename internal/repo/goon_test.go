@@ -19,7 +19,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// A witness follows a vault, and notes which commits it is told of.
+// A witness is a follower that records the commits that it gets.
 type witness struct {
 	told  []uint64
 	after *index.Index
@@ -33,7 +33,8 @@ func (w *witness) Applied(_, after *index.Index, c *repo.Commit) {
 	w.told, w.after = append(w.told, c.Seq), after
 }
 
-// requireAsRead requires that a vault knows what a process reads that starts now, and finds it.
+// requireAsRead requires that a vault has the state that a new process reads, and that a search
+// finds needle.
 func requireAsRead(t *testing.T, s *shelf, needle string) {
 	t.Helper()
 	fresh, err := s.open(t).Read(t.Context())
@@ -47,8 +48,8 @@ func requireAsRead(t *testing.T, s *shelf, needle string) {
 	require.Len(t, r.Items, 1, "%s is found", needle)
 }
 
-// TestGoingOnFromAnImage holds that a vault whose state is replaced by that of its image is the same, also
-// where commits came between, and that who follows it is told of each commit once.
+// TestGoingOnFromAnImage checks that a vault whose state is replaced by that of its image is
+// unchanged, also if commits came in between, and that followers get each commit once.
 func TestGoingOnFromAnImage(t *testing.T) {
 	s := newShelf(t)
 	w := &witness{}
@@ -68,8 +69,9 @@ func TestGoingOnFromAnImage(t *testing.T) {
 	require.True(t, slices.IsSorted(w.told))
 }
 
-// TestGoingOnBeforeALargeCommit holds that a state is replaced although a large commit came meanwhile, or is being
-// made, and that a very large one is not folded twice: the state is left as it is, and what can be searched is of it.
+// TestGoingOnBeforeALargeCommit checks that a state is replaced although a large commit came
+// meanwhile or is being made, and that a very large one is not applied twice: then the state is
+// kept, and the search indexes belong to it.
 func TestGoingOnBeforeALargeCommit(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 5)
@@ -106,7 +108,7 @@ func TestGoingOnBeforeALargeCommit(t *testing.T) {
 	requireAsRead(t, s, "ribbon")
 }
 
-// requireNewNotes requires that a state has no note in memory that is that of another one.
+// requireNewNotes requires that a state shares no note in memory with an old one.
 func requireNewNotes(t *testing.T, old, now *index.Index) {
 	t.Helper()
 	for n := range now.Notes("") {
@@ -116,8 +118,8 @@ func requireNewNotes(t *testing.T, old, now *index.Index) {
 	}
 }
 
-// TestNothingPinsAnOldState holds that a state which was replaced is garbage, although others wrote meanwhile and
-// memories were searched where there are none.
+// TestNothingPinsAnOldState checks that a replaced state becomes garbage, even if others wrote
+// meanwhile and memories were searched in a vault without any.
 func TestNothingPinsAnOldState(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 50)
@@ -135,8 +137,8 @@ func TestNothingPinsAnOldState(t *testing.T) {
 	requireAsRead(t, s, "needle")
 }
 
-// TestGoingOnWhileACallWrites holds that a write which began with a state that is replaced meanwhile is
-// part of the state that it was replaced by.
+// TestGoingOnWhileACallWrites checks that a write that began on a state that is replaced meanwhile
+// is included in the new state.
 func TestGoingOnWhileACallWrites(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 20)
@@ -155,8 +157,8 @@ func TestGoingOnWhileACallWrites(t *testing.T) {
 	requireAsRead(t, s, "needle")
 }
 
-// TestTextsOfALargeRunAreOnePiece holds that the texts of an import are cached as one, when one of them is
-// read: by themselves they would be scattered over the heap.
+// TestTextsOfALargeRunAreOnePiece checks that the texts of an import are cached as one block when
+// one of them is read, so that they are not scattered over the heap.
 func TestTextsOfALargeRunAreOnePiece(t *testing.T) {
 	s := newShelf(t)
 	var edits []edit
@@ -183,7 +185,8 @@ func TestTextsOfALargeRunAreOnePiece(t *testing.T) {
 	require.Equal(t, 1, v.CachedTexts())
 }
 
-// TestAnImageThatIsWanted holds that an image is made of whatever came since the last one, once.
+// TestAnImageThatIsWanted checks that a wanted image is written once, if there are commits after
+// the last one.
 func TestAnImageThatIsWanted(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)

@@ -27,12 +27,14 @@ type end struct {
 	at  time.Time
 }
 
-// NewHistories returns a Histories that knows no log yet.
+// NewHistories returns a Histories that knows no log yet. It returns an error only if the codec
+// cannot be created.
 func NewHistories() (*Histories, error) {
 	code, err := sharedCodec()
 	return &Histories{code: code, ends: map[string]end{}}, err
 }
 
+// end returns the known end of the log in a partition; the zero end if none is known.
 func (h *Histories) end(part string) end {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,8 +55,9 @@ func (h *Histories) know(part string, e end) {
 
 // A HistoryOf identifies the vault of a history. All fields are required.
 type HistoryOf struct {
-	Name   string // of the vault
-	Part   string // the partition of its log
+	Name string // of the vault
+	Part string // the partition of its log
+	// Table is the table of the tenant.
 	Table  table.Table
 	Bucket blob.Bucket // for payloads; that of the incarnation
 }
@@ -144,6 +147,7 @@ func (l *Log[S]) end(ctx context.Context, known end) (end, error) {
 	}
 }
 
+// endOf returns the end of a log whose last run is r.
 func endOf(r *run) end { return end{r.Last, r.Commits[len(r.Commits)-1].Time} }
 
 // headerFrom returns the first run in the table that begins at commit seq or later, without its

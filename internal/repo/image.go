@@ -37,6 +37,8 @@ const (
 
 // An Imaging encodes a state into images and decodes it.
 type Imaging[S any] struct {
+	// Append appends the encoded state to b and returns it. The bytes must depend only on the
+	// state.
 	Append func(b []byte, s S) []byte
 	Read   func(data []byte) (S, error) // the state may keep references to data
 
@@ -68,6 +70,7 @@ func (i Image) is(o Image) bool {
 	for _, t := range []*time.Time{&i.Time, &i.At, &i.Until, &o.Time, &o.At, &o.Until} {
 		*t = time.Time{}
 	}
+	// Times are compared with Equal and cleared, because == also compares their locations.
 	return same && i == o
 }
 

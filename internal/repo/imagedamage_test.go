@@ -11,8 +11,8 @@ import (
 	"rookery/internal/repotest"
 )
 
-// TestADamagedImage changes one byte of an image after the other, over its whole length: whoever begins
-// from it has the state that the log has, or begins from the log, and knows which keys were used.
+// TestADamagedImage changes each byte of an image in turn. It checks that a process that starts
+// with it has the state and the idempotency keys of the log.
 func TestADamagedImage(t *testing.T) {
 	e, clock := engine(t), repotest.NewClock()
 	open := func() *repo.Vault {

@@ -8,7 +8,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// TestImageOfManySegments holds that the head of an image may be larger than the room that is kept for it.
+// TestImageOfManySegments checks that the head of an image may exceed the space that is reserved
+// for it.
 func TestImageOfManySegments(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 5000} {
 		names, same, err := repo.SealedImage(n, []byte("the state"))

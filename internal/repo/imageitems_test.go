@@ -14,7 +14,7 @@ import (
 	"rookery/internal/table"
 )
 
-// newItemShelf is a shelf whose small images are items of the table.
+// newItemShelf returns a shelf whose small images are items of the table.
 func newItemShelf(t *testing.T) *shelf {
 	t.Helper()
 	s := &shelf{Engine: engine(t), clock: repotest.NewClock()}
@@ -24,7 +24,7 @@ func newItemShelf(t *testing.T) *shelf {
 	return s
 }
 
-// imageItems are the items of images.
+// imageItems returns the items of images.
 func (s *shelf) imageItems(t *testing.T) (all []table.Item) {
 	t.Helper()
 	for it, err := range s.Table.Query(t.Context(), "v", "image/", "image/~") {
@@ -34,8 +34,8 @@ func (s *shelf) imageItems(t *testing.T) (all []table.Item) {
 	return all
 }
 
-// TestImageItems holds that a small image is one item of the table, and one that does not fit into items an object; that
-// an image of several items is read as it was put; and that what is superseded goes, of both kinds.
+// TestImageItems checks that a small image is one item and a large one an object, that an image of
+// several items is read as it was written, and that superseded images of both kinds are deleted.
 func TestImageItems(t *testing.T) {
 	s := newItemShelf(t)
 	s.write(t, 20)
@@ -51,7 +51,7 @@ func TestImageItems(t *testing.T) {
 	}
 	requireSame()
 
-	// What a search needs of these does not get smaller when it is packed.
+	// The search index of these notes cannot be compressed.
 	s.big(t, 1)
 	s.fold(t)
 	require.Empty(t, s.objects(t, "image/"))
@@ -72,7 +72,7 @@ func TestImageItems(t *testing.T) {
 	requireSame()
 }
 
-// bare is the index of a vault to the byte, and what a search finds.
+// bare returns the encoded index of a vault, and the result of a search.
 func bare(t *testing.T, v *repo.Vault) string {
 	t.Helper()
 	idx, err := v.Read(t.Context())
@@ -80,14 +80,14 @@ func bare(t *testing.T, v *repo.Vault) string {
 	return string(idx.AppendImage(nil)) + fmt.Sprint(found(t, v, "commit"), found(t, v, "big"), found(t, v, word(1<<32|7)))
 }
 
-// big makes a note of many words.
+// big writes a note of many words.
 func (s *shelf) big(t *testing.T, seed uint64) {
 	t.Helper()
 	change(t, s.vault, edit{fmt.Sprintf("big%d.md", seed), words(12_000, seed)},
 		edit{"log.md", fmt.Sprint("big ", seed)})
 }
 
-// words is a text of n words that are all different.
+// words returns a text of n different words.
 func words(n int, seed uint64) string {
 	text := make([]string, n)
 	for i := range text {
@@ -96,7 +96,7 @@ func words(n int, seed uint64) string {
 	return strings.Join(text, " ")
 }
 
-// word is a word of letters that says a number, and others that hide it.
+// word returns a word that encodes a number in letters, mixed with others.
 func word(n uint64) string {
 	n = (n + 1) * 0x9E3779B97F4A7C15
 	letters := make([]byte, 11)
@@ -107,8 +107,8 @@ func word(n uint64) string {
 	return string(letters)
 }
 
-// TestADamagedImageItem changes one byte of an image's item after the other: whoever begins from it has the state that
-// the log has.
+// TestADamagedImageItem changes each byte of an image's item in turn. It checks that a process that
+// starts with it has the state of the log.
 func TestADamagedImageItem(t *testing.T) {
 	s := newItemShelf(t)
 	s.write(t, 3)
@@ -130,7 +130,7 @@ func TestADamagedImageItem(t *testing.T) {
 	require.Equal(t, want, told(t, s.open(t)))
 }
 
-// TestImageItemsOfTwo holds that items of two images of one commit are not taken for one image.
+// TestImageItemsOfTwo checks that items of two images of the same commit are not combined.
 func TestImageItemsOfTwo(t *testing.T) {
 	s := newItemShelf(t)
 	s.big(t, 1)
@@ -147,7 +147,8 @@ func TestImageItemsOfTwo(t *testing.T) {
 	require.True(t, want == bare(t, s.open(t)))
 }
 
-// TestImageItemsLeftOver holds that items which no control item names go when they are a day old, and not before.
+// TestImageItemsLeftOver checks that items that no control item refers to are deleted after a day,
+// and not earlier.
 func TestImageItemsLeftOver(t *testing.T) {
 	s := newItemShelf(t)
 	s.write(t, 3)
@@ -170,7 +171,7 @@ func TestImageItemsLeftOver(t *testing.T) {
 	require.Equal(t, told(t, s.vault), told(t, s.open(t)))
 }
 
-// TestEraseNoteOfImageItems holds that no image in items has anything of a history that is erased.
+// TestEraseNoteOfImageItems checks that no image in items contains data of an erased history.
 func TestEraseNoteOfImageItems(t *testing.T) {
 	s := newItemShelf(t)
 	s.furnish(t)

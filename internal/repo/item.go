@@ -14,6 +14,7 @@ import (
 // An Item is a change of an entity of a vault that is not a file: a memory, its links, an agent, a
 // chapter or a piece of wisdom. It is a part of its own in a run, so that it can be erased alone.
 type Item struct {
+	// Kind and ID identify the entity. The kinds are constants of package memory.
 	Kind, ID string
 	Value    json.RawMessage // in JSON; nil if Gone
 	Gone     bool            // the commit removes the item
@@ -103,7 +104,7 @@ func erasedItems(before *index.Index, c *Commit) []memory.Change {
 }
 
 // ID returns an id for an entity that the call creates. The function of an Update gets the same ids
-// each time it runs.
+// each time it runs. Ids of one commit are different from each other.
 func (d *Draft[S]) ID(prefix string) string {
 	d.ids++
 	return memory.UUID(prefix, d.commit.Call, fmt.Sprint(d.ids))

@@ -16,6 +16,7 @@ import (
 // Fold makes one compaction pass over the log of the vault, which does all work that is due. Each
 // step is idempotent and has a cursor of its own, so a pass may be interrupted at any point, and
 // several processes may run passes at once (log.md §4). A log that is being erased is left alone.
+// Passes of one process run one after the other. The errors of all steps are joined.
 func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	return v.log.makePass(ctx, f, v.passage(f))
 }
@@ -48,7 +49,8 @@ func (l *Log[S]) Fold(ctx context.Context, f Folding) error {
 	})
 }
 
-// FoldDue reports whether a pass has something to do, according to the state in memory.
+// FoldDue reports whether a pass has something to do, according to the state in memory. It waits
+// for a running pass to end.
 func (l *Log[S]) FoldDue(f Folding) bool {
 	if l.opt.Imaging == nil {
 		return false
@@ -84,6 +86,7 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	if err != nil {
 		return err
 	}
+	// A failed step does not prevent the later ones: each has a cursor of its own.
 	err = errors.Join(p.before(ctx), l.foldSegments(ctx, f.All))
 	if !f.Later {
 		err = errors.Join(err, l.foldImage(ctx, f, p))
@@ -176,6 +179,7 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 	if h.state.Memories().Len() == 0 {
 		v.memories.unpin()
 	}
+	// The search indexes are replaced by those in the image as well.
 	for by, data := range map[*searcher][]byte{v.searcher: m.search(), v.memories: m.memories()} {
 		if len(data) == 0 {
 			continue
@@ -194,6 +198,7 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 // there are no search indexes; an image is written without them.
 func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSections, error) {
 	all := searchSections{}
+	// Changes are recorded before the state is read, so that none is missed.
 	v.searcher.listen()
 	v.memories.listen()
 	if _, err := v.log.Read(ctx); err != nil {
@@ -257,7 +262,8 @@ const (
 	sweepEvery = time.Minute
 )
 
-// Keep starts a Keeper, which runs until its Close.
+// Keep starts a Keeper, which runs until its Close. Failures are logged, and retried by a later
+// pass.
 func (v *Vault) Keep(o KeeperOptions) *Keeper {
 	if o.Folding == nil {
 		o.Folding = func() Folding { return Folding{} }
@@ -274,6 +280,8 @@ func (k *Keeper) Close() {
 	<-k.done
 }
 
+// run makes passes until stop is closed. After a failed pass it waits for the next tick of
+// sweepEvery.
 func (k *Keeper) run() {
 	defer close(k.done)
 	often, seldom := time.NewTicker(foldEvery), time.NewTicker(sweepEvery)

@@ -18,7 +18,7 @@ import (
 	"rookery/internal/repotest"
 )
 
-// A full bucket has no room for anything. It counts the segments that somebody tried to put.
+// A full bucket refuses all writes. It counts the attempts to write segments.
 type full struct {
 	blob.Bucket
 	tries atomic.Int64
@@ -31,7 +31,7 @@ func (f *full) Put(_ context.Context, key string, _ []byte, _ blob.Cond) (blob.T
 	return "", errors.New("no space left")
 }
 
-// TestKeeperWithoutRoom holds that folding that fails is tried again once a minute, and not once a second.
+// TestKeeperWithoutRoom checks that a failed pass is retried once a minute, not once a second.
 func TestKeeperWithoutRoom(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)

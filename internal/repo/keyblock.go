@@ -24,6 +24,7 @@ func appendKeys(b []byte, keys []keyEntry) []byte {
 	return b
 }
 
+// appendBytes appends the length of data, as a varint, and data.
 func appendBytes(b, data []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
 }
@@ -51,6 +52,7 @@ type keyReader struct {
 	err  error
 }
 
+// number decodes a varint.
 func (r *keyReader) number() uint64 {
 	v, n := binary.Uvarint(r.data)
 	if n <= 0 {
@@ -61,6 +63,7 @@ func (r *keyReader) number() uint64 {
 	return v
 }
 
+// bytes decodes a byte string with its length. It shares memory with the section.
 func (r *keyReader) bytes() []byte {
 	n := r.number()
 	if n > uint64(len(r.data)) {

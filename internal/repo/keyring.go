@@ -43,6 +43,7 @@ type keyEntry struct {
 	usedKey
 }
 
+// A keyTime is the use of a key at a time, in the order of the log.
 type keyTime struct {
 	hash string
 	time time.Time
@@ -151,6 +152,7 @@ func (k *keyring) entries(upTo uint64, after time.Time) []keyEntry {
 func (k *keyring) forget(before time.Time) {
 	n := 0
 	for ; n < len(k.order) && k.order[n].time.Before(before); n++ {
+		// The key may have been used again later; then the newer use stays.
 		if old := k.order[n]; k.byHash[old.hash].time.Equal(old.time) {
 			delete(k.byHash, old.hash)
 		}
@@ -179,7 +181,7 @@ func (k *keyring) room(now time.Time, most int) error {
 		After(time.Hour)
 }
 
-// sameRequest returns KEY_REUSED if the digests of the two requests differ.
+// sameRequest returns IDEMPOTENCY_KEY_REUSED if the digests of the two requests differ.
 func sameRequest(bound, request []byte) error {
 	if bytes.Equal(bound, request) {
 		return nil
@@ -187,7 +189,8 @@ func sameRequest(bound, request []byte) error {
 	return KeyReused()
 }
 
-// KeyReused returns the KEY_REUSED error of an idempotency key that was used for another request.
+// KeyReused returns the IDEMPOTENCY_KEY_REUSED error of an idempotency key that was used for
+// another request.
 func KeyReused() error {
 	return fault.New(fault.KeyReused,
 		"the idempotency key was used for another request within 24 h").

@@ -13,8 +13,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// TestTextOfALargeCommit holds that to read one of many texts of a commit, which have no room in the cache
-// together, costs about a frame of its payload, and that the payload is read once.
+// TestTextOfALargeCommit checks that reading one of many texts of a commit that do not fit in the
+// cache together costs about one frame of its payload, and that the payload is read once.
 func TestTextOfALargeCommit(t *testing.T) {
 	large := newLargeCommit(t)
 	each := large.costs(t, func(i int, f *index.File) {
@@ -25,7 +25,8 @@ func TestTextOfALargeCommit(t *testing.T) {
 	require.Less(t, each, uint64(1<<20)) // all texts together are 4 MiB
 }
 
-// TestHistoryOfALargeCommit holds the same of what the commit did to each of its notes, none of which is cached.
+// TestHistoryOfALargeCommit checks the same for the changes of the notes in the commit, none of
+// which is cached.
 func TestHistoryOfALargeCommit(t *testing.T) {
 	large := newLargeCommit(t)
 	each := large.costs(t, func(i int, f *index.File) {
@@ -42,7 +43,8 @@ func TestHistoryOfALargeCommit(t *testing.T) {
 	require.Less(t, each, uint64(1<<20))
 }
 
-// A largeCommit is a vault with one commit of many notes, whose texts have no room in its cache together.
+// A largeCommit is a vault with one commit of many notes, whose texts do not fit in its cache
+// together.
 type largeCommit struct {
 	vault    *repo.Vault
 	counting *countingTable
@@ -50,7 +52,7 @@ type largeCommit struct {
 
 const largeNotes = 500
 
-// text is the text of a note of it.
+// text returns the text of note i.
 func (largeCommit) text(i int) string {
 	line := fmt.Sprintf("a line of note %d, which says what the others say\n", i)
 	return strings.Repeat(line, (8<<10)/len(line))
@@ -73,7 +75,8 @@ func newLargeCommit(t *testing.T) (large largeCommit) {
 	return large
 }
 
-// costs reads of each note, and returns how many bytes each of them took to read. The run is read once.
+// costs calls read for each note, and returns the average number of bytes allocated for one. It
+// requires that the run is read once.
 func (large largeCommit) costs(t *testing.T, read func(int, *index.File)) uint64 {
 	idx, err := large.vault.Read(t.Context())
 	require.NoError(t, err)

@@ -17,14 +17,14 @@ import (
 	"rookery/internal/table"
 )
 
-// A frozen engine is that of a process that sleeps once, before a call: what others do meanwhile is
-// sleep.
+// A frozen engine belongs to a process that is suspended once, before a request. The function that
+// it runs then is what other processes do meanwhile.
 type frozen struct {
 	mu           sync.Mutex
-	query, fetch func() // nil: it does not sleep before the next such call
+	query, fetch func() // run before the next such request; nil: none
 }
 
-// wake is what the process sleeps through now, which it does only once.
+// wake runs a function once.
 func (f *frozen) wake(sleep *func()) {
 	f.mu.Lock()
 	now := *sleep
@@ -67,7 +67,7 @@ func (f frozenBucket) Get(
 	return f.Bucket.Get(ctx, key, off, n)
 }
 
-// freezer is a process that has the vault of a shelf open, and can be made to sleep.
+// freezer opens the vault of a shelf in a process that can be suspended.
 func (s *shelf) freezer(t *testing.T) (*repo.Vault, *frozen) {
 	t.Helper()
 	f := &frozen{}
@@ -81,7 +81,7 @@ func (s *shelf) freezer(t *testing.T) (*repo.Vault, *frozen) {
 	return v, f
 }
 
-// seqs are the commits that a vault yields from one on.
+// seqs returns the commits that a vault yields from one on.
 func seqs(t *testing.T, v *repo.Vault, from uint64) []uint64 {
 	t.Helper()
 	var all []uint64
@@ -92,7 +92,8 @@ func seqs(t *testing.T, v *repo.Vault, from uint64) []uint64 {
 	return all
 }
 
-// Who sleeps while the log leaves the table reads all of it all the same.
+// TestCommitsWhileTheLogLeaves checks that a reader that is suspended while the log leaves the
+// table reads all commits.
 func TestCommitsWhileTheLogLeaves(t *testing.T) {
 	for _, more := range []int{0, 1} {
 		s := newShelf(t)
@@ -107,7 +108,8 @@ func TestCommitsWhileTheLogLeaves(t *testing.T) {
 	}
 }
 
-// Who sleeps at its start, while the log leaves the table, is not behind when it has started.
+// TestStartWhileTheLogLeaves checks that a process that is suspended during its start, while the
+// log leaves the table, is up to date afterwards.
 func TestStartWhileTheLogLeaves(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 4)
@@ -122,7 +124,7 @@ func TestStartWhileTheLogLeaves(t *testing.T) {
 	require.True(t, told(t, s.vault) == told(t, v))
 }
 
-// A run that is missing is told, and not passed over.
+// TestCommitsWithAGap checks that a missing run is reported, and not skipped.
 func TestCommitsWithAGap(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 5)
@@ -137,14 +139,15 @@ func TestCommitsWithAGap(t *testing.T) {
 	require.ErrorContains(t, err, "v3")
 }
 
-// Who sleeps while another folds goes on behind it.
+// TestFoldWhileAnotherFolds checks that a pass that is suspended while another process compacts
+// continues after it.
 func TestFoldWhileAnotherFolds(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 9)
 	v, f := s.freezer(t)
 	sleeps := 0
 	f.query = func() {
-		f.query = func() { // between the cursor and the runs behind it
+		f.query = func() { // between reading the cursor and the runs after it
 			sleeps++
 			s.empty(t)
 			s.write(t, 1)
@@ -156,7 +159,8 @@ func TestFoldWhileAnotherFolds(t *testing.T) {
 	require.True(t, told(t, s.vault) == told(t, s.open(t)))
 }
 
-// Who has an item whose payload went meanwhile finds it in a segment.
+// TestPayloadThatLeaves checks that a reader of an item whose payload object is deleted meanwhile
+// finds the payload in a segment.
 func TestPayloadThatLeaves(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)
@@ -174,7 +178,7 @@ func TestPayloadThatLeaves(t *testing.T) {
 	require.True(t, told(t, s.vault) == told(t, v))
 }
 
-// long is text that does not get much smaller when it is packed.
+// long returns a text that cannot be compressed much.
 func long(n int) string {
 	text := ""
 	for i := 0; len(text) < n; i++ {
@@ -183,7 +187,7 @@ func long(n int) string {
 	return text
 }
 
-// A run that lost its race, and arrives when its place is trimmed, may reach beyond the low mark.
+// TestStrayRun checks a run that lost its race, arrives late, and extends beyond the low mark.
 func TestStrayRun(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 4)
@@ -205,7 +209,8 @@ func TestStrayRun(t *testing.T) {
 	require.True(t, want == told(t, s.open(t)))
 }
 
-// strayRun is a run of so many commits, of another history, that begins with a commit.
+// strayRun returns the item of a run of another history, with the given first commit and number of
+// commits.
 func strayRun(t *testing.T, first, commits int) table.Item {
 	t.Helper()
 	s := newShelf(t)
@@ -236,7 +241,8 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 	return it
 }
 
-// A run that lost its race goes on from where a sleeper is, and nothing else shows that it is none.
+// TestStrayRunBeforeALongTail checks a run that lost its race and seems to continue the head of a
+// suspended process.
 func TestStrayRunBeforeALongTail(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 4)
@@ -257,7 +263,7 @@ func TestStrayRunBeforeALongTail(t *testing.T) {
 	require.True(t, told(t, s.vault) == told(t, sleeper))
 }
 
-// fill makes n commits of which each takes at least 11 KB in the table.
+// fill makes n commits, each of which takes at least 11 KB in the table.
 func (s *shelf) fill(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -267,7 +273,7 @@ func (s *shelf) fill(t *testing.T, n int) {
 	}
 }
 
-// A keeper is a table that keeps a commit to itself.
+// A keeper is a table that records a commit instead of writing it.
 type keeper struct {
 	table.Table
 	ops  []table.Op

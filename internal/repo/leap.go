@@ -62,6 +62,7 @@ func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) 
 	if l.opt.Imaging == nil {
 		return false, nil
 	}
+	// The tail continues the head if it has no gap and nothing before it has left the table.
 	missing, gap := t.gap(after)
 	if t.ended && t.control.Low <= after && !gap {
 		return false, nil

@@ -12,7 +12,7 @@ const leaseLife = time.Minute
 // Lease takes the lease of a reindex and returns the function that releases it. The lease is only
 // informative and excludes no one: reindexing twice does no harm, so a second caller takes the
 // lease over, and a killed process blocks nothing. release does nothing if another caller has taken
-// the lease over; if it fails, the lease expires.
+// the lease over; if it fails, the lease expires. Its errors are those of Change.
 func (v *Vault) Lease(ctx context.Context) (release func(), err error) {
 	holder := rand.Text()
 	err = v.Change(ctx, func(c *Control) bool {
@@ -28,6 +28,7 @@ func (v *Vault) Lease(ctx context.Context) (release func(), err error) {
 // endLease removes the lease from the control item, if it still belongs to the holder.
 func (v *Vault) endLease(ctx context.Context, holder string) error {
 	return v.Change(ctx, func(c *Control) bool {
+		// Another caller has taken the lease over or released it.
 		if c.Lease == nil || c.Lease.Holder != holder {
 			return false
 		}

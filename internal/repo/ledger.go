@@ -40,6 +40,7 @@ const (
 	runNamesSize = 48 // bytes of a runNames without its bits
 )
 
+// newLedger returns an empty ledger with a random hash seed.
 func newLedger() *ledger { return &ledger{seed: maphash.MakeSeed()} }
 
 // known returns the runs that the ledger contains, oldest first.

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// TestTraceReadsOnce covers that the log is read once to find out that it never had a name: what other names, and new
-// commits, ask of the table is a Query for what came since, and a Get for a run that has the name.
+// TestTraceReadsOnce checks that the log is read once to find that it never contained a name. Later
+// searches cost one Query for the new runs, and one Get for each run that contains the name.
 func TestTraceReadsOnce(t *testing.T) {
 	e := engine(t)
 	counted := tabletest.NewFlaky(e.Table, nil)

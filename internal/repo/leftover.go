@@ -13,6 +13,7 @@ import (
 	"rookery/internal/table"
 )
 
+// payloadPrefix is the prefix of the keys of payload objects.
 const payloadPrefix = "payload/"
 
 // sweepLeftovers deletes orphans once a day: payloads of lost appends and of runs that are in

@@ -138,7 +138,8 @@ var errFormat = fault.New(fault.IndexIncompatible,
 // ErrNoLog is the error of a log that does not exist or is being erased. It is NOT_FOUND.
 var ErrNoLog error = fault.New(fault.NotFound, "there is no such vault")
 
-// NewLog returns a Log; start is the state of an empty one. It reads nothing.
+// NewLog returns a Log; start is the state of an empty one. It reads nothing. It returns an error
+// only if the codec cannot be created.
 func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 	code, err := sharedCodec()
 	if err != nil {
@@ -172,6 +173,7 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 
 // A Snapshot is the state of a log after some commit.
 type Snapshot[S any] struct {
+	// State is the state after commit Seq. Callers must not change it.
 	State  S
 	Seq    uint64    // the last commit
 	Time   time.Time // of commit Seq
@@ -196,6 +198,7 @@ func (l *Log[S]) Read(ctx context.Context) (Snapshot[S], error) {
 // Known returns the newest state in memory, without I/O. It may be behind the log.
 func (l *Log[S]) Known() Snapshot[S] { return l.head.Load().snapshot() }
 
+// snapshot returns the head as a Snapshot.
 func (h *head[S]) snapshot() Snapshot[S] {
 	return Snapshot[S]{h.state, h.seq, h.time, h.status, h.control}
 }
@@ -203,7 +206,7 @@ func (h *head[S]) snapshot() Snapshot[S] {
 // catchUp moves the head to the end of the log. It reads a long tail in pieces, to bound memory. A
 // Query is not atomic: it may miss a run and return the next one. Such a gap is read again. If it
 // persists, runs are missing, unless they have left the table because the head is far behind; leap
-// handles that.
+// handles that. It returns ErrNoLog if the log was erased meanwhile.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
 	h, err := l.forward(ctx)
 	return h, l.orErased(ctx, err)
@@ -221,6 +224,7 @@ func (l *Log[S]) forward(ctx context.Context) (*head[S], error) {
 		if err != nil {
 			return nil, err
 		}
+		// The first time a gap is seen, the tail is simply read again.
 		if gap, ok := t.gap(after); ok && gap != missed {
 			missed = gap
 			continue
@@ -348,6 +352,8 @@ func (l *Log[S]) loadBy(ctx context.Context, code *codec, r *run) error {
 		err = damaged(r.First, err)
 	}
 	if fault.Is(err, fault.IndexError) && l.opt.Imaging != nil {
+		// Runs that were compacted within the last hour are in the table and in a segment. The copy
+		// must have the same header.
 		if folded, _ := l.segments.run(ctx, r.First); folded != nil &&
 			bytes.Equal(folded.hash(), r.hash()) {
 			r.parts = folded.parts
@@ -380,7 +386,8 @@ func damaged(first uint64, err error) error {
 		OnServer("doctor --full").Because(err)
 }
 
-// part returns the data of the part at a place. Its first byte is its kind.
+// part returns the data of the part at a place. Its first byte is its kind. It returns an error if
+// the run has no such part. The caller must not change the data.
 func (l *Log[S]) part(ctx context.Context, at Place) ([]byte, error) {
 	r, err := l.runAt(ctx, at.Run)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Memory returns the whole value of a memory in the index. It costs one read of the log if the
-// value is not cached.
+// value is not cached. It returns NOT_FOUND if the vault was erased.
 func (v *Vault) Memory(ctx context.Context, c *memory.Card) (*memory.Memory, error) {
 	value, err := v.Text(ctx, index.Body(c.Place))
 	if err != nil {
@@ -29,6 +29,7 @@ func (tx *Tx) Memory(ctx context.Context, c *memory.Card) (*memory.Memory, error
 	return readMemory(value)
 }
 
+// readMemory decodes the value of a memory.
 func readMemory(value []byte) (*memory.Memory, error) {
 	m := &memory.Memory{}
 	if err := json.Unmarshal(value, m); err != nil {
@@ -78,7 +79,7 @@ func (v *Vault) ItemRevisions(
 }
 
 // LastOfItem returns the last commit up to upTo that changed an item; 0 if there is none. It costs
-// as much as Trace.
+// as much as Trace. It also counts commits that removed the item, but not erased parts.
 func (v *Vault) LastOfItem(ctx context.Context, kind, id string, upTo uint64) (last uint64, err error) {
 	words := [][]byte{inJSON(id)}
 	for r, err := range v.naming(ctx, upTo, func() [][]byte { return words }) {

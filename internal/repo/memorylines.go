@@ -43,6 +43,7 @@ type memoryLines struct {
 	yield func(memory.Line, error) bool
 }
 
+// add yields one line. It does not call value for lines that are skipped.
 func (l *memoryLines) add(kind, id string, value func() (json.RawMessage, error)) {
 	if l.skip > 0 {
 		l.skip--

@@ -6,7 +6,8 @@ import (
 )
 
 // VersionAt returns the newest version at a time: that of the last commit at or before t. If there
-// is none it returns 0, the version of an empty vault.
+// is none it returns 0, the version of an empty vault. It costs one Query, and a logarithmic number
+// more if t is before the newest version. Its errors are those of Read.
 func (v *Vault) VersionAt(ctx context.Context, t time.Time) (uint64, error) {
 	head, err := v.Read(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// nodesAt are the UIDs of a note as a vault has it at a version; 0 is the newest.
+// nodesAt returns the UIDs of a note's nodes at a version; 0 is the newest.
 func nodesAt(t *testing.T, v *repo.Vault, version uint64, path string) []index.UID {
 	t.Helper()
 	idx, err := v.Read(t.Context())
@@ -24,7 +24,7 @@ func nodesAt(t *testing.T, v *repo.Vault, version uint64, path string) []index.U
 	return f.NodeIDs()
 }
 
-// drafted makes a change that a function drafts.
+// drafted makes one commit with a function.
 func drafted(t *testing.T, v *repo.Vault, draft func(context.Context, *repo.Tx) error) {
 	t.Helper()
 	_, err := v.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -33,8 +33,8 @@ func drafted(t *testing.T, v *repo.Vault, draft func(context.Context, *repo.Tx) 
 	require.NoError(t, err)
 }
 
-// TestNodesKeepTheirUIDs covers edits, moves, deletions, undo, earlier versions, restart, images and a log that is read
-// from its beginning.
+// TestNodesKeepTheirUIDs covers edits, moves, deletions, undo, earlier versions, restarts, images
+// and a replay of the whole log.
 func TestNodesKeepTheirUIDs(t *testing.T) {
 	s := newShelf(t)
 	change(t, s.vault, edit{"a.md", "# T\n\n## I\n\nx\n\n## I\n\ny\n"}, edit{"p/_folder.md", "---\ntitle: P\n---\n"})
@@ -45,7 +45,7 @@ func TestNodesKeepTheirUIDs(t *testing.T) {
 	grown := nodesAt(t, s.vault, 0, "a.md")
 	require.Equal(t, first, grown[:3])
 
-	drafted(t, s.vault, func(ctx context.Context, tx *repo.Tx) error { // what no text tells
+	drafted(t, s.vault, func(ctx context.Context, tx *repo.Tx) error { // which no text contains
 		swapped := []index.UID{grown[0], grown[2], grown[1], grown[3], {}}
 		return tx.PutNodes(ctx, "a.md", []byte("# T\n\n## I\n\ny\n\n## I\n\nx\n\n## New\n\n## Newer\n"), nil, swapped)
 	})
@@ -84,7 +84,8 @@ func TestNodesKeepTheirUIDs(t *testing.T) {
 	requireSame(s.open(t))
 }
 
-// TestUndoLeavesUIDsOfOthers covers that a node which is in another note by now does not come back as a second one.
+// TestUndoLeavesUIDsOfOthers checks that an undo does not restore the UID of a node that is in
+// another note by now.
 func TestUndoLeavesUIDsOfOthers(t *testing.T) {
 	s := newShelf(t)
 	change(t, s.vault, edit{"a.md", "## A\n\na\n"}, edit{"b.md", "b\n"})
@@ -101,7 +102,7 @@ func TestUndoLeavesUIDsOfOthers(t *testing.T) {
 	require.Equal(t, ids[1], nodesAt(t, s.vault, 0, "b.md")[1])
 }
 
-// TestVaultsThatTakeNoWritesRefuseSessions covers what is kept beside the log.
+// TestVaultsThatTakeNoWritesRefuseSessions covers data that is stored beside the log.
 func TestVaultsThatTakeNoWritesRefuseSessions(t *testing.T) {
 	s := newShelf(t)
 	_, err := s.vault.ReadWritable(t.Context())

@@ -21,6 +21,7 @@ type notePlaces struct {
 // part must be compared.
 type notePlace struct{ sum, part uint32 } // the digest of the path, and the number of the part
 
+// comparePlaces orders places by digest, then by part.
 func comparePlaces(a, b notePlace) int {
 	return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.part, b.part))
 }
@@ -95,6 +96,8 @@ func (p *notePlaces) change(k changeKey, data func(Place) ([]byte, error)) (*cha
 		return nil, damaged(p.first, err)
 	}
 	made.path, made.seq = h.Path, h.Prev
+	// For a moved note, the previous change is that of the removal at its old path; see
+	// Commit.earlier.
 	if h.From == "" || h.Prev != 0 {
 		return made, nil
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNotePlaces holds that what a run says of its notes is found by their places as by reading all of it: also of notes
-// that were moved, are gone, or whose history was erased, and of several commits of one note.
+// TestNotePlaces checks that the changes in a run are the same when they are found by places as
+// when the whole run is read: for notes that were moved, deleted or erased, and for several commits
+// of one note.
 func TestNotePlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
@@ -45,7 +46,7 @@ func TestNotePlaces(t *testing.T) {
 	}
 }
 
-// someNote is a change of a note: its text, its end, or its move from another path.
+// someNote returns a random change of a note: a new text, a deletion, or a move from another path.
 func someNote(r *rand.Rand, path string) Note {
 	n := Note{Path: path, Prev: uint64(r.IntN(9))}
 	switch r.IntN(3) {

@@ -34,7 +34,8 @@ const (
 )
 
 // Obstacles returns why a commit cannot be undone. isUndo reports whether a commit is an undo; such
-// commits are never in Obstacles.First, because undoing them would redo a change.
+// commits are never in Obstacles.First, because undoing them would redo a change. For files that no
+// longer exist it reads the log backward to the commit. It changes nothing.
 func (v *Vault) Obstacles(
 	ctx context.Context, r *Reversal, isUndo func(*Commit) bool,
 ) (Obstacles, error) {
@@ -62,6 +63,7 @@ type contents struct {
 	digest index.Digest
 }
 
+// contentsOf returns the contents of the file after a note.
 func contentsOf(n Note) contents {
 	if n.Deleted {
 		return contents{absent: true}
@@ -79,6 +81,7 @@ type step struct {
 
 // A way traces the files from their current contents back to those that a commit gave them.
 type way struct {
+	// of is the commit to be undone, and head the index that its undo would be based on.
 	v      *Vault
 	of     *Reversal
 	head   *index.Index
@@ -242,6 +245,7 @@ func (w *way) maker(n Note) *Commit {
 		return nil
 	}
 	for _, s := range slices.Backward(steps) {
+		// Undoing a move is not simulated.
 		if s.moved {
 			return nil
 		}

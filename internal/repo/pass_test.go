@@ -15,7 +15,7 @@ import (
 	"rookery/internal/table"
 )
 
-// A watched table looks at the log before each Commit.
+// A watched table calls a function before each Commit.
 type watched struct {
 	table.Table
 	before func(ops []table.Op)
@@ -27,11 +27,11 @@ func (w watched) Commit(ctx context.Context, ops ...table.Op) error {
 	return w.Table.Commit(ctx, ops...)
 }
 
-// TestTheLowMarkRisesFirst holds that no item leaves the table before an hour is over, nor while the
-// control item says that it is there.
+// TestTheLowMarkRisesFirst checks that no item leaves the table within an hour, nor before the
+// control item says that it may be missing.
 func TestTheLowMarkRisesFirst(t *testing.T) {
 	s := newShelf(t)
-	var removed atomic.Int64 // items leave the table in several commits at once
+	var removed atomic.Int64 // items leave the table in several concurrent commits
 	folder := *s
 	folder.Table = watched{s.Table, func(ops []table.Op) {
 		c, err := s.vault.Control(t.Context())
@@ -57,8 +57,8 @@ func TestTheLowMarkRisesFirst(t *testing.T) {
 	require.EqualValues(t, 151, removed.Load())
 }
 
-// TestAnImageGoesForward holds that an image which waits is followed by the one that is due by then, that no
-// process which comes late goes back behind it, and that to fold twice is no write.
+// TestAnImageGoesForward checks that a waiting image is followed by a later one that is due, that a
+// late process does not go back to it, and that a second pass writes nothing.
 func TestAnImageGoesForward(t *testing.T) {
 	s := newShelf(t)
 	f := repo.Folding{All: true, Behind: []string{"checkout"}}
@@ -85,8 +85,8 @@ func TestAnImageGoesForward(t *testing.T) {
 	require.Equal(t, before, control(), "no way back")
 }
 
-// TestFoldedBetweenRuns holds that images and segments end where a run ends, though a consumer has come
-// to the middle of one (log.md §3).
+// TestFoldedBetweenRuns checks that images and segments end between runs, even if a consumer's
+// cursor is inside of one (log.md §3).
 func TestFoldedBetweenRuns(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3) // up to v4
@@ -131,8 +131,8 @@ func (s *shelf) together(t *testing.T, n int) {
 	}
 }
 
-// TestWhenFoldingIsDue holds that nothing is folded before 500 commits, unless they are 1 MB, and that an
-// image which another has superseded stays for an hour.
+// TestWhenFoldingIsDue checks that nothing is compacted before 500 commits or 1 MB, and that a
+// superseded image is kept for an hour.
 func TestWhenFoldingIsDue(t *testing.T) {
 	s := newShelf(t)
 	pass := func() {
@@ -160,7 +160,7 @@ func TestWhenFoldingIsDue(t *testing.T) {
 	require.Len(t, s.objects(t, "image/"), 2, "the first of the month, and the one in force")
 }
 
-// TestKeeper holds that a vault which is kept folds by itself, also what is due when it is closed.
+// TestKeeper checks that a Keeper compacts a vault, and does the due work when it is closed.
 func TestKeeper(t *testing.T) {
 	s := newShelf(t)
 	k := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
@@ -179,11 +179,10 @@ func TestKeeper(t *testing.T) {
 	require.GreaterOrEqual(t, folded(), uint64(1000))
 }
 
-// TestAnImageThatWaitsLong holds that an image stays which is named only days later, for somebody who follows
-// the log could not go on.
+// TestAnImageThatWaitsLong checks that an image that waits for days for a follower is kept.
 func TestAnImageThatWaitsLong(t *testing.T) {
 	s := newShelf(t)
-	s.clock.Move(time.Since(s.clock.Now())) // objects have the time of the file system
+	s.clock.Move(time.Since(s.clock.Now())) // objects have file system times
 	f := repo.Folding{All: true, Behind: []string{"checkout"}}
 	pass := func() { require.NoError(t, s.vault.Fold(t.Context(), f)) }
 	follow := func(seq uint64) {

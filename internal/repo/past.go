@@ -187,7 +187,8 @@ func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Se
 
 // At returns the index at a version, as Read returned it when it was the newest. It costs reading
 // the image before it and the log after that image, unless the version is the newest one or cached.
-// It returns NOT_FOUND for a version that does not exist yet.
+// It returns NOT_FOUND for a version that does not exist yet. If the context ends before the state
+// is built, it returns UNAVAILABLE.
 func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
 	head, err := v.Read(ctx)
 	if err != nil || head.Version() == version {
@@ -202,7 +203,7 @@ func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
 
 // SearchableAt returns the result that Searchable had when the version was the newest. The first
 // search of a version waits until the notes are read that changed since the image before it, or all
-// notes if there is no usable image.
+// notes if there is no usable image. Its errors are those of At.
 func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, error) {
 	head, err := v.Read(ctx)
 	switch {
@@ -220,7 +221,8 @@ func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, e
 }
 
 // SearchableMemoriesAt returns the result that SearchableMemories had when the version was the
-// newest. The first search of a version waits until all memories of it are read.
+// newest. The first search of a version waits until all memories of it are read. Its errors are
+// those of At.
 func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searchable, error) {
 	head, err := v.Read(ctx)
 	if err != nil {

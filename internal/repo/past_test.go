@@ -20,12 +20,12 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// A watch is a clock that is moved by hand.
+// A watch is a clock that the test moves.
 type watch struct{ now time.Time }
 
 func (w *watch) time() time.Time { return w.now }
 
-// watchedVault is a vault whose commits are dated by a watch, at v1.
+// watchedVault returns a vault at v1 whose commits are dated by a watch.
 func watchedVault(t *testing.T, e repotest.Engine, w *watch, p *repo.Pasts) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
@@ -36,7 +36,7 @@ func watchedVault(t *testing.T, e repotest.Engine, w *watch, p *repo.Pasts) *rep
 	return v
 }
 
-// textAt is the text of a file at a version; "" if there was none.
+// textAt returns the text of a file at a version; "" if there was none.
 func textAt(t *testing.T, v *repo.Vault, version uint64, path string) string {
 	t.Helper()
 	idx, err := v.At(t.Context(), version)
@@ -51,8 +51,8 @@ func textAt(t *testing.T, v *repo.Vault, version uint64, path string) string {
 	return string(text)
 }
 
-// TestAt covers that each version is what it was, in whatever order they are asked for, also those
-// that lie inside of a run.
+// TestAt checks that each version is returned as it was, in any order of requests, also for
+// versions inside of a run.
 func TestAt(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -80,7 +80,7 @@ func TestAt(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound))
 }
 
-// crowd makes so many commits at once, so that runs have several of them: each makes a note.
+// crowd makes n commits concurrently, each with one note, so that runs contain several commits.
 func crowd(t *testing.T, v *repo.Vault, n int) {
 	t.Helper()
 	done := make(chan error, n)
@@ -97,8 +97,7 @@ func crowd(t *testing.T, v *repo.Vault, n int) {
 	}
 }
 
-// TestVersionAt covers that a time is the last version that was there then, for commits that share a
-// run, a time, or both.
+// TestVersionAt checks the version at a time, for commits that share a run, a time, or both.
 func TestVersionAt(t *testing.T) {
 	e, w := engine(t), &watch{time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)}
 	begin := w.now
@@ -132,8 +131,8 @@ func TestVersionAt(t *testing.T) {
 	require.Zero(t, got)
 }
 
-// TestPastIsMadeOnce covers that a state is made once for all who ask for it, that as many are kept as
-// there is room for, and that a call that gave up spoils nothing.
+// TestPastIsMadeOnce checks that a state is built once for concurrent callers, that as many are
+// cached as there is room for, and that a call that gave up has no effect on others.
 func TestPastIsMadeOnce(t *testing.T) {
 	e, counted := engine(t), &beginningTable{}
 	v := newVault(t, e)
@@ -174,7 +173,7 @@ func TestPastIsMadeOnce(t *testing.T) {
 	require.EqualValues(t, 4, counted.whole.Load(), "the third took the place of the one not used last")
 }
 
-// pastSize is how many bytes a state is said to hold.
+// pastSize returns the size of a past state.
 func pastSize(t *testing.T, e repotest.Engine, version uint64, searched bool) int64 {
 	t.Helper()
 	p := repo.NewPasts(1 << 30)
@@ -188,8 +187,9 @@ func pastSize(t *testing.T, e repotest.Engine, version uint64, searched bool) in
 	return p.Held()
 }
 
-// TestPastsAreBoundedByBytes covers that a state which is larger than the bound is answered, and is kept
-// until the next one; that a search index counts; and that what is kept never exceeds the bound.
+// TestPastsAreBoundedByBytes checks that a state that exceeds the limit is returned and cached
+// until the next one, that search indexes are counted, and that the cache never exceeds its limit
+// otherwise.
 func TestPastsAreBoundedByBytes(t *testing.T) {
 	e, counted := engine(t), &beginningTable{}
 	v := newVault(t, e)
@@ -226,7 +226,8 @@ func TestPastsAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestPastIsMadeForLater covers that a state is made though the call that asked first gave up.
+// TestPastIsMadeForLater checks that a state is built even if the call that first asked for it gave
+// up.
 func TestPastIsMadeForLater(t *testing.T) {
 	e := engine(t)
 	v, held := newVault(t, e), &beginningTable{Table: e.Table}
@@ -252,8 +253,7 @@ func TestPastIsMadeForLater(t *testing.T) {
 	require.EqualValues(t, 1, held.whole.Load())
 }
 
-// TestPastIsForgotten covers that a state that nobody asks for is let go, and one that is asked for is
-// not.
+// TestPastIsForgotten checks that an unused state is dropped, and one in use is not.
 func TestPastIsForgotten(t *testing.T) {
 	e := engine(t)
 	v, p := newVault(t, e), repo.NewPasts(1<<30)
@@ -275,8 +275,8 @@ func TestPastIsForgotten(t *testing.T) {
 	})
 }
 
-// TestRevisions covers that the revisions of a file are found one by another, through a deletion that was
-// undone too.
+// TestRevisions checks that the revisions of a file are followed, also through a deletion that was
+// undone.
 func TestRevisions(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -303,7 +303,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestTraceAllocatesLittle covers that a file which never was is looked for in room that is used again.
+// TestTraceAllocatesLittle checks that a search for a file that never existed reuses its memory.
 func TestTraceAllocatesLittle(t *testing.T) {
 	v := newVault(t, engine(t))
 	const size, many = 900 << 10, 40
@@ -337,8 +337,8 @@ func tryUndo(t *testing.T, v *repo.Vault, version uint64) (repo.Receipt, error) 
 
 const task = "# A\n\n- @due(2026-12-01) same\n- @due(2026-12-01) same\n\n## Part\n\ntext\n"
 
-// TestReturn covers that a note which an undoing brings back has the ids and times that it had, in the
-// process that did it and in one that reads the log.
+// TestReturn checks that a note restored by an undo has its old ids and times, in the process that
+// did it and in one that reads the log.
 func TestReturn(t *testing.T) {
 	e, w := engine(t), &watch{time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)}
 	v := watchedVault(t, e, w, nil)
@@ -374,7 +374,8 @@ func TestReturn(t *testing.T) {
 	require.Equal(t, w.now, n.Modified)
 }
 
-// TestUndoOfMuch covers that an import of a thousand notes is undone as a whole, and the undoing too.
+// TestUndoOfMuch checks that an import of a thousand notes is undone as a whole, and so is the
+// undo.
 func TestUndoOfMuch(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -394,8 +395,8 @@ func TestUndoOfMuch(t *testing.T) {
 	require.Equal(t, "other", textAt(t, v, 5, "n7.md"))
 }
 
-// TestUndoneMeanwhile covers that a change which came after the reversal was looked up is a conflict, and
-// that one which was taken back is none.
+// TestUndoneMeanwhile checks that a change after the reversal was read is a conflict, and that one
+// that was reverted is not.
 func TestUndoneMeanwhile(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{"a.md", "one"})
@@ -413,8 +414,8 @@ func TestUndoneMeanwhile(t *testing.T) {
 	require.Equal(t, "one", textAt(t, v, 6, "a.md"))
 }
 
-// TestManyUndo covers that of several who undo the same version at once one does, and the others are
-// told of it.
+// TestManyUndo checks that of several concurrent undos of one version one succeeds, and the others
+// report that.
 func TestManyUndo(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{"a.md", "one"})
@@ -445,7 +446,7 @@ type beginningTable struct {
 	table.Table
 	whole atomic.Int64
 
-	reached, goOn chan struct{} // if not nil: it waits at the first beginning
+	reached, goOn chan struct{} // if not nil: the first such read waits
 }
 
 func (c *beginningTable) Query(

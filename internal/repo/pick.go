@@ -103,6 +103,8 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	if text == nil {
 		return textOf(parts[at.Part-first].data, at) // which returns the error
 	}
+	// A block that does not fit in the cache is dropped; only the text is cached, in memory of its
+	// own.
 	if !texts.addBlock(key, state, b) {
 		text = bytes.Clone(text)
 		texts.add(k, state, text)

@@ -89,6 +89,7 @@ func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int
 		}
 		changes++
 	}
+	// A single run is read by change when it is needed.
 	if len(s.ahead) < 2 {
 		return changes
 	}

@@ -14,7 +14,8 @@ import (
 	"rookery/internal/table"
 )
 
-// A crowdTable answers no Get before so many are asked at once, and knows how many there were at most.
+// A crowdTable blocks Gets until the given number is in flight, and records the largest number in
+// flight.
 type crowdTable struct {
 	table.Table
 	mu        sync.Mutex
@@ -40,7 +41,8 @@ func (c *crowdTable) Get(ctx context.Context, k table.Key) (table.Item, error) {
 	return it, err
 }
 
-// TestPrefetch holds that texts are read 32 at once, each run once, and that a search does so with all of them.
+// TestPrefetch checks that texts are read 32 at once, each run once, and that a search reads all
+// texts this way.
 func TestPrefetch(t *testing.T) {
 	const notes = 100
 	e := engine(t)

@@ -31,6 +31,8 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	if h.control.Image != nil {
 		from = h.control.Image.Seq
 	}
+	// An image that cannot be read must be replaced at once, because every start would read more of
+	// the log.
 	if h.seq > 0 && from == l.unusable.Load() && from > 0 {
 		return true
 	}

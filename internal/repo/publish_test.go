@@ -12,8 +12,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// TestLargeImagesAreRare covers that a vault whose image is large waits longer for the next one, if
-// little came since: what the images of an hour take does not grow with the vault.
+// TestLargeImagesAreRare checks that the next image of a vault with a large image comes later if
+// little was appended, so that the storage of the images of an hour does not grow with the vault.
 func TestLargeImagesAreRare(t *testing.T) {
 	s := newShelf(t)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -48,6 +48,7 @@ func (l *Log[S]) Update(
 	}
 	select {
 	case <-w.done:
+		// The worker found the context of the call ended; the call gets an error that says why.
 		if ended(w.err) && ctx.Err() != nil {
 			return Receipt{}, w.abandon(context.Cause(ctx))
 		}
@@ -80,7 +81,9 @@ type writer[S any] struct {
 	done    chan struct{}
 }
 
-// abandon returns the error of a call whose context has ended, with the given cause.
+// abandon returns the error of a call whose context has ended, with the given cause. It is
+// UNAVAILABLE if the outcome is unknown, or if the function of the call was running at its
+// deadline; INDEX_BUSY if the call was still waiting at its deadline; and otherwise the cause.
 func (w *writer[S]) abandon(cause error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

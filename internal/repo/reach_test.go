@@ -15,8 +15,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// TestTextsThatMoved holds that who has an index, and does not read the tail, finds its texts though they
-// have left the table, and that a segment which is there again is found again.
+// TestTextsThatMoved checks that a process with an old index finds its texts after they have left
+// the table, and that a segment that was restored is found again.
 func TestTextsThatMoved(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 9)
@@ -48,7 +48,7 @@ func TestTextsThatMoved(t *testing.T) {
 	require.NoError(t, read())
 }
 
-// opened is the vault as a process has it with a cache of its own.
+// opened opens the vault in a process with its own cache of texts.
 func (s *shelf) opened(t *testing.T, texts *repo.Texts) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
@@ -58,8 +58,8 @@ func (s *shelf) opened(t *testing.T, texts *repo.Texts) *repo.Vault {
 	return v
 }
 
-// TestTextsAreBounded holds that the cache of texts has room for so many bytes and no more, and that the
-// text which was used longest ago goes first (DESIGN §5).
+// TestTextsAreBounded checks that the cache of texts observes its limit, and that the least
+// recently used text is evicted first (DESIGN §5).
 func TestTextsAreBounded(t *testing.T) {
 	s, m := newShelf(t), &mute{}
 	bodies := map[string]index.Body{}
@@ -68,7 +68,7 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 	late := *s
 	late.Table = muteTable{s.Table, m}
-	v := late.opened(t, repo.NewTexts((2<<10+512)*4/3)) // two of the three, beside the changes of large runs
+	v := late.opened(t, repo.NewTexts((2<<10+512)*4/3)) // two of the three, in addition to the cache of changes
 	idx, err := v.Read(t.Context())
 	require.NoError(t, err)
 	for f := range idx.Files() {
@@ -89,7 +89,7 @@ func TestTextsAreBounded(t *testing.T) {
 	require.False(t, cached("b.md"))
 }
 
-// TestUndoOverSegments holds that what is undone, and the history of a note, are found wherever they are.
+// TestUndoOverSegments checks that undo and the history of a note work wherever their commits are.
 func TestUndoOverSegments(t *testing.T) {
 	s := newShelf(t)
 	change(t, s.vault, edit{"a.md", "# A\n\none"}, edit{"b.md", "b"})
@@ -120,8 +120,8 @@ func TestUndoOverSegments(t *testing.T) {
 	require.Equal(t, []string{"v5 b", "v3 ", "v2 b"}, history("b.md"))
 }
 
-// TestAsOfAMonth holds that the first image of each month is the one that stays, and that as-of begins from
-// it: what came before is not read.
+// TestAsOfAMonth checks that the first image of each month is kept, and that past states begin with
+// it: earlier commits are not read.
 func TestAsOfAMonth(t *testing.T) {
 	s := newShelf(t)
 	states, firsts := map[uint64]string{}, map[time.Month]uint64{}
@@ -153,7 +153,7 @@ func TestAsOfAMonth(t *testing.T) {
 	for version, want := range states {
 		idx, err := v.At(t.Context(), version)
 		if err != nil {
-			continue // it lies before the first image, or is read from a segment that is gone
+			continue // before the first image, or in a deleted segment
 		}
 		read++
 		require.True(t, want == string(idx.AppendImage(nil)), "v%d", version)

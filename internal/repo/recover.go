@@ -31,6 +31,7 @@ func (v *Vault) Recover(ctx context.Context) (uint64, error) {
 	c := Control{
 		Made: made, Low: last, Cursors: map[string]Cursor{segmentsCursor: {Seq: last}},
 	}
+	// Without images, a start would read all segments.
 	if err := l.findImages(ctx, &c); err != nil {
 		return 0, err
 	}
@@ -50,6 +51,7 @@ func (s *segments) chained(ctx context.Context) (last uint64, made time.Time, er
 		if err != nil {
 			return last, made, err
 		}
+		// Segments of different histories may overlap after a restore.
 		if d.First != last+1 || !bytes.Equal(d.Prev, hash) {
 			return last, made, offChain(d.First, nil)
 		}
@@ -131,7 +133,7 @@ func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
 }
 
 // Discard deletes the segments and images of a log whose table is lost. It returns ErrLogExists,
-// and deletes nothing, if the log exists.
+// and deletes nothing, if the log exists. It stops at the first error, and can be repeated.
 func (l *Log[S]) Discard(ctx context.Context) error {
 	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
 		return cmp.Or(err, ErrLogExists)

@@ -13,7 +13,7 @@ import (
 	"rookery/internal/table"
 )
 
-// formatted makes images of a format, and reads no others.
+// formatted returns an Imaging with one format, which reads no others.
 func formatted(format int) *repo.Imaging[*repotest.State] {
 	of := large(256 << 10)
 	return &repo.Imaging[*repotest.State]{
@@ -30,9 +30,9 @@ func formatted(format int) *repo.Imaging[*repotest.State] {
 	}
 }
 
-// TestTwoReleases covers processes of two releases with images of different formats over one log, a day long in
-// passes of both: neither makes images again and again because it cannot read those of the other, no write is
-// lost, and in the end the images of the newer one are in force.
+// TestTwoReleases runs the passes of a day in processes of two releases with different image
+// formats. It checks that neither writes images again and again because it cannot read those of the
+// other, that no write is lost, and that images of the newer format are used in the end.
 func TestTwoReleases(t *testing.T) {
 	e, clock := engine(t), repotest.NewClock()
 	open := func(format int) *repo.Log[*repotest.State] {
@@ -68,7 +68,7 @@ func TestTwoReleases(t *testing.T) {
 	newer := repo.Folding{Hold: func() bool { return holds }}
 	write(open(1), 500)
 	pass(1, repo.Folding{})
-	for range 10 { // both run: the newer one holds its images back, and cannot read those that there are
+	for range 10 { // both run: the newer one does not replace the images, and cannot read them
 		write(open(2), 3)
 		pass(2, newer)
 		write(open(1), 3)
@@ -79,7 +79,7 @@ func TestTwoReleases(t *testing.T) {
 	holds = false
 	pass(2, newer)
 	require.Equal(t, []string{"1/500", "2/560"}, images)
-	for range 10 { // one of the earlier release still runs
+	for range 10 { // one process of the earlier release still runs
 		write(open(1), 60)
 		pass(1, repo.Folding{})
 		clock.Move(time.Minute)
@@ -90,8 +90,9 @@ func TestTwoReleases(t *testing.T) {
 	require.Equal(t, "1/1160", images[len(images)-1], "the upgrade was taken back")
 }
 
-// TestRollback covers a bucket that is ahead of its table, which was restored to an earlier time: payloads that
-// have left the bucket are there again, and segments of the history that is lost do not stop the new one.
+// TestRollback covers a bucket that is ahead of its table, which was restored to an earlier time.
+// Payloads that were deleted since are restored, and segments of the lost history do not block the
+// new one.
 func TestRollback(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 30)
@@ -131,7 +132,7 @@ func TestRollback(t *testing.T) {
 	require.EqualValues(t, idx.Version()+40, again.Version())
 }
 
-// saved are the items of the log.
+// saved returns the items of the log.
 func (s *shelf) saved(t *testing.T) (all []table.Item) {
 	t.Helper()
 	for it, err := range s.Table.Query(t.Context(), "v", "", "~~") {
@@ -141,7 +142,7 @@ func (s *shelf) saved(t *testing.T) (all []table.Item) {
 	return all
 }
 
-// restored makes the items of the log those that were saved.
+// restored replaces the items of the log by saved ones.
 func (s *shelf) restored(t *testing.T, saved []table.Item) {
 	t.Helper()
 	for _, it := range s.saved(t) {

@@ -15,7 +15,8 @@ import (
 
 // Replay rebuilds the state from the first commit. If nothing was appended meanwhile, the rebuilt
 // state replaces the one in use. It returns INDEX_ERROR if a header does not continue the chain
-// and, with verify, if a part does not match its digest.
+// and, with verify, if a part does not match its digest. LogOptions.Applied is not called. The
+// returned snapshot is the rebuilt one in any case.
 func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	r := replay[S]{log: l, verify: verify, upTo: maxSeq, head: l.empty()}
 	if r.run(ctx); r.err != nil {
@@ -38,7 +39,7 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 // applies; if the log was erased; or if the head is not the expected one at the end.
 func (l *Log[S]) renew(ctx context.Context, from head[S]) (renewed bool, err error) {
 	most := from.weight + renewLarge
-	for range renewRounds { // each round applies the commits of the round before
+	for range renewRounds { // each round applies the commits that came during the one before
 		if from, err = l.foldFrom(ctx, from, most-from.weight); err != nil {
 			return false, err
 		}
@@ -149,6 +150,7 @@ func (l *Log[S]) learn(c *Commit, at Place) {
 
 // A replay builds a state from the beginning of a log, or from the position of its head.
 type replay[S any] struct {
+	// log, verify and upTo are set by the caller; the replay updates head.
 	log    *Log[S]
 	verify bool                 // compare every part with its digest
 	upTo   uint64               // runs that end after this commit are not applied
@@ -179,6 +181,8 @@ func (r *replay[S]) fold(ctx context.Context) {
 // each yields the commits of all runs that it can read.
 func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 	folded := r.head.control.Cursors[segmentsCursor].Seq
+	// The segments cursor is read before the table, so that runs which leave the table meanwhile
+	// are in segments.
 	if r.head.control.Format == 0 && !r.tailed {
 		folded, r.err = r.log.folded(ctx)
 	}
@@ -196,6 +200,7 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 
 // next processes the next item. It reports whether more may follow.
 func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
+	// The control item is the last item of the log.
 	if d.run == nil && d.err == nil {
 		r.head.control, r.whole = d.control, d.control.Low <= r.head.seq
 		r.err = r.notErased()

@@ -8,7 +8,8 @@ import (
 )
 
 // ReversalOf is Reversal for some of the files that a commit changed. It returns INVALID_VALUE if
-// the commit changed none of them.
+// the commit changed none of them. Items of the commit are ignored. Other errors are those of
+// Reversal.
 func (v *Vault) ReversalOf(ctx context.Context, version uint64, paths ...vault.Path) (*Reversal, error) {
 	c, err := v.Commit(ctx, version)
 	if err != nil {

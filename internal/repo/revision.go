@@ -11,7 +11,8 @@ import (
 	"rookery/internal/index"
 )
 
-// Commit returns one commit of the vault. It returns NOT_FOUND if there is no such commit yet.
+// Commit returns one commit of the vault. It returns NOT_FOUND if there is no such commit yet. It
+// returns INDEX_ERROR if the run is damaged.
 func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
@@ -49,7 +50,7 @@ type Revision struct {
 // changed it. Each change names the one before, so it costs one read for each change, however long
 // the log is. It ends with the change that created the file; an earlier file at the same path is
 // another one, unless this file is that one restored. A file that was moved is followed to its
-// earlier path.
+// earlier path. It ends with the first error, which is INDEX_ERROR if the history is damaged.
 func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Seq2[Revision, error] {
 	return func(yield func(Revision, error) bool) {
 		for seq := from; seq > 0; {
@@ -72,6 +73,8 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 // earlier returns the path of a file before the commit, and the commit that changed it before; 0 if
 // this commit created it.
 func (c *Commit) earlier(n Note) (path string, seq uint64) {
+	// The move removed the file at its old path in the same commit, with the previous commit of
+	// that path.
 	if was, moved := c.note(n.From); moved && n.From != "" && n.Prev == 0 {
 		return n.From, was.Prev
 	}

@@ -14,7 +14,8 @@ import (
 // payload objects again that have been deleted since, from segments, and deletes the segments after
 // the segments cursor, which may belong to another history. It returns how many segments it
 // deleted. During the call nothing may be written to the log and no compaction pass may run. A
-// second call does nothing.
+// second call does nothing. After an error it can be repeated; dropped is then the number of
+// segments deleted so far.
 func (l *Log[S]) Rollback(ctx context.Context) (dropped int, err error) {
 	c, err := l.Control(ctx)
 	if err != nil {

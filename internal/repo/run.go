@@ -96,6 +96,7 @@ func newPart(kind byte, chunks ...[]byte) part {
 	return p
 }
 
+// digest returns the digest of the part, which is in the header.
 func (p part) digest() digest {
 	h := sha256.New()
 	h.Write(p.salt[:])
@@ -118,6 +119,7 @@ type noteHead struct {
 	Theirs  *int            `json:"theirs,omitempty"` // length of Note.Theirs, after the text; nil: none
 }
 
+// headOf returns the head of a note for its part.
 func headOf(n Note) noteHead {
 	h := noteHead{
 		Path: n.Path, Deleted: n.Deleted, Prev: n.Prev, Traits: n.Traits, Events: n.Events,

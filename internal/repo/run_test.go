@@ -17,8 +17,8 @@ import (
 	"rookery/internal/table"
 )
 
-// TestQueuedCallsAreOneRun holds that what queues while an append is in flight becomes one run, each
-// call on what the ones before it would leave, and that a failure is that call's alone.
+// TestQueuedCallsAreOneRun checks that the calls that queue during an append become one run, each
+// on the state after the ones before it, and that a failure affects only its own call.
 func TestQueuedCallsAreOneRun(t *testing.T) {
 	q := newLine(t)
 	var seen []string
@@ -74,8 +74,8 @@ func TestQueuedCallsAreOneRun(t *testing.T) {
 	requireSame(t, q.log, q.fresh())
 }
 
-// TestFateOfARun holds that all calls of a run are told its failure, also those that it only let see
-// a draft.
+// TestFateOfARun checks that all calls of a run get its failure, including those that only saw one
+// of its drafts.
 func TestFateOfARun(t *testing.T) {
 	q := newLine(t)
 	calls := []*pending{
@@ -101,8 +101,8 @@ func TestFateOfARun(t *testing.T) {
 	requireSame(t, q.log, q.fresh())
 }
 
-// TestTwinsInOneRun holds that calls with one key in one run have one effect and one answer, which
-// nobody is told before it is durable.
+// TestTwinsInOneRun checks that calls with the same key in one run have one effect and one answer,
+// which is not returned before it is durable.
 func TestTwinsInOneRun(t *testing.T) {
 	q := newLine(t)
 	twin := func(request, text string) *pending {
@@ -135,7 +135,7 @@ func TestTwinsInOneRun(t *testing.T) {
 	requireSame(t, q.log, q.fresh())
 }
 
-// TestRunCloses holds that a run has at most 64 commits and is closed at 8 MiB.
+// TestRunCloses checks that a run has at most 64 commits and is closed at 8 MiB.
 func TestRunCloses(t *testing.T) {
 	big := noise(1 << 20)
 	for _, c := range []struct {
@@ -170,7 +170,7 @@ func TestRunCloses(t *testing.T) {
 	}
 }
 
-// TestPayload holds that a payload of 16 KB lies in the item, and a larger one in an object that the
+// TestPayload checks that a payload of 16 KB is in the item, and a larger one in an object that the
 // item names.
 func TestPayload(t *testing.T) {
 	e := engine(t)
@@ -188,7 +188,7 @@ func TestPayload(t *testing.T) {
 	requireSame(t, l, reopened(t, e))
 }
 
-// TestCommitsFrom holds that commits are read from a number on, whatever run that is in.
+// TestCommitsFrom checks that commits are read from any number on, also inside of a run.
 func TestCommitsFrom(t *testing.T) {
 	q := newLine(t)
 	var calls []*pending
@@ -211,7 +211,7 @@ func TestCommitsFrom(t *testing.T) {
 	}
 }
 
-// texts are the names of the texts of a state.
+// texts returns the names of the texts of a state.
 func texts(s *repotest.State) []string {
 	var all []string
 	for _, name := range []string{"a", "b", "first", "x", "y"} {
@@ -229,7 +229,7 @@ func newLog(t *testing.T, e repotest.Engine) *repo.Log[*repotest.State] {
 	return l
 }
 
-// reopened is a log as another process has it.
+// reopened returns the log as another process opens it.
 func reopened(t *testing.T, e repotest.Engine) *repo.Log[*repotest.State] {
 	t.Helper()
 	l, err := repo.NewLog(repotest.LogOptions(e, time.Now), &repotest.State{})
@@ -243,7 +243,7 @@ func store(t *testing.T, l *repo.Log[*repotest.State], name, text string) {
 	require.NoError(t, err)
 }
 
-// requireSame requires that two processes see the same, and that the chain verifies.
+// requireSame requires that two processes have the same state, and that the chain verifies.
 func requireSame(t *testing.T, used, fresh *repo.Log[*repotest.State]) {
 	t.Helper()
 	got, err := used.Read(t.Context())
@@ -256,7 +256,7 @@ func requireSame(t *testing.T, used, fresh *repo.Log[*repotest.State]) {
 	require.Equal(t, want, replayed)
 }
 
-// objects are the keys in the bucket.
+// objects returns the keys in the bucket.
 func objects(t *testing.T, e repotest.Engine) []string {
 	t.Helper()
 	var all []string
@@ -267,7 +267,7 @@ func objects(t *testing.T, e repotest.Engine) []string {
 	return all
 }
 
-// noise is text that does not get smaller when it is packed.
+// noise returns a text that cannot be compressed.
 func noise(n int) string {
 	r, b := rand.New(rand.NewPCG(1, uint64(n))), make([]byte, n)
 	for i := range b {

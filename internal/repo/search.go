@@ -16,6 +16,7 @@ import (
 
 // A Searchable is an index and a search index of the same version of a vault.
 type Searchable struct {
+	// Index and Search are immutable: updates replace them.
 	Index  *index.Index
 	Search *search.Index
 }
@@ -39,12 +40,13 @@ type searcher struct {
 	purge    bool   // now contains words of erased texts
 }
 
+// newSearcher returns a searcher that records no changes yet.
 func newSearcher(of searched) *searcher { return &searcher{of: of, turn: make(chan struct{}, 1)} }
 
 // Searchable returns the index at the end of the log, and the search index of its notes at the same
 // version. It updates the search index first; concurrent callers share that work. The first call
 // reads all notes. If the update fails, because a text cannot be read or the context ends, the next
-// call tries again.
+// call tries again. Other errors are those of Read.
 func (v *Vault) Searchable(ctx context.Context) (Searchable, error) {
 	return v.searchable(ctx, v.searcher)
 }
@@ -55,6 +57,7 @@ func (v *Vault) SearchableMemories(ctx context.Context) (Searchable, error) {
 	return v.searchable(ctx, v.memories)
 }
 
+// searchable returns the newest Searchable of a searcher, and updates it if necessary.
 func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error) {
 	by.listen()
 	idx, err := v.Read(ctx)
@@ -71,6 +74,8 @@ func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error
 	if s, ok := by.at(idx); ok {
 		return s, nil
 	}
+	// The newest known state may be newer than idx, because another caller may have read the log
+	// while this one waited.
 	return v.bringForward(ctx, by, v.Known())
 }
 
@@ -85,6 +90,7 @@ func (s *searcher) take(ctx context.Context) error {
 	}
 }
 
+// release gives the turn back.
 func (s *searcher) release() { <-s.turn }
 
 // listen makes the searcher record changes. It must be called before the first Read: earlier
@@ -149,6 +155,7 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
 	now, image, epoch, purge := s.now, s.image, s.epoch, s.purge
 	keys := slices.Collect(maps.Keys(s.changed))
+	// Stemming depends on the language, so a search index for another one is of no use.
 	language := idx.Config().Language
 	if s.language != language {
 		image = nil

@@ -25,7 +25,8 @@ import (
 	"rookery/internal/table"
 )
 
-// searchable is what can be searched of a vault now. The two values must be of the same notes.
+// searchable returns the Searchable of a vault. It requires that the index and the search index
+// have the same notes.
 func searchable(t require.TestingT, ctx context.Context, v *repo.Vault) repo.Searchable {
 	s, err := v.Searchable(ctx)
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func searchable(t require.TestingT, ctx context.Context, v *repo.Vault) repo.Sea
 	return s
 }
 
-// found are the paths that a query finds in a vault, the best first.
+// found returns the paths that a query finds in a vault, best first.
 func found(t *testing.T, v *repo.Vault, query string) []string {
 	t.Helper()
 	return hits(t, searchable(t, t.Context(), v).Search, query)
@@ -54,8 +55,8 @@ func hits(t require.TestingT, x *search.Index, query string) []string {
 	return paths
 }
 
-// TestSearchFollowsEveryWrite searches right after each acknowledged write, in the process that made
-// it and in another.
+// TestSearchFollowsEveryWrite searches after each acknowledged write, in the process that wrote and
+// in another one.
 func TestSearchFollowsEveryWrite(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -85,7 +86,7 @@ func TestSearchFollowsEveryWrite(t *testing.T) {
 	finds("quarantined", "broken.md")
 }
 
-// TestSearchAfterARestart reads the texts from the log: none are held in memory.
+// TestSearchAfterARestart searches when no text is in memory, so that all are read from the log.
 func TestSearchAfterARestart(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -114,7 +115,7 @@ func TestSearchAfterARestart(t *testing.T) {
 	require.Len(t, found(t, again, "common"), 19)
 }
 
-// bulky is a text that does not pack into an item, so that it lies in the bucket.
+// bulky returns a text whose payload does not fit in an item, so that it is an object.
 func bulky(seed int) string {
 	var b strings.Builder
 	for i := range 6000 {
@@ -139,7 +140,7 @@ func TestSearchInTheLanguageOfTheVault(t *testing.T) {
 	require.Equal(t, []string{"b.md"}, found(t, v, "run"))
 }
 
-// A failing is a bucket whose objects cannot be read while it is told so.
+// A failing bucket cannot read objects while it is told so.
 type failing struct {
 	blob.Bucket
 	fails bool
@@ -156,7 +157,8 @@ func (f *failing) Get(
 	return f.Bucket.Get(ctx, key, off, n)
 }
 
-// TestSearchThatFailsIsTriedAgain keeps what there was where a text cannot be read, or nobody waits.
+// TestSearchThatFailsIsTriedAgain checks that the search index is kept if a text cannot be read or
+// the context ends.
 func TestSearchThatFailsIsTriedAgain(t *testing.T) {
 	e := engine(t)
 	bucket := &failing{Bucket: e.Bucket}
@@ -189,8 +191,8 @@ func TestSearchThatFailsIsTriedAgain(t *testing.T) {
 	require.Equal(t, []string{"large1.md"}, found(t, v, "x5a9"))
 }
 
-// TestSearchWhileOthersWrite: whoever has written finds it, no two values of an answer are of
-// different versions, and time does not go back.
+// TestSearchWhileOthersWrite checks that a writer finds its own writes, that the index and the
+// search index have the same version, and that versions never decrease.
 func TestSearchWhileOthersWrite(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -222,7 +224,8 @@ func TestSearchWhileOthersWrite(t *testing.T) {
 	require.Len(t, found(t, v, "common"), 20)
 }
 
-// isNil reports an error that should not be, where a test must not end.
+// isNil reports whether err is nil, and fails the test otherwise without ending it, for use in
+// goroutines.
 func isNil(t *testing.T, err error) bool {
 	if err != nil {
 		t.Errorf("an error: %v", err)
@@ -230,8 +233,8 @@ func isNil(t *testing.T, err error) bool {
 	return err == nil
 }
 
-// TestSearchIsTheSameHoweverItCameAbout compares a vault that is searched now and then with one
-// that is opened afterwards.
+// TestSearchIsTheSameHoweverItCameAbout compares a vault that is searched from time to time with
+// one that is opened at the end.
 func TestSearchIsTheSameHoweverItCameAbout(t *testing.T) {
 	words := []string{"lantern", "harbour", "ferry", "garden", "copper", "mill"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -265,7 +268,7 @@ func TestSearchIsTheSameHoweverItCameAbout(t *testing.T) {
 	})
 }
 
-// TestEveryWordOfARealVaultFindsItsNote brings in a vault that people wrote, and one in many
+// TestEveryWordOfARealVaultFindsItsNote imports a vault written by people, and one in many
 // languages.
 func TestEveryWordOfARealVaultFindsItsNote(t *testing.T) {
 	generated := map[string]string{}
@@ -278,7 +281,8 @@ func TestEveryWordOfARealVaultFindsItsNote(t *testing.T) {
 	t.Run("real", func(t *testing.T) { requireEveryWord(t, realNotes(t)) })
 }
 
-// realNotes are the notes of the vault that people wrote. The test is skipped where there is none.
+// realNotes returns the notes of a vault written by people. The test is skipped if it is not
+// available.
 func realNotes(t *testing.T) map[string]string {
 	dir := os.Getenv("ROOKERY_TEST_VAULT")
 	if dir == "" {
@@ -337,7 +341,7 @@ func noWord(r rune) bool { return !isAlnum(r) && !unicode.In(r, unicode.M, unico
 
 func isAlnum(r rune) bool { return unicode.In(r, unicode.L, unicode.N) }
 
-// A countingTable counts what is got.
+// A countingTable counts its Gets.
 type countingTable struct {
 	table.Table
 	gets atomic.Int64
@@ -348,8 +352,8 @@ func (t *countingTable) Get(ctx context.Context, k table.Key) (table.Item, error
 	return t.Table.Get(ctx, k)
 }
 
-// TestTextsOfAnImportAreReadAtOnce reads the notes of one commit when none is in memory, with a cache
-// that has room for them and with one that has not.
+// TestTextsOfAnImportAreReadAtOnce reads the notes of one commit when none is in memory, with a
+// cache that can contain all of them and with a smaller one.
 func TestTextsOfAnImportAreReadAtOnce(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -358,7 +362,7 @@ func TestTextsOfAnImportAreReadAtOnce(t *testing.T) {
 		edits = append(edits, edit{fmt.Sprintf("n%02d.md", i), fmt.Sprintf("# N\n\nword%02d\n", i)})
 	}
 	change(t, v, edits...)
-	change(t, v, edit{"large.md", bulky(1) + bulky(2)}) // what was read before it is forgotten
+	change(t, v, edit{"large.md", bulky(1) + bulky(2)}) // so that earlier texts are evicted
 	for most, gets := range map[int64]int64{1 << 16: 1, 1 << 10: 50} {
 		counting := &countingTable{Table: e.Table}
 		again, err := repo.NewVault(repo.VaultOptions{

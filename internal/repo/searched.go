@@ -44,6 +44,7 @@ var searchedNotes = searched{
 	},
 	all: pathsOf,
 	find: func(idx *index.Index, path string) (searchChange, bool) {
+		// Kept also returns notes that the configuration excludes.
 		n, ok := idx.Kept(path)
 		if !ok {
 			return searchChange{}, false

@@ -39,6 +39,7 @@ const (
 // errNoSegment is the error of a commit that is not in any segment.
 var errNoSegment = errors.New("no segment holds it")
 
+// newSegments returns a segments that knows no segment yet.
 func newSegments(bucket blob.Bucket, code *codec) *segments {
 	dirs, err := simplelru.NewLRU[uint64, *directory](mostDirectories, nil)
 	if err != nil {
@@ -127,6 +128,7 @@ func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, err := s.among(ctx, seq)
+	// A known segment may have been deleted, and another process may have written new ones.
 	if d == nil && err == nil || errors.Is(err, blob.ErrNotExist) {
 		if err = s.list(ctx); err == nil {
 			d, err = s.among(ctx, seq)
@@ -221,6 +223,7 @@ func (s *segments) wrote(d *directory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.learn(d.First)
+	// The new segment extends the range that is known without gaps.
 	if d.First <= s.known+1 {
 		s.known = max(s.known, d.Last)
 	}

@@ -75,13 +75,14 @@ func (l *Log[S]) firstControl(ctx context.Context) (Control, error) {
 
 // Foreseen returns about how many bytes of memory the vault will take when it is read, according to
 // its control item or its image; 0 if neither says. The control item is kept, so that a Read that
-// follows within a minute does not read it again.
+// follows within a minute does not read it again. It returns NOT_FOUND if the log does not exist.
 func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 	c, err := v.log.Control(ctx)
 	if err != nil {
 		return 0, v.orNone(err)
 	}
 	v.log.foreseen.Store(&foreseen{c, v.log.opt.Now()})
+	// Without a recorded size, it is estimated from the sizes of the image's sections.
 	if c.Memory > 0 || c.Image == nil {
 		return c.Memory, nil
 	}

@@ -40,6 +40,7 @@ func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.
 			if !gap {
 				return
 			}
+			// The gap is still there after it was read again.
 			if next == missed {
 				yield(nil, damaged(next, errGap))
 				return
@@ -157,6 +158,8 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	if seq <= low {
 		return l.inSegment(ctx, seq)
 	}
+	// The second Query covers every run that can contain the commit, because a run has at most
+	// maxRun commits.
 	for _, from := range []uint64{seq, max(seq-min(seq, maxRun-1), low+1)} {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(seq)) {
 			if err != nil {
@@ -178,7 +181,8 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 }
 
 // Commits yields the commits from a seq on, oldest first. It reads the log page by page or segment
-// by segment, and ends with the first error.
+// by segment, and ends with the first error. It yields nothing if the log does not exist, ErrNoLog
+// if its runs were erased, and INDEX_ERROR if runs are missing or damaged.
 func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
 		for r, err := range l.stored(ctx, from) {

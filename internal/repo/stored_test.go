@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the stored vault anew")
 // storedVault is a vault as the first release stored it.
 const storedVault = "testdata/vault-1.json"
 
-// A storage is everything that is stored of a vault, and what the vault said then.
+// A storage is all stored data of a vault, and its content at that time.
 type storage struct {
 	Now     time.Time         `json:"now"`
 	Items   map[string][]byte `json:"items"`
@@ -30,9 +30,9 @@ type storage struct {
 	Told    string            `json:"told"`
 }
 
-// TestAStoredVault holds that a vault which an earlier release stored is read as it was: what is in its
-// table, in segments, in images and in payload objects. If this fails, the format of one of them has changed,
-// and readers of the one before are to be kept: nobody's vault is written anew.
+// TestAStoredVault checks that a vault stored by an earlier release is read unchanged: its table,
+// segments, images and payload objects. If this test fails, a format has changed, and a reader for
+// the old one must be kept: existing vaults are not rewritten.
 func TestAStoredVault(t *testing.T) {
 	if *update {
 		data, err := json.MarshalIndent(store1(t), "", " ")
@@ -70,7 +70,7 @@ func TestAStoredVault(t *testing.T) {
 	require.True(t, told(t, v) == told(t, s.open(t)))
 }
 
-// restore puts in the place of what is stored what was stored once.
+// restore replaces the stored data by that of an earlier vault.
 func (s *shelf) restore(t *testing.T, stored *storage) {
 	t.Helper()
 	for it, err := range s.Table.Query(t.Context(), "v", "", "~") {
@@ -88,8 +88,8 @@ func (s *shelf) restore(t *testing.T, stored *storage) {
 	s.clock.Move(stored.Now.Sub(s.clock.Now()))
 }
 
-// store1 makes a vault of everything that a log can hold: the first part of it in segments, with an image
-// behind it, and the rest in the table.
+// store1 creates a vault with everything that a log can contain: the first part in segments, with
+// an image after it, and the rest in the table.
 func store1(t *testing.T) storage {
 	t.Helper()
 	s := newShelf(t)
@@ -130,7 +130,7 @@ func store1(t *testing.T) storage {
 	return all
 }
 
-// plainly is all that a vault says, in words that no format changes.
+// plainly returns the content of a vault in a form that does not depend on any format.
 func plainly(t *testing.T, v *repo.Vault) string {
 	t.Helper()
 	idx, err := v.Read(t.Context())

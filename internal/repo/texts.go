@@ -159,6 +159,7 @@ func (t *Texts) put(k textKey, state int, c cached) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := placed{t.tenant, k}
+	// The text may have been erased after it was read.
 	if t.lru.Contains(at) || t.lost[t.tenant+"/"+k.part] != state {
 		return
 	}

@@ -13,6 +13,7 @@ func together[T any](atOnce int, all []T, do func(T) error) error {
 		mu      sync.Mutex
 		failed  error
 	)
+	// free limits the number of goroutines: each holds a slot until its call returns.
 	free := make(chan struct{}, atOnce)
 	for _, v := range all {
 		free <- struct{}{}

@@ -16,7 +16,7 @@ import (
 	"rookery/internal/table"
 )
 
-// took is how long the calls of a vault's commits took, from a commit on.
+// took returns how long the calls of a vault's commits took, from a commit on.
 func took(t *testing.T, v *repo.Vault, from uint64) []time.Duration {
 	t.Helper()
 	var all []time.Duration
@@ -27,12 +27,12 @@ func took(t *testing.T, v *repo.Vault, from uint64) []time.Duration {
 	return all
 }
 
-// TestTook holds that a commit says how long its call had taken when it was sealed, in whole milliseconds
-// that are rounded up, also to a later process and when it is folded; and that nothing stands there if
-// nobody said when the call began, or the clock was put back.
+// TestTook checks that a commit records how long its call had taken when it was sealed, in whole
+// milliseconds, rounded up, also for a later process and after compaction; and that it records
+// nothing if the start of the call is unknown or the clock was put back.
 func TestTook(t *testing.T) {
 	s := newShelf(t)
-	want := []time.Duration{0} // the call that made the vault
+	want := []time.Duration{0} // the call that created the vault
 	for _, c := range []struct{ waits, runs, want time.Duration }{
 		{waits: 40 * time.Millisecond, runs: 2 * time.Millisecond, want: 42 * time.Millisecond},
 		{waits: time.Microsecond, want: time.Millisecond},
@@ -63,8 +63,8 @@ func TestTook(t *testing.T) {
 	}
 }
 
-// TestTookIsChained holds that the duration is part of what the next header's hash is of, and that a commit
-// without one is stored as before there were any.
+// TestTookIsChained checks that the duration is included in the hash of the next header, and that a
+// commit without a duration is stored as in earlier releases.
 func TestTookIsChained(t *testing.T) {
 	e := engine(t)
 	clock := repotest.NewClock()

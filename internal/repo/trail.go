@@ -12,7 +12,9 @@ import (
 // last commit that changed it. visit is called for every change, newest commit first, with the path
 // in from, and returns whether the file is to be followed further. A file that was moved is
 // followed to its earlier path. Each commit is read once, however many of the files it changed.
-// Unlike Revisions, the Revision contains the whole commit and the text.
+// Unlike Revisions, the Revision contains the whole commit and the text. It returns INDEX_ERROR if
+// a commit did not change the file for which it was read, and NOT_FOUND if the vault does not
+// exist.
 func (v *Vault) Trail(
 	ctx context.Context, from map[string]uint64, visit func(path string, r Revision) (further bool),
 ) error {
@@ -71,6 +73,7 @@ func (t *trail) Less(i, j int) bool { return t.next[i].seq > t.next[j].seq }
 func (t *trail) Swap(i, j int)      { t.next[i], t.next[j] = t.next[j], t.next[i] }
 func (t *trail) Push(x any)         { t.next = append(t.next, x.(tracked)) }
 
+// Pop implements heap.Interface.
 func (t *trail) Pop() any {
 	last := t.next[len(t.next)-1]
 	t.next = t.next[:len(t.next)-1]

@@ -98,6 +98,7 @@ func (c *Control) mark(f Folding, now time.Time) bool {
 // image.
 func (c *Control) passed(f Folding) uint64 {
 	passed := c.Cursors[segmentsCursor].Seq
+	// Nothing leaves the table while there is no image.
 	if c.Image == nil {
 		return 0
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Try runs a function that stages a part of the commit. If it returns an error, Try discards the
-// changes that the function staged, and returns the error.
+// changes that the function staged, and returns the error. Calls of Try and Part may be nested.
 func (tx *Tx) Try(part func() error) error {
 	draft, rest := tx.mark(), *tx
 	rest.names, rest.stock.of = maps.Clone(tx.names), maps.Clone(tx.stock.of)
@@ -58,6 +58,7 @@ func (d *Draft[S]) mark() Draft[S] {
 // have made. It drops notes that are unchanged in the end, and recomputes the index from the commit
 // alone. The ids of traits stay those that earlier steps saw.
 func (tx *Tx) settle() {
+	// A note that was staged twice may be unchanged in the end.
 	if tx.again {
 		tx.State()
 		tx.adoptIDs()

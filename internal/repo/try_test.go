@@ -15,14 +15,14 @@ import (
 
 var errTried = errors.New("tried")
 
-// A tried is a part of a call: what it writes, and whether it fails in the end.
+// A tried is a part of a call: its writes, and whether it fails in the end.
 type tried struct {
 	paths []vault.Path
 	texts []string
 	fails bool
 }
 
-// drawTried draws a part of a call.
+// drawTried returns a random part of a call.
 func drawTried(r *rand.Rand) tried {
 	part := tried{fails: r.IntN(2) == 0}
 	for range r.IntN(5) {
@@ -35,7 +35,7 @@ func drawTried(r *rand.Rand) tried {
 	return part
 }
 
-// run writes what the part says. An empty text removes the note.
+// run makes the writes of the part. An empty text removes the note.
 func (p tried) run(ctx context.Context, tx *repo.Tx) error {
 	for i, path := range p.paths {
 		err := error(nil)
@@ -55,8 +55,8 @@ func (p tried) run(ctx context.Context, tx *repo.Tx) error {
 	return nil
 }
 
-// TestTryLeavesNoTrace covers that a call with parts that fail has the effect of the call without them, and that
-// its state is the one that the log makes.
+// TestTryLeavesNoTrace checks that a call with parts that fail has the same effect as the call
+// without them, and that its state equals the one derived from the log.
 func TestTryLeavesNoTrace(t *testing.T) {
 	v, other := newVault(t, engine(t)), newVault(t, engine(t))
 	schema := edit{"schema.yaml", "traits:\n  due: {type: date}\n"}
@@ -79,7 +79,7 @@ func TestTryLeavesNoTrace(t *testing.T) {
 	require.Equal(t, again.AppendImage(nil), live.AppendImage(nil))
 }
 
-// tryAll runs the parts in one call: all, or those that do not fail.
+// tryAll runs the parts in one call: all of them, or only those that do not fail.
 func tryAll(t *testing.T, v *repo.Vault, parts []tried, all bool) {
 	t.Helper()
 	_, err := v.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -101,7 +101,7 @@ func tryAll(t *testing.T, v *repo.Vault, parts []tried, all bool) {
 	require.NoError(t, err)
 }
 
-// outcome is what a vault has: texts, and the ids of traits.
+// outcome returns the texts and the ids of traits in a vault.
 func outcome(t *testing.T, v *repo.Vault) map[string][]string {
 	t.Helper()
 	idx, err := v.Read(t.Context())

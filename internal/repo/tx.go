@@ -77,6 +77,7 @@ func (v *Vault) Update(
 		})
 	switch {
 	case err != nil: // a call that gave up does not wait for its function: last is not ours to read
+	// A replayed call did not run its function, so its notes are read from the log.
 	case r.Replayed != nil:
 		r.Unread = v.unreadOf(ctx, r.Seq)
 	case r.Changed:
@@ -119,10 +120,12 @@ func (tx *Tx) Unindexed() (all []*index.Note) {
 	return all
 }
 
-// Index returns the index with the changes of the Tx so far.
+// Index returns the index with the changes of the Tx so far. It is computed when it is needed,
+// which costs time in proportion to the staged changes.
 func (tx *Tx) Index() *index.Index { return tx.State() }
 
 // Text returns the text of a file with the changes of the Tx so far, and whether the file exists.
+// The caller must not change the text. It returns the error of the context if that has ended.
 func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err // the caller has given up
@@ -138,7 +141,8 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	return text, err == nil, err
 }
 
-// TextOf returns the text of a file of an index, which may be an earlier one.
+// TextOf returns the text of a file of an index, which may be an earlier one. The caller must not
+// change the text.
 func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 	return tx.text(ctx, f.Body)
 }
@@ -228,6 +232,8 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err != nil {
 		return err
 	}
+	// An outside edit is staged even if the log has its text already, to record that the file may
+	// be overwritten.
 	if exists && bytes.Equal(old, text) && n.Theirs == nil {
 		return nil
 	}
@@ -243,6 +249,7 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.room(path, more); err != nil {
 		return err
 	}
+	// Counting things is the most expensive check, so it comes last.
 	if more.things, err = tx.roomForThings(path, text); err != nil {
 		return err
 	}
@@ -254,7 +261,8 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
-// Remove stages the removal of a file. It does nothing if the file does not exist.
+// Remove stages the removal of a file. It does nothing if the file does not exist. Its errors are
+// those of Put, except for those about the size, the limits and the name.
 func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	old, exists, err := tx.Text(ctx, path)
 	if err != nil || !exists {
@@ -287,6 +295,8 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.Touch(n.Prev); err != nil {
 		return err
 	}
+	// A write must not overwrite an outside edit that is not in the log yet. Calls that ingest
+	// outside edits are exempt.
 	if !tx.call.Outside {
 		durable, _ := tx.Durable().File(n.Path)
 		if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
@@ -425,6 +435,7 @@ func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 		}
 		_, was := tx.Before().Note(n.From)
 		_, stays := tx.Index().Note(n.From)
+		// If several files claim to come from one path, only the first is a move.
 		if was && !stays && !left[n.From] {
 			from[n.Path], left[n.From] = n.From, true
 		}
@@ -471,15 +482,16 @@ func encodeEvents(events []index.Event) ([]byte, error) {
 
 // A Staged is a file that a Tx changes.
 type Staged struct {
-	Path     vault.Path
-	Old, New []byte // nil: the file did not exist, or will not
+	Path vault.Path
+	// Old and New are the texts before and after the Tx; nil if there is no file.
+	Old, New []byte
 
 	From string // old path of a note that is moved here; empty: it is not moved
 	Left bool   // the note is moved to another path
 }
 
 // Staged returns the files that the Tx has changed so far, in the order of the first change of
-// each.
+// each. The caller must not change the texts.
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
 	moved, left := tx.moves()

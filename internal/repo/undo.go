@@ -26,7 +26,8 @@ type Reversal struct {
 
 // Reversal reads the data to undo a commit. The result never changes, so callers read it before
 // their Update. It returns INVALID_VALUE if the commit has no files or items that can be restored,
-// and NOT_FOUND if the version does not exist yet.
+// and NOT_FOUND if the version does not exist yet. Erased notes and items of the commit are
+// ignored; a commit that erases something cannot be undone.
 func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error) {
 	if _, err := v.Read(ctx); err != nil {
 		return nil, err
@@ -68,6 +69,7 @@ func (r *Reversal) Paths() []vault.Path {
 	return pathsIn(r.Of.Notes)
 }
 
+// pathsIn returns the paths of notes.
 func pathsIn(notes []Note) []vault.Path {
 	var paths []vault.Path
 	for _, n := range notes {
@@ -200,6 +202,8 @@ func (tx *Tx) reverseItems(r *Reversal) error {
 	for n, was := range r.items {
 		now := r.Of.Items[n]
 		version, there := tx.versionOf(was.Kind, was.ID)
+		// The item is unchanged if it still exists, or is still gone, and the commit was the last
+		// to change it.
 		if there == now.Gone || there && version != r.Of.Seq {
 			return itemNotAsLeft(r, was, version)
 		}
@@ -244,6 +248,8 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	if was.Deleted {
 		return nil
 	}
+	// An id that another file has taken over since cannot be restored. The index then assigns new
+	// ids.
 	if !tx.mayHave(was.Traits, r) {
 		was.Traits = nil
 	}

@@ -16,8 +16,8 @@ import (
 	"rookery/internal/repotest"
 )
 
-// TestUndoComparesContents covers that a commit can be undone once its files have the contents that it
-// gave them, by whatever way they came to have them.
+// TestUndoComparesContents checks that a commit can be undone if its files have the contents that
+// it gave them, whatever happened in between.
 func TestUndoComparesContents(t *testing.T) {
 	for name, c := range map[string]struct {
 		between func(t *testing.T, v *repo.Vault) // after v4, which makes "two" of "one"
@@ -56,8 +56,8 @@ func TestUndoComparesContents(t *testing.T) {
 	}
 }
 
-// TestUndoneAlready covers that the undo of a commit that is undone says so, and advises nothing: it would
-// do the change again.
+// TestUndoneAlready checks that undoing a commit that is undone reports that, and gives no advice:
+// it would repeat the change.
 func TestUndoneAlready(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{"a.md", "one"}, edit{".trash/b.md", "b"})
@@ -69,8 +69,8 @@ func TestUndoneAlready(t *testing.T) {
 	require.Equal(t, true, fault.Of(err).Details["undone"])
 }
 
-// TestUndoDatesWhatReturns covers that traits and sections which return to a note have the ids and times
-// that they had, and that the note and what stayed in it go on.
+// TestUndoDatesWhatReturns checks that traits and sections that return to a note have their old ids
+// and times, and that the note and the rest of it keep theirs.
 func TestUndoDatesWhatReturns(t *testing.T) {
 	e, w := engine(t), &watch{time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)}
 	v := watchedVault(t, e, w, nil)
@@ -100,7 +100,7 @@ func TestUndoDatesWhatReturns(t *testing.T) {
 	}
 }
 
-// TestUndoAdvice covers which commits an undo that is refused advises to undo first.
+// TestUndoAdvice checks which commits a refused undo advises to undo first.
 func TestUndoAdvice(t *testing.T) {
 	for name, c := range map[string]struct {
 		after       []edit // v4 and on, each a commit; v3 makes "two" of a.md
@@ -153,12 +153,13 @@ type ledger struct {
 	undos map[uint64]bool
 }
 
-// failedLedgers are the seeds of histories that found a mistake.
+// failedLedgers are the seeds of histories that revealed a bug.
 var failedLedgers = []uint64{}
 
-// TestUndoByContents covers, over random histories, that an undo succeeds exactly if the files of the
-// commit have the contents that it gave them, that it gives them those of before, and that the commits to
-// undo first are no undos, can be undone in their order, and lead to where the commit can be.
+// TestUndoByContents checks, for random histories, that an undo succeeds if and only if the files
+// of the commit have the contents that it gave them, that it restores the earlier contents, and
+// that the commits to undo first are not undos, can be undone in their order, and make the undo of
+// the commit possible.
 func TestUndoByContents(t *testing.T) {
 	repotest.EachSeed(t, failedLedgers, func(t *testing.T, seed uint64) {
 		l := &ledger{
@@ -184,12 +185,12 @@ func TestUndoByContents(t *testing.T) {
 
 func (l *ledger) newest() uint64 { return uint64(len(l.after) - 1) }
 
-// draw draws a version, of late ones most often.
+// draw returns a random version, more often a late one.
 func (l *ledger) draw() uint64 {
 	return l.newest() - l.r.Uint64N(min(l.newest()-1, 10)+1)
 }
 
-// write changes one file or two: sets a text, changes it, or deletes it.
+// write changes one or two files: it sets a text, edits it, or deletes the file.
 func (l *ledger) write() {
 	next, paths := maps.Clone(l.after[l.newest()]), []string{"a.md", "b.md", "sub/c.md"}
 	var all []edit
@@ -209,7 +210,7 @@ func (l *ledger) write() {
 	}
 }
 
-// touched are the files that a version changed.
+// touched returns the files that a version changed.
 func (l *ledger) touched(version uint64) []string {
 	var paths []string
 	for _, path := range []string{"a.md", "b.md", "sub/c.md"} {
@@ -227,7 +228,7 @@ func (l *ledger) asLeft(version uint64) bool {
 	})
 }
 
-// undo tries to undo a version, and reports whether it did.
+// undo tries to undo a version, and reports whether it succeeded.
 func (l *ledger) undo(version uint64) bool {
 	r, err := l.v.Reversal(l.t.Context(), version)
 	if len(l.touched(max(version, 1))) == 0 {
@@ -257,7 +258,7 @@ func (l *ledger) undo(version uint64) bool {
 	return true
 }
 
-// compare requires that the files are what the model says.
+// compare requires that the files equal those of the model.
 func (l *ledger) compare() {
 	idx, err := l.v.Read(l.t.Context())
 	require.NoError(l.t, err)
@@ -271,7 +272,7 @@ func (l *ledger) compare() {
 	require.Equal(l.t, l.after[l.newest()], is)
 }
 
-// followAdvice does what a refused undo advises, and reports whether it advised anything.
+// followAdvice undoes the commits that a refused undo advises, and reports whether there were any.
 func (l *ledger) followAdvice(version uint64) bool {
 	if version < 2 || l.undo(version) {
 		return false

@@ -17,7 +17,7 @@ import (
 	"rookery/internal/table"
 )
 
-// A mute engine does not answer while it is told to.
+// A mute engine does not respond while it is told not to.
 type mute struct {
 	table  atomic.Bool // no Query and no Get
 	bucket atomic.Bool // no Get
@@ -63,7 +63,7 @@ func (m muteBucket) Get(
 	return m.Bucket.Get(ctx, key, off, n)
 }
 
-// questions are the ways to ask a vault what is there.
+// questions returns the read operations of a vault by name.
 func questions(v *repo.Vault) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"read":   func(ctx context.Context) error { _, err := v.Read(ctx); return err },
@@ -89,8 +89,8 @@ func questions(v *repo.Vault) map[string]func(context.Context) error {
 	}
 }
 
-// TestNoOldState holds that who cannot read the tail says so, however warm it is, and answers as soon as
-// the tail can be read again (log.md §3).
+// TestNoOldState checks that a process that cannot read the tail returns an error, even with a
+// state in memory, and recovers as soon as the tail can be read (log.md §3).
 func TestNoOldState(t *testing.T) {
 	s, m := newShelf(t), &mute{}
 	s.write(t, 9)
@@ -121,8 +121,8 @@ func TestNoOldState(t *testing.T) {
 	}
 }
 
-// TestAGapMeansTheImage holds that who misses a run goes on from the image, if that is beyond it, as whoever
-// starts does, and says so if it is not (log.md §3).
+// TestAGapMeansTheImage checks that a process that misses a run continues from the image, if that
+// is after the run, and reports damage otherwise (log.md §3).
 func TestAGapMeansTheImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 4)
@@ -147,8 +147,8 @@ func TestAGapMeansTheImage(t *testing.T) {
 	}
 }
 
-// TestKeysThatCannotBeRead holds that a call with a key waits until it is known whether the key was used,
-// and what was answered: it does not run before (log.md §2.6).
+// TestKeysThatCannotBeRead checks that a call with a key does not run before it is known whether
+// the key was used (log.md §2.6).
 func TestKeysThatCannotBeRead(t *testing.T) {
 	s, m := newShelf(t), &mute{}
 	call := caller()

@@ -135,6 +135,7 @@ func (v *Vault) build(
 		v.searcher.applied(c)
 		v.memories.applied(c)
 		for i, n := range c.Notes {
+			// A text that a later commit replaced is dropped from the cache at once.
 			if !n.Erased {
 				v.texts.drop(newest[n.Path])
 				newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
@@ -262,6 +263,7 @@ func (c *Commit) textSize() int {
 // remember caches the texts of a commit. Those of a large commit are cached only when one of them
 // is read.
 func (v *Vault) remember(c *Commit, at Place) {
+	// The texts of an import would evict the others from the cache.
 	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
 		return
 	}
@@ -290,7 +292,8 @@ func (v *Vault) replaced(before *index.Index, c *Commit) {
 
 // Create creates the log of the vault: its control item and its first commit, which names the vault
 // and adds files. Repeating the same call completes one that a crash interrupted, and is not an
-// error. Create returns ErrLogExists if another call has created the log.
+// error. Create returns ErrLogExists if another call has created the log. The call is written with
+// an idempotency key of its own, so the key of c is not used.
 func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	if err := v.log.createNew(ctx); err != nil {
 		return err
@@ -308,6 +311,7 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	}
 	c.Key, c.IfVersion = "create "+v.part, 0
 	_, err := v.Update(ctx, c, func(ctx context.Context, tx *Tx) (any, error) {
+		// Another call has written the first commit since it was looked for.
 		if tx.Seq() != 1 {
 			return nil, ErrLogExists
 		}
@@ -325,7 +329,7 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 }
 
 // SetStatus makes the vault active, read-only or trashed. It writes nothing if the vault has that
-// status already.
+// status already. It ignores the idempotency key and the version of the call.
 func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	c.Key, c.IfVersion, c.Revives = "", 0, true
 	_, err := v.log.Update(ctx, c,
@@ -355,7 +359,7 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 }
 
 // ReadControl returns the result of Read and the control item that was read with it, without
-// another request.
+// another request. The control item may be newer than the index.
 func (v *Vault) ReadControl(ctx context.Context) (*index.Index, Control, error) {
 	idx, err := v.Read(ctx)
 	if err != nil {
@@ -371,7 +375,8 @@ type State struct {
 	Time   time.Time // of commit Seq
 }
 
-// Status returns the current status of the vault, including that of a vault in the trash.
+// Status returns the current status of the vault, including that of a vault in the trash. It
+// returns ErrNoLog if the log does not exist.
 func (v *Vault) Status(ctx context.Context) (State, error) {
 	s, err := v.log.Read(ctx)
 	return State{s.Status, s.Seq, s.Time}, err
@@ -380,7 +385,8 @@ func (v *Vault) Status(ctx context.Context) (State, error) {
 // Known returns the newest index in memory, without I/O. It may be behind the log.
 func (v *Vault) Known() *index.Index { return v.log.Known().State }
 
-// Text returns a text that an index refers to. The caller must not change it.
+// Text returns a text that an index refers to. The caller must not change it. It returns NOT_FOUND
+// if the vault was erased, and INDEX_ERROR if the text is damaged or its run is missing.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	at := Place(b)
 	if v.log.head.Load().status == Sealed {
@@ -396,7 +402,8 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 
 // Rebuild rebuilds the index from the first commit, and uses it from then on; the next searches
 // rebuild the search indexes. It returns INDEX_ERROR if a header does not continue the chain and,
-// with verify, if a part does not match its digest.
+// with verify, if a part does not match its digest. If a commit is appended during the rebuild, the
+// index in use is kept.
 func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) {
 	s, err := v.log.Replay(ctx, verify)
 	if err != nil {

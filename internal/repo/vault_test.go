@@ -20,7 +20,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// openVault is a vault as one process has it.
+// openVault opens the vault as one process.
 func openVault(t *testing.T, e repotest.Engine, limits repo.Limits) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
@@ -31,7 +31,7 @@ func openVault(t *testing.T, e repotest.Engine, limits repo.Limits) *repo.Vault 
 	return v
 }
 
-// newVault is a vault without notes, at v1.
+// newVault returns a vault without notes, at v1.
 func newVault(t *testing.T, e repotest.Engine) *repo.Vault {
 	t.Helper()
 	v := openVault(t, e, repo.Limits{})
@@ -46,10 +46,10 @@ func caller() repo.Call {
 	}
 }
 
-// An edit is one thing that a Tx does to a file: Put, or with no text Remove.
+// An edit is one change of a file by a Tx: Put, or Remove if text is empty.
 type edit struct{ path, text string }
 
-// edits makes a call of edits.
+// edits returns a function that makes edits.
 func edits(all ...edit) func(context.Context, *repo.Tx) (any, error) {
 	return func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for _, e := range all {
@@ -67,7 +67,7 @@ func edits(all ...edit) func(context.Context, *repo.Tx) (any, error) {
 	}
 }
 
-// change makes the edits, as one commit.
+// change makes the edits in one commit.
 func change(t *testing.T, v *repo.Vault, all ...edit) repo.Receipt {
 	t.Helper()
 	r, err := v.Update(t.Context(), caller(), edits(all...))
@@ -75,7 +75,7 @@ func change(t *testing.T, v *repo.Vault, all ...edit) repo.Receipt {
 	return r
 }
 
-// files are the texts of a vault by path, as a new process reads them.
+// files returns the texts of a vault by path, as a new process reads them.
 func files(t *testing.T, e repotest.Engine) map[string]string {
 	t.Helper()
 	v, all := openVault(t, e, repo.Limits{}), map[string]string{}
@@ -102,7 +102,7 @@ func TestSizeOfANote(t *testing.T) {
 	require.Len(t, files(t, e), 1)
 }
 
-// TestQuota counts notes and bytes as the vault will have them, with all that one call changes.
+// TestQuota checks that notes and bytes are counted with all the changes of a call.
 func TestQuota(t *testing.T) {
 	ten := strings.Repeat("x", 10)
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestFullVault holds that a vault that is over its limits can still be made smaller.
+// TestFullVault checks that a vault that exceeds its limits can be made smaller.
 func TestFullVault(t *testing.T) {
 	e := engine(t)
 	change(t, newVault(t, e), edit{"a.md", "12345"}, edit{"b.md", "12345"})
@@ -153,7 +153,7 @@ func TestFullVault(t *testing.T) {
 	require.True(t, fault.Is(err, fault.QuotaExceeded), "%v", err)
 }
 
-// TestCollisions holds that no two files differ only by case or normalization.
+// TestCollisions checks that no two files differ only by case or normalization.
 func TestCollisions(t *testing.T) {
 	const nfc, nfd = "caf\u00e9.md", "cafe\u0301.md"
 	for _, c := range []struct {
@@ -190,8 +190,8 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// TestIfVersion holds CONTRACT §3: if_version holds when nothing that the call touches changed
-// after it.
+// TestIfVersion checks CONTRACT §3: if_version is satisfied if nothing that the call touches
+// changed after it.
 func TestIfVersion(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{"a.md", "a"}, edit{"b.md", "b"})
@@ -201,7 +201,7 @@ func TestIfVersion(t *testing.T) {
 		name   string
 		at     uint64
 		edits  []edit
-		latest string // of the conflict; empty: it holds
+		latest string // latest version in the conflict; empty: no conflict
 	}{
 		{"none", 0, []edit{{"b.md", "x"}}, ""},
 		{"the vault's", 4, []edit{{"a.md", "x"}}, ""},
@@ -228,8 +228,8 @@ func TestIfVersion(t *testing.T) {
 	}
 }
 
-// TestIfVersionIsCheckedInside holds that a call which built on a version that another process
-// changed meanwhile is refused, although it was made before.
+// TestIfVersionIsCheckedInside checks that a call based on a version that another process changes
+// meanwhile is refused, even if the call was made before.
 func TestIfVersionIsCheckedInside(t *testing.T) {
 	e := engine(t)
 	mine, other := newVault(t, e), openVault(t, e, repo.Limits{})
@@ -251,7 +251,7 @@ func TestIfVersionIsCheckedInside(t *testing.T) {
 	require.Equal(t, map[string]string{"a.md": "theirs"}, files(t, e))
 }
 
-// TestHistory holds that each change of a note names the one before it.
+// TestHistory checks that each change of a note names the one before it.
 func TestHistory(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{"a.md", "1"}, edit{"b.md", "1"})
@@ -274,8 +274,8 @@ func TestHistory(t *testing.T) {
 	}, got)
 }
 
-// TestAuditLog holds what the audit log says of a change: when, what, who, and old and new values,
-// to the last digit; the same from this process and from another.
+// TestAuditLog checks the audit log of changes: time, operation, author, and old and new values to
+// the last digit; the same in this process and another one.
 func TestAuditLog(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -311,7 +311,7 @@ func TestAuditLog(t *testing.T) {
 	require.Equal(t, strings.Join(lines, "\n")+"\n", again.String())
 }
 
-// TestImportedAuditLog holds that the lines of an audit log that was brought in stay, once.
+// TestImportedAuditLog checks that the lines of an ingested audit log are kept, once.
 func TestImportedAuditLog(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{vault.AuditLog, `{"ts":"2020-01-01T00:00:00Z"}` + "\n\n"}, edit{"a.md", "a"})
@@ -327,7 +327,7 @@ func TestImportedAuditLog(t *testing.T) {
 	require.Contains(t, lines[1], `"op":"create","entity":"object","id":"a"`)
 }
 
-// TestTextsOfTheSameRun holds that a call reads what the calls before it in its run leave, which is
+// TestTextsOfTheSameRun checks that a call reads the results of earlier calls in its run, which are
 // not in the log yet.
 func TestTextsOfTheSameRun(t *testing.T) {
 	e := engine(t)
@@ -384,8 +384,8 @@ func TestTextsOfTheSameRun(t *testing.T) {
 	require.Equal(t, []string{"1<v0", "12<v2", "123<v3", "1234<v4", "<v5", "6<v0"}, got)
 }
 
-// TestImportsAtOnce holds that a run of large imports fits into an item: each note counts in the
-// header too.
+// TestImportsAtOnce checks that a run of large imports fits in an item, although each note also
+// adds to the header.
 func TestImportsAtOnce(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
@@ -419,7 +419,8 @@ func TestImportsAtOnce(t *testing.T) {
 	require.Equal(t, imports*notes+1, idx.Totals().Notes)
 }
 
-// TestTooMuchAtOnce holds that a call that no item could hold is refused, and not its neighbours.
+// TestTooMuchAtOnce checks that a call that no item can contain is refused, and the others of its
+// run are not.
 func TestTooMuchAtOnce(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
@@ -432,8 +433,8 @@ func TestTooMuchAtOnce(t *testing.T) {
 	require.Empty(t, files(t, e))
 }
 
-// TestTrashed holds that nothing reads or writes a vault in the trash, in any process, and that a
-// key that was used before still answers.
+// TestTrashed checks that a vault in the trash can be neither read nor written by any process, and
+// that a key used before still returns its answer.
 func TestTrashed(t *testing.T) {
 	e := engine(t)
 	v, other := newVault(t, e), openVault(t, e, repo.Limits{})
@@ -452,8 +453,8 @@ func TestTrashed(t *testing.T) {
 	require.Equal(t, map[string]string{"a.md": "b"}, files(t, e))
 }
 
-// TestStatusInTheSameRun holds that a call behind the one that trashes the vault is refused, though
-// both are in one run.
+// TestStatusInTheSameRun checks that a call after the one that trashes the vault is refused, even
+// in the same run.
 func TestStatusInTheSameRun(t *testing.T) {
 	q := newLine(t)
 	trash := q.add(t.Context(), "trash", func(_ context.Context, d *draft) (any, error) {
@@ -473,7 +474,7 @@ func TestStatusInTheSameRun(t *testing.T) {
 	require.Equal(t, repo.Trashed, s.Status)
 }
 
-// TestCreate holds that a vault is made once, also by a call that is repeated.
+// TestCreate checks that a vault is created once, also if the call is repeated.
 func TestCreate(t *testing.T) {
 	e := engine(t)
 	_, err := openVault(t, e, repo.Limits{}).Read(t.Context())
@@ -495,8 +496,8 @@ func TestCreate(t *testing.T) {
 	require.Equal(t, map[string]string{"a.md": "a"}, files(t, e))
 }
 
-// TestCreateAtOnce holds that of two calls that make the same vault at once one makes it; the other
-// adopts it only if it is the same call.
+// TestCreateAtOnce checks that of two concurrent calls that create the same vault one succeeds, and
+// that the other succeeds only if it is the same call.
 func TestCreateAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -533,7 +534,7 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 }
 
-// A follower notes what it is told, and guards one path.
+// A follower records the commits that it gets, and guards one path.
 type follower struct{ told []string }
 
 func (f *follower) Guard(_ context.Context, path vault.Path, durable *index.File) error {
@@ -553,8 +554,8 @@ func (f *follower) Unread(path string) (repo.LeftFile, bool) {
 	return repo.LeftFile{Path: path, Why: repo.LeftSize}, path == "unread.md"
 }
 
-// TestFollower holds that a follower is told of every commit once and in order, whoever made it, and
-// that it can refuse a path.
+// TestFollower checks that a follower gets every commit once and in order, whichever process made
+// it, and that it can refuse a path.
 func TestFollower(t *testing.T) {
 	e := engine(t)
 	other, v := newVault(t, e), openVault(t, e, repo.Limits{})
@@ -570,8 +571,8 @@ func TestFollower(t *testing.T) {
 	require.Equal(t, []string{"1 0>1", "2 1>2", "settled", "3 2>3", "4 3>4", "settled"}, f.told)
 }
 
-// TestReceiptOfUnread holds that a receipt has the notes whose files the follower leaves unread, also
-// that of a repetition.
+// TestReceiptOfUnread checks that a receipt lists the notes whose files the follower leaves
+// unchanged, also for a repeated call.
 func TestReceiptOfUnread(t *testing.T) {
 	v := newVault(t, engine(t))
 	v.Follow(&follower{}, 0)
@@ -590,7 +591,7 @@ func TestReceiptOfUnread(t *testing.T) {
 	require.Empty(t, r.Unread)
 }
 
-// A hooked table does something when a commit is there, before its answer.
+// A hooked table runs a function after a commit is written and before it returns.
 type hooked struct {
 	table.Table
 	after func()
@@ -605,8 +606,8 @@ func (h *hooked) Commit(ctx context.Context, ops ...table.Op) error {
 	return err
 }
 
-// TestReaderIsFaster holds that a reader which finds a run before its writer is answered, and a
-// later one, neither makes time go back nor tells a follower twice.
+// TestReaderIsFaster checks that a reader that reads a run before its writer gets its result, or
+// afterwards, neither makes time go back nor notifies a follower twice.
 func TestReaderIsFaster(t *testing.T) {
 	e := engine(t)
 	other, h := newVault(t, e), &hooked{Table: e.Table}
