@@ -77,6 +77,7 @@ func mapFixes(f *fault.Fault, change func(fix string) (string, bool)) *fault.Fau
 // A place is the role of a JSON value within an answer, as far as it can contain fixes.
 type place int
 
+// The places. elsewhere is that of values without fixes.
 const (
 	elsewhere place = iota
 	atEnvelope
