@@ -16,6 +16,7 @@ import (
 	"rookery/internal/blob"
 )
 
+// Limits of repeating a request, and the metadata of an object.
 const (
 	resends   = 2 // after an unknown outcome
 	conflicts = 5 // maximum number of 409 responses after which a request is repeated
