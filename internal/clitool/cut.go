@@ -17,6 +17,7 @@ import (
 // cuts are the split files, by name.
 type cuts map[string]*cutFile
 
+// close closes the files.
 func (c cuts) close() {
 	for _, f := range c {
 		f.close()

@@ -21,6 +21,7 @@ type loneSink struct {
 
 var _ sink = (*loneSink)(nil)
 
+// put implements sink.
 func (s *loneSink) put(f file) error {
 	switch {
 	case s.to != nil:
@@ -57,6 +58,8 @@ func (s *loneSink) open(folder string) (err error) {
 	return nil
 }
 
+// finish implements sink. It decides whether the path is a file or a folder, if there was only one
+// file.
 func (s *loneSink) finish() error {
 	if s.to == nil {
 		folder := s.at
@@ -80,10 +83,13 @@ func (s *loneSink) isFile() bool {
 	return len(s.first) > 0 && ext != "" && strings.EqualFold(ext, filepath.Ext(s.first[0].path))
 }
 
+// others implements sink.
 func (s *loneSink) others() int { return s.to.others() }
 
+// name implements sink.
 func (s *loneSink) name(path string) string { return s.to.name(path) }
 
+// drop implements sink.
 func (s *loneSink) drop() {
 	if s.to != nil {
 		s.to.drop()

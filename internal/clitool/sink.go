@@ -75,6 +75,7 @@ type folderSink struct {
 	to   string // its final name
 }
 
+// put implements sink.
 func (s *folderSink) put(f file) error {
 	if err := checkPath(f.path); err != nil {
 		return err
@@ -162,8 +163,10 @@ func reserve(name string, create func(name string) (*os.File, error)) (string, e
 	}
 }
 
+// finish implements sink.
 func (s *folderSink) finish() error { return s.end() }
 
+// others implements sink. It counts the files in the folder that were not written by this sink.
 func (s *folderSink) others() (n int) {
 	ours := map[string]bool{}
 	for _, name := range s.written {
@@ -181,10 +184,12 @@ func (s *folderSink) others() (n int) {
 	return n
 }
 
+// name implements sink.
 func (s *folderSink) name(path string) string {
 	return filepath.Join(s.at, filepath.FromSlash(s.written[path]))
 }
 
+// drop implements sink. It removes the incomplete file and closes the folder.
 func (s *folderSink) drop() {
 	if s.file != nil {
 		s.file.Close()
@@ -218,6 +223,7 @@ func newZipSink(name string, fresh bool) (sink, error) {
 	return &zipSink{file: f, archive: zip.NewWriter(f), at: name, fresh: fresh}, nil
 }
 
+// put implements sink.
 func (s *zipSink) put(f file) (err error) {
 	if err := checkPath(f.path); err != nil {
 		return err
@@ -238,6 +244,7 @@ func (s *zipSink) put(f file) (err error) {
 	return nil
 }
 
+// finish implements sink. It completes the archive and renames it to its final name.
 func (s *zipSink) finish() error {
 	err := errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
 	if err == nil && s.fresh {
@@ -255,10 +262,13 @@ func (s *zipSink) finish() error {
 	return nil
 }
 
+// others implements sink. A new archive contains no other files.
 func (s *zipSink) others() int { return 0 }
 
+// name implements sink.
 func (s *zipSink) name(path string) string { return filepath.Join(s.at, filepath.FromSlash(path)) }
 
+// drop implements sink. It removes the incomplete archive.
 func (s *zipSink) drop() {
 	if s.file != nil {
 		s.file.Close()

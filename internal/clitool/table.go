@@ -136,6 +136,7 @@ func (p *printer) row(cells []cell) table.Row {
 // A columnWidth is the current and the minimum width of a column.
 type columnWidth struct{ now, least int }
 
+// Minimum widths of columns.
 const (
 	leastLast = 20 // minimum width of the last column while others are not cut
 	leastCell = 6

@@ -72,6 +72,7 @@ func (out *exporting) run(ctx context.Context) error {
 	return out.to.finish()
 }
 
+// drop discards incomplete files.
 func (out *exporting) drop() {
 	if out.to != nil {
 		out.to.drop()

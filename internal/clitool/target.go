@@ -255,6 +255,7 @@ func given(c *cobra.Command, name string) string {
 // A form is the form in which an answer is printed.
 type form int
 
+// The forms: text for people, the envelope as JSON, and only the data as JSON.
 const (
 	forPeople form = iota
 	asEnvelope

@@ -33,6 +33,7 @@ func (m member) title() string { return cmp.Or(m.label, m.name) }
 // A kind is the type of a JSON value.
 type kind int
 
+// The types of JSON values.
 const (
 	nullKind kind = iota
 	boolKind
@@ -118,6 +119,7 @@ func (v value) MarshalJSON() ([]byte, error) {
 	return []byte(v.text), nil
 }
 
+// marshalObject encodes an object with its members in order.
 func (v value) marshalObject() ([]byte, error) {
 	b := []byte{'{'}
 	for i, m := range v.members {
