@@ -15,6 +15,7 @@ import (
 	"rookery/internal/table"
 )
 
+// Limits of archiving.
 const (
 	// archiveAge is the minimum age of an entry that is archived.
 	archiveAge = 5 * time.Minute

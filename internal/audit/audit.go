@@ -59,6 +59,7 @@ type Ended struct {
 // does not include the agent, because a principal can use a new agent name for each call.
 type caller struct{ tenant, principal string }
 
+// Limits of the interceptor and of archiving in the background.
 const (
 	// callers is the number of cached callers. For a caller that was evicted, one more refusal is
 	// recorded.

@@ -16,6 +16,7 @@ type reading struct {
 	spent *int
 }
 
+// Limits of reading the log in one call.
 const (
 	// mostSpent is the maximum cost of one call, in entries read.
 	mostSpent = 5000

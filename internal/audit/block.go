@@ -13,6 +13,7 @@ type block struct {
 	entries  []kept // oldest first
 }
 
+// Sizes of blocks.
 const (
 	// firstBlock is the approximate maximum number of entries in the first block. Each following
 	// block may have twice as many, because a caller that continues wants more.
