@@ -151,7 +151,8 @@ func (a *aside) restore(to spot, placed blob.Tag) error {
 // at the key:
 //
 //  1. The old file is moved aside, at stage moved, and compared with the expected text.
-//  2. The new file is moved to the key. If there is a file by then, the old one is put back if possible.
+//  2. The new file is moved to the key. If there is a file by then, the old one is put back, if
+//     possible.
 //  3. When that is durable, the old file gets the stage settled.
 //
 // After a crash before the last step, Open puts the old file back if there is none at the key.

@@ -146,7 +146,7 @@ func (b *Bucket) settle(ctx context.Context, p put, doubt bool) (blob.Tag, error
 	head, err := b.head(ctx, p.key)
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
-		return "", refused // the object, whoever wrote it, was deleted
+		return "", refused // the object was deleted, ours or another one
 	case err != nil:
 		return "", err
 	case head.Metadata[putID] == p.id:
