@@ -49,7 +49,8 @@ const (
 const okLine = "ok"
 
 // line returns the attributes of a log line. From the caller's input it contains only names, ids
-// and codes. The name of a vault that was not found is omitted, because it belongs to nobody.
+// and codes. It omits the name of a vault that was not found, because that is input that names no
+// vault.
 func (e ending) line(c *tool.Call) []slog.Attr {
 	who, code := c.Caller, e.code()
 	line := append(make([]slog.Attr, 0, 12), // the usual maximum
@@ -113,8 +114,8 @@ func (e ending) code() fault.Code {
 	return fault.Internal
 }
 
-// outcome returns whether a call was refused or failed. A call for a vault that the caller may not
-// see was refused, although the caller is told that there is no such vault.
+// outcome returns whether a call was refused or failed. A call for a vault that the caller is not
+// allowed to see was refused, although the caller is told that there is no such vault.
 func (e ending) outcome(c *tool.Call) Outcome {
 	code := e.code()
 	switch code.Status() {

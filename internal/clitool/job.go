@@ -25,8 +25,8 @@ const lookEvery = time.Second
 const mostMissed = 600
 
 // follow waits for the job in an answer to end, and replaces the answer by its result. If the
-// caller may not read jobs, or no longer can because the job erases the tenant, follow returns the
-// answer unchanged.
+// caller is not allowed to read jobs, or no longer can because the job erases the tenant, follow
+// returns the answer unchanged.
 func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*answer, error) {
 	ctx := cmd.Context()
 	id := ans.data.get(jobKey).get("id")

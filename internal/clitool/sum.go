@@ -83,7 +83,8 @@ func sumNumbers(a, b value) value {
 }
 
 // ofFiles returns the data of an answer about files for people. For families whose data has a fixed
-// form it adds what is in the meta.
+// form it omits the count, because the list itself is shown, and adds skipped and left_out from the
+// meta.
 func (ans *answer) ofFiles(family *tool.Family) value {
 	data := ans.data
 	if family == nil || !family.Terse {

@@ -283,8 +283,8 @@ func (b *Bucket) syncFile(key string) error {
 	return err
 }
 
-// asFound converts an error that reports what is at a key to a *Found. Other errors are returned
-// unchanged.
+// asFound converts an error to a *Found if it reports that a key has other contents, no file, or
+// something that is not a plain file. Other errors are returned unchanged.
 func asFound(err error) error {
 	var found *blob.Found
 	switch {

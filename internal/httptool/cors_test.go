@@ -21,8 +21,8 @@ func preflight(target, origin string) ask {
 	}}
 }
 
-// TestCORS checks that pages of listed origins may call, with a token and without credentials of
-// the browser, and that pages of other origins may not.
+// TestCORS checks that pages of listed origins are allowed to call, with a token and without
+// credentials of the browser, and that pages of other origins are not.
 func TestCORS(t *testing.T) {
 	calls := 0
 	o := httptool.Options{Origins: []string{guest, "null", "*"}, Resource: public,

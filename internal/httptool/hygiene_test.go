@@ -196,8 +196,8 @@ func TestNothingIsReadFirst(t *testing.T) {
 	}
 }
 
-// TestSlowBodies checks that a client that may not call is answered while it is still sending its
-// body.
+// TestSlowBodies checks that a client that is not allowed to call is answered while it is still
+// sending its body.
 func TestSlowBodies(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public})
 	host := s.Listener.Addr().String()

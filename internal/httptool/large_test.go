@@ -175,7 +175,8 @@ func TestWhoAsksIsAnsweredFirst(t *testing.T) {
 	}
 }
 
-// TestStrangersBodiesAreNotRead checks that the body of a client that may not call is not read.
+// TestStrangersBodiesAreNotRead checks that the body of a client that is not allowed to call is not
+// read.
 func TestStrangersBodiesAreNotRead(t *testing.T) {
 	o := httptool.Options{Hosts: []string{"localhost"}, Authenticate: func(*http.Request) (auth.Caller, error) {
 		return auth.Caller{}, fault.New(fault.Unauthenticated, "who are you")

@@ -211,8 +211,8 @@ func TestNoSuchResource(t *testing.T) {
 	})
 }
 
-// TestUnseenVaultHasNoResources checks that a vault that the caller may not see is refused like one
-// that does not exist, byte for byte, and is in no list and no completion.
+// TestUnseenVaultHasNoResources checks that a vault that the caller is not allowed to see is
+// refused like one that does not exist, byte for byte, and is in no list and no completion.
 func TestUnseenVaultHasNoResources(t *testing.T) {
 	inEach(t, func(t *testing.T, e era) {
 		url := aided(t, mcptool.Options{Authenticate: inMain(auth.Reader)}) + "/mcp"

@@ -260,8 +260,8 @@ func TestOnlyPOSTReachesATool(t *testing.T) {
 	require.Zero(t, asked)
 }
 
-// TestRateHeaders checks that answers of calls report what is left of the caller's rate; for a
-// batch, the lowest value of its calls; and that requests without calls report nothing.
+// TestRateHeaders checks that answers of calls report the rest of the caller's rate (for a batch,
+// the lowest value of its calls), and that requests without calls report nothing.
 func TestRateHeaders(t *testing.T) {
 	var mu sync.Mutex
 	left := 9
@@ -348,8 +348,8 @@ func TestLittleIsReadFirst(t *testing.T) {
 	}
 }
 
-// TestSlowBodies checks that a client that may not call is answered while it is still sending its
-// body, with the id if that has arrived.
+// TestSlowBodies checks that a client that is not allowed to call is answered while it is still
+// sending its body, with the id if that has arrived.
 func TestSlowBodies(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	host := strings.TrimPrefix(url, "http://")

@@ -224,9 +224,10 @@ func (s *street) requireHeld(t *testing.T, v *servedVault, want map[string]strin
 
 // TestWritesThroughWhatWasDisplaced plays an editor that keeps its file of a note open while the
 // note becomes another file, and writes to the open file once after each of three writes of a
-// client. After each, a process is killed at a commit, if it makes one. With ROOKERY_SOAK the last serving
-// process runs until the last line is in the log, which takes about a minute. (Text that is written
-// to a displaced file a minute after its last write is lost, because the file is deleted by then.)
+// client. After each, a process is killed at a commit, if it makes one. With ROOKERY_SOAK the last
+// serving process runs until the last line is in the log, which takes about a minute. (Text that is
+// written to a displaced file a minute after its last write is lost, because the file is deleted by
+// then.)
 func TestWritesThroughWhatWasDisplaced(t *testing.T) {
 	s := newLane(t)
 	held, err := os.OpenFile(s.path(fresh), os.O_RDWR, 0)

@@ -168,7 +168,7 @@ const (
 func (k Kind) Mutates() bool { return k == Write || k == Destroy }
 
 // Changes reports whether a tool of this kind changes anything, including the view state of a
-// session. A read-only caller may not call it.
+// session. A read-only caller is not allowed to call such a tool.
 func (k Kind) Changes() bool { return k != Read }
 
 // A Raise is the role that a call needs, and the kind of effect it has.
