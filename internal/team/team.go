@@ -285,7 +285,7 @@ func (t *Team) Current(ctx context.Context) (*State, error) {
 // arrive, the state may be about a second old, which bounds their cost.
 func (t *Team) Fresh(ctx context.Context) (*State, error) {
 	may := t.mayRead()
-	t.refreshing.Lock() // callers that may not read wait for a read in progress
+	t.refreshing.Lock() // callers that are not allowed to read wait for a read in progress
 	defer t.refreshing.Unlock()
 	if may {
 		if err := t.refresh(ctx); err != nil {

@@ -85,10 +85,10 @@ func tooLarge(n int) *fault.Fault {
 		n, MaxBody)
 }
 
-// within returns an answer and its error unchanged if the answer has at most MaxBody bytes as
-// quoted JSON. Otherwise it returns a short failure. It is the last guard, and holds for every
-// projection; Aside.Fits is the first. Of a call that had already failed, the failure keeps its
-// code and the beginning of its message.
+// within returns an answer and its error unchanged if the answer has at most MaxBody bytes as quoted
+// JSON. Otherwise it returns a short failure. It is the last check of the size, for all projections;
+// Aside.Fits is the first. Of a call that had already failed, the failure keeps its code and the
+// beginning of its message.
 func (c *Catalogue) within(
 	ctx context.Context, ask *request, data json.RawMessage, failed error,
 ) (json.RawMessage, error) {
