@@ -48,9 +48,15 @@ func (r *Relinker) To(id string) string {
 	}
 	note, fragment, inside := strings.Cut(id, "#")
 	if to, ok := r.ids[note]; ok && inside {
-		return to + "#" + fragment
+		return inNote(to, fragment)
 	}
 	return id
+}
+
+// inNote is the id of something in the note that an id is of, or is in.
+func inNote(id, fragment string) string {
+	note, _, _ := strings.Cut(id, "#")
+	return note + "#" + fragment
 }
 
 // note returns a note of the second state, and the same one in the first. It returns false if one of them
@@ -70,8 +76,9 @@ func (r *Relinker) note(id string) (was, is *index.Note, ok bool) {
 // id.
 func (r *Relinker) Sources() []string {
 	ids := map[string]bool{}
-	for note := range r.changed() {
-		ids[r.To(note)] = true
+	for id := range r.changed() {
+		note, _, _ := strings.Cut(r.To(id), "#")
+		ids[note] = true
 	}
 	for n := range r.before.Mentioning(r.buckets()) {
 		ids[r.To(n.ID)] = true
@@ -142,13 +149,18 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 // A rewriting is one note on its way.
 type rewriting struct {
 	*Relinker
-	from, note *index.Note // as it was, as it is
+	from, note *index.Note // as it was, as it is; from is that of the passage; see enter
 	text       []byte
 	doc        *markdown.Doc
 	edits      []edit
 	whole      []markdown.Span // values of which an edit replaces all
 	gained     int
 	unwritable []int
+
+	passages []Passage
+	freed    int               // anchors that are references by now
+	own      *index.Note       // with passages, the note as it was; nil: it is new
+	copied   map[string]string // of the passage
 
 	// wanted reports whether a reference of Respell is to be written in full; nil: references are rewritten.
 	wanted func(line int, target string) bool
@@ -179,6 +191,9 @@ func (w *rewriting) references() {
 	for i, ref := range w.doc.References {
 		base, _, _ := strings.Cut(ref.Target, "#")
 		if markdown.IsFileName(base) || w.isEdited(ref.Span) {
+			continue
+		}
+		if !w.enter(ref.Line) {
 			continue
 		}
 		was := w.was.From(w.from, ref.Target)

@@ -45,8 +45,11 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 	} else {
 		all = append(all, note)
 	}
-	if within {
+	switch {
+	case within:
 		all = append(all, note+"#"+slug)
+	case inside: // a section that is a note now
+		all = append(all, note)
 	}
 	return all
 }
@@ -64,8 +67,11 @@ func (w *rewriting) spellLink(
 	if inside {
 		ends = []end{{"#" + rawFragment, "#" + fragment}}
 	}
-	if within {
+	switch {
+	case within:
 		ends = append(ends, end{"#" + encode(slug), "#" + slug})
+	case inside:
+		ends = append(ends, end{})
 	}
 	if inside && within { // the file may stay as it is
 		if target := file + "#" + slug; w.leads(target, was) {
