@@ -66,3 +66,29 @@ func oneLine(text []byte) string {
 	}
 	return one
 }
+
+// Demote returns the text of a note behind its frontmatter and its title, with the highest of its sections at a level,
+// and the others as far below it as they are. The error is that of Subtree.Relevel.
+func Demote(text []byte, level int) ([]byte, error) {
+	d := Parse(text)
+	all := Subtree{Text: text}
+	start, least := d.Body, maxLevel+1
+	for _, h := range d.Headings {
+		if h.Title {
+			start = h.Content
+			continue
+		}
+		all.headings = append(all.headings, h)
+		if h.Top {
+			least = min(least, h.Level)
+		}
+	}
+	if least > maxLevel {
+		return bytes.Clone(text[start:]), nil
+	}
+	out, err := all.Relevel(level - least)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(out[start:]), nil // no heading is before that
+}

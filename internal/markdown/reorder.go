@@ -28,6 +28,9 @@ type Reordered struct {
 
 	// Conflicts are the labels that new sections use and that the note defines in another way; without brackets.
 	Conflicts []string
+
+	// Titled says that the first section is the title of the note now: it is the only one left of level 1.
+	Titled bool
 }
 
 // Reorder puts sections directly below a section of a note, 0 for the note itself, in an order; those that are there
@@ -316,6 +319,7 @@ func (r *reordering) done() (Reordered, error) {
 		return Reordered{}, malformed("the text would read otherwise around the section; close its fences")
 	}
 	r.Text = r.out
+	r.Titled = len(r.want) > 0 && after.Headings[0].Title && !r.want[0].Title
 	return r.Reordered, nil
 }
 
@@ -423,4 +427,21 @@ func siblingsOf(text []byte, section int) (parent, at int, order []Sibling) {
 	children, _ := d.below(parent)
 	order = Siblings(text, parent)
 	return parent, slices.Index(children, i), order
+}
+
+// LevelBelow returns the level that a new section directly below a section of a note has, 0 for the note itself.
+func LevelBelow(text []byte, parent int) int {
+	d := Parse(text)
+	children, _ := d.below(parent)
+	level := maxLevel + 1
+	for _, i := range children {
+		level = min(level, d.Headings[i].Level)
+	}
+	switch {
+	case len(children) > 0:
+		return level
+	case parent > 0:
+		return d.Headings[d.headingAt(parent)].Level + 1
+	}
+	return 2
 }

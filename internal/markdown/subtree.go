@@ -113,3 +113,33 @@ func (s Subtree) Tops() (n int) {
 	}
 	return n
 }
+
+// Sections returns how many headings the subtree has, those in quotes and lists too.
+func (s Subtree) Sections() int { return len(s.headings) }
+
+// Alone returns the text of the subtree as it is somewhere else: with the definitions that it uses of its note.
+func (s Subtree) Alone() []byte {
+	own := map[string]bool{}
+	for _, d := range definitionsIn(s.Text, 0, nil) {
+		own[d.Label] = true
+	}
+	var lacking []Definition
+	for _, d := range usedIn(s.Text, s.outside) {
+		if !own[d.Label] {
+			lacking = append(lacking, d)
+		}
+	}
+	return withDefinitions(s.Text, lacking, lineBreak(s.Text))
+}
+
+// Own returns the section alone, without those under it.
+func (s Subtree) Own() (Subtree, error) {
+	for _, h := range s.headings[1:] {
+		if h.Top {
+			one, err := NewSubtree(bytes.TrimRight(s.Text[:h.Own.Start-s.At.Start], " \t\r\n"))
+			one.outside = s.outside
+			return one, err
+		}
+	}
+	return s, nil
+}

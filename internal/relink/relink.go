@@ -23,6 +23,15 @@ type Relinker struct {
 	was, is       *index.Resolver
 	ids           map[string]string // new ids by old ones, of notes and of sections
 	old           map[string]string // old ids by new ones, of notes
+
+	// Blocks are the ids of the notes that blocks moved to that references may lead to, by where they were.
+	Blocks map[Line]string
+}
+
+// A Line is a line of a note in the first state.
+type Line struct {
+	Note string // its id
+	Line int
 }
 
 // New returns a Relinker between two states of a vault. The second state has the texts of the first, each
@@ -51,6 +60,16 @@ func (r *Relinker) To(id string) string {
 		return inNote(to, fragment)
 	}
 	return id
+}
+
+// goal returns the id of what something in the first state is in the second.
+func (w *rewriting) goal(was index.Resolution) string {
+	if was.Line > 0 && was.Object.Note != nil {
+		if to, ok := w.Blocks[Line{was.Object.Note.ID, was.Line}]; ok {
+			return to
+		}
+	}
+	return w.To(was.ID)
 }
 
 // inNote is the id of something in the note that an id is of, or is in.
@@ -175,7 +194,7 @@ func (w *rewriting) moved() bool {
 // same kind of place in it.
 func (w *rewriting) leads(target string, was index.Resolution) bool {
 	now := w.is.From(w.note, target)
-	return now.ID == w.To(was.ID) && now.FragmentMissing == was.FragmentMissing &&
+	return now.ID == w.goal(was) && now.FragmentMissing == was.FragmentMissing &&
 		(now.Line > 0) == (was.Line > 0)
 }
 
