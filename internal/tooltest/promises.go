@@ -15,7 +15,7 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	withCloud = "webhooks come with the cloud"
-	treeYet   = "changes of the structure and snapshots come next"
+	treeYet   = "snapshots, exports and imports come next"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.

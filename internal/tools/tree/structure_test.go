@@ -268,3 +268,76 @@ func TestTooMuch(t *testing.T) {
 	p.write(t, "clone_node", args{"nodeId": "a#s", "targetParentId": "b"})
 	require.Equal(t, "## S\n", p.file(t, "b.md"))
 }
+
+// structures are calls of the tools that change the structure, on the notes of website.
+var structures = map[string]args{
+	"add_child":     {"parentNodeId": w("#goals"), "payloadType": "section", "payloadProps": args{"title": "New"}},
+	"remove_node":   {"nodeId": w("#q1")},
+	"move_node":     {"nodeId": w("#q1"), "newParentId": w("")},
+	"move_before":   {"nodeId": w("#notes"), "siblingId": w("#goals")},
+	"move_after":    {"nodeId": w("#goals"), "siblingId": w("#notes")},
+	"sort_children": {"parentId": w(""), "byProp": "title", "direction": "desc"},
+	"copy_subtree":  {"sourceId": w("#goals"), "targetParentId": w("")},
+	"clone_node":    {"nodeId": w("#goals"), "targetParentId": w("")},
+}
+
+// TestMannersOfStructure is TestManners for the tools that change the structure.
+func TestMannersOfStructure(t *testing.T) {
+	for name, in := range structures {
+		p := open(t, website)
+		latest := p.token(t)
+		with := func(more args) args {
+			all := maps.Clone(in)
+			maps.Copy(all, more)
+			return all
+		}
+		for _, token := range []string{"", "v999", "999"} {
+			f := p.refused(t, name, with(args{"versionToken": token}))
+			require.Equal(t, fault.Conflict, f.Code, "%s %q", name, token)
+			require.Equal(t, latest, f.Details["latestVersion"])
+		}
+		dry := p.data(t, name, with(args{"versionToken": latest, "dryRun": true}))
+		require.Equal(t, true, dry["dry_run"], name)
+		require.Equal(t, w("")+".md", dry["would_modify_files"].([]any)[0].(args)["path"], name)
+		require.Equal(t, website, p.files(t), name)
+		p.write(t, "tag_node", args{"nodeId": "people/alice", "tags": []string{"x"}}) // another note
+		keyed := with(args{"versionToken": latest, "idempotencyKey": "k"})
+		first := p.data(t, name, keyed)
+		require.Equal(t, dry["nodeId"], first["nodeId"], name)
+		require.Equal(t, first, p.data(t, name, keyed), "%s is replayed", name)
+		require.Equal(t, first["versionToken"], p.token(t), "%s is one version", name)
+		f := p.refused(t, "tag_node", args{"nodeId": w(""), "tags": []string{"y"}, "versionToken": latest})
+		require.Equal(t, w(""), f.Details["changed"], name)
+		f = p.refused(t, "add_child", args{"parentNodeId": w(""), "payloadType": "section", "payloadProps": args{"title": "Y"}, "versionToken": latest})
+		require.Equal(t, fault.Conflict, f.Code, name)
+	}
+}
+
+// TestWhatMovesIsCovered covers the tokens of moves between folders: those of both folders and of the note, and none of
+// notes that only refer to it.
+func TestWhatMovesIsCovered(t *testing.T) {
+	for change, stale := range map[string]bool{"projects/website": true, "projects/api": false, "people/new": true, "projects/new": true, "daily/new": false} {
+		p := open(t, website)
+		token := p.token(t)
+		if id, fresh := strings.CutSuffix(change, "/new"); fresh {
+			p.write(t, "add_child", args{"parentNodeId": id + "/", "payloadType": "page", "payloadProps": args{"title": "New"}})
+		} else {
+			p.write(t, "tag_node", args{"nodeId": change, "tags": []string{"x"}})
+		}
+		answer, err := p.call(t, "move_node", args{"nodeId": w(""), "newParentId": "people/", "versionToken": token})
+		require.Equal(t, stale, err != nil, "%s: %v", change, answer)
+	}
+}
+
+// TestTitlesThatAppear covers that a section which is the only one of level 1 that is left is the title of its note.
+func TestTitlesThatAppear(t *testing.T) {
+	p := open(t, map[string]string{"a.md": "# One\n\none\n\n## Sub\n\n# Two\n\ntwo\n", "b.md": "[[a#one]] [[a#sub]] [[a#two]]\n"})
+	sub := p.data(t, "get_node", args{"nodeId": "a#sub"})["node"].(args)["uid"]
+	two := p.data(t, "get_node", args{"nodeId": "a#two"})["node"].(args)["uid"]
+	answer := p.write(t, "move_node", args{"nodeId": "a#two", "newParentId": "a#sub"})
+	require.Equal(t, "# One\n\none\n\n## Sub\n\n### Two\n\ntwo\n", p.file(t, "a.md"))
+	require.Equal(t, args{"a#one": "a"}, answer["idMap"])
+	require.Equal(t, "[[a#one]] [[a#sub]] [[a#two]]\n", p.file(t, "b.md"))
+	require.Equal(t, "a#sub", p.data(t, "get_node", args{"nodeId": sub})["node"].(args)["nodeId"])
+	require.Equal(t, "a#two", p.data(t, "get_node", args{"nodeId": two})["node"].(args)["nodeId"])
+}
