@@ -164,6 +164,9 @@ func (c *copying) sectionAt(line int) int {
 	return len(n.Sections)
 }
 
+// maxCopies is how many names of copies are tried.
+const maxCopies = 100
+
 // freeName is a name that is free in the target folder: that of the source, else with -copy, -copy-2 and so on.
 func (c *copying) freeName(name string) (vault.Path, error) {
 	for i := 0; ; i++ {
@@ -175,7 +178,7 @@ func (c *copying) freeName(name string) (vault.Path, error) {
 			at += fmt.Sprint("-", i)
 		}
 		path, err := c.freePath(c.to, at, "targetParentId")
-		if !fault.Is(err, fault.DuplicateID) || i > maxWritten {
+		if !fault.Is(err, fault.DuplicateID) || i > maxCopies {
 			return path, err
 		}
 	}
@@ -222,7 +225,7 @@ func (c *copying) files() error {
 		return c.folderFile()
 	}
 	ids, going := map[string]string{}, state.Going(c.ctx)
-	files := c.filesOf(c.from)
+	files, has := c.filesOf(c.from), room(0)
 	for _, at := range files {
 		ids[at.ID()] = vault.Path(c.folder + string(at[len(c.from.Folder):])).ID()
 	}
@@ -232,6 +235,9 @@ func (c *copying) files() error {
 		}
 		text, _, err := c.Text(c.ctx, at)
 		if err != nil {
+			return err
+		}
+		if err := has.take(text); err != nil {
 			return err
 		}
 		to := vault.Path(c.folder + string(at[len(c.from.Folder):]))

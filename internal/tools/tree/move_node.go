@@ -163,9 +163,13 @@ func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
 	if err := e.joinOrder(ctx, to, n.Entry()); err != nil {
 		return err
 	}
+	var has room
 	for _, m := range moves {
 		text, _, err := e.Text(ctx, m.from)
 		if err != nil {
+			return err
+		}
+		if err := has.take(text); err != nil {
 			return err
 		}
 		if err := e.Move(ctx, m.from, m.to, text); err != nil {

@@ -147,9 +147,13 @@ func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *remov
 
 // removeFiles drafts that a note goes, or all files of a folder, and are kept in the trash.
 func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut) error {
+	var has room
 	for _, path := range e.filesOf(n) {
 		text, _, err := e.Text(ctx, path)
 		if err != nil {
+			return err
+		}
+		if err := has.take(text); err != nil {
 			return err
 		}
 		if err := e.Remove(ctx, path); err != nil {

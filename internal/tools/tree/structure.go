@@ -17,6 +17,9 @@ import (
 // maxWritten is how many nodes a call moves or copies: notes of a folder, sections of a section.
 const maxWritten = 1000
 
+// maxCommit is about how many bytes of text a call moves, copies or removes: what a commit holds.
+const maxCommit = 32 << 20
+
 // Reasons why a structure cannot be changed so.
 const (
 	isRoot       = "root"
@@ -65,12 +68,25 @@ type marked[ID any] struct {
 	id   ID
 }
 
+// in are those of some, in the order of their lines, that are in some lines.
+func in[ID any](all []marked[ID], at markdown.Span) []marked[ID] {
+	from := sort.Search(len(all), func(i int) bool { return all[i].line >= at.Start })
+	to := sort.Search(len(all), func(i int) bool { return all[i].line >= at.End })
+	return all[from:max(from, to)]
+}
+
 // idsIn are the identities of what is in some lines.
 func idsIn[ID any](all []marked[ID], at markdown.Span) (some []ID) {
-	for _, m := range all {
-		if has(at, m.line) {
-			some = append(some, m.id)
-		}
+	for _, m := range in(all, at) {
+		some = append(some, m.id)
+	}
+	return some
+}
+
+// displaced are those in some lines as they are where a part of another text is.
+func displaced[ID any](all []marked[ID], from, to markdown.Span) (some []marked[ID]) {
+	for _, m := range in(all, from) {
+		some = append(some, marked[ID]{m.line - from.Start + to.Start, m.id})
 	}
 	return some
 }
@@ -105,16 +121,8 @@ func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now ma
 			now.traits = append(now.traits, shifted(a.traits, p.Lines)...)
 			continue
 		}
-		for _, s := range m.sections {
-			if has(own, s.line) {
-				now.sections = append(now.sections, marked[index.UID]{s.line - own.Start + p.Lines.Start, s.id})
-			}
-		}
-		for _, t := range m.traits {
-			if has(own, t.line) {
-				now.traits = append(now.traits, marked[string]{t.line - own.Start + p.Lines.Start, t.id})
-			}
-		}
+		now.sections = append(now.sections, displaced(m.sections, own, p.Lines)...)
+		now.traits = append(now.traits, displaced(m.traits, own, p.Lines)...)
 	}
 	if r.Titled {
 		now.sections = now.sections[min(1, len(now.sections)):]
@@ -267,4 +275,16 @@ func (e *edit) moveBlocks(from *index.Note, at markdown.Span, to string) {
 			e.blocks[relink.Line{Note: from.ID, Line: line}] = to
 		}
 	}
+}
+
+// A room counts the bytes that a call writes.
+type room int
+
+// take is BATCH_TOO_LARGE if a text is more than what a commit holds beside those before it.
+func (r *room) take(text []byte) error {
+	if *r += room(len(text)); *r <= maxCommit {
+		return nil
+	}
+	return fault.New(fault.BatchTooLarge, "the call is about more than %d bytes of text", maxCommit).
+		With("max", maxCommit).Fix("choose a smaller subtree")
 }
