@@ -360,3 +360,37 @@ func TestCreateMissing(t *testing.T) {
 	require.Empty(t, out.Created)
 	require.Equal(t, version, p.version(t))
 }
+
+// TestCheckFixPassesOver covers that a correction leaves out the notes that the settings protect, says so, and corrects
+// all others, also where they would move.
+func TestCheckFixPassesOver(t *testing.T) {
+	t.Parallel()
+	files := soundNotes()
+	files["raven.yaml"] = "protected_prefixes: [locked/]\ndirectories: {page: pages}\n"
+	files["locked/a.md"] = "See [[sif]].\n"
+	files["pages/b.md"] = "See [[sif]].\n"
+	files["c.md"] = "x\n"
+	p := open(t, files)
+	var out struct {
+		Total   int `json:"fixed_total"`
+		Skipped []struct {
+			File   string `json:"file_path"`
+			Reason string
+		}
+	}
+	only := args{"issues": list{"short_ref_could_be_full_path", "non_canonical_path"}}
+	p.must(t, "raven_check_fix", only, &out)
+	require.Equal(t, 2, out.Total)
+	require.Len(t, out.Skipped, 2)
+	for _, one := range out.Skipped {
+		require.Contains(t, one.Reason, "protected_prefixes")
+		require.Equal(t, "locked/a.md", one.File)
+	}
+	texts := p.texts(t)
+	require.Equal(t, "See [[sif]].\n", texts["locked/a.md"])
+	require.Equal(t, "See [[people/sif]].\n", texts["pages/b.md"])
+	require.Contains(t, texts, "pages/c.md")
+	require.NotContains(t, texts, "c.md")
+	p.must(t, "raven_check_fix", only, &out)
+	require.Equal(t, texts, p.texts(t))
+}
