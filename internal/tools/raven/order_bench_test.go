@@ -45,7 +45,7 @@ func corpusPlace(b *testing.B, n int) *place {
 	p := open(b, nil)
 	files := map[string]string{}
 	for f := range corpus.Vault(1, n) {
-		if files[f.Path] = string(f.Text); len(files) == 1000 {
+		if files[f.Path] = f.Text; len(files) == 1000 {
 			p.write(b, files)
 			clear(files)
 		}
