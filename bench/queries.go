@@ -31,8 +31,8 @@ type acted struct {
 
 // The notes that queryFiles adds, and a share of the vault that refers to each.
 const (
-	muchNote   = "bench/hot"   // 5,000 references in 3,000 of 10,000 notes
-	fewNote  = "bench/mild"  // 10 references
+	muchNote  = "bench/hot"   // 5,000 references in 3,000 of 10,000 notes
+	fewNote   = "bench/mild"  // 10 references
 	partNote  = "bench/part"  // a tenth of the notes refers to a section of it
 	shortNote = "bench/short" // another tenth refers to it by its short name
 )

@@ -156,3 +156,16 @@ func BenchmarkSchema(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkLog measures pages of the log of a generated vault: one in a commit of 1,000 notes with 28,000 events, a
+// filter that holds for nothing, and the log of one note.
+func BenchmarkLog(b *testing.B) {
+	p := corpusPlace(b, 10_000)
+	for name, in := range map[string]args{
+		"import": {"all": true}, "none": {"all": true, "op": "delete"}, "id": {"id": corpus.Hot},
+	} {
+		b.Run(name, func(b *testing.B) {
+			measured(b, func(int) {}, func(int) { p.must(b, "raven_log", in, nil) })
+		})
+	}
+}
