@@ -180,6 +180,9 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 		err = fault.New(fault.Unavailable, "the caller did not wait for the answer").Because(err)
 	}
 	f := mapFixes(fault.Of(err), func(fix string) (string, bool) { return c.arrange(ask, fix) })
+	if family := ask.family(); family != nil && family.Told != nil {
+		f = family.Told(ask.made.Tool.Name, f)
+	}
 	f.RequestID = ask.caller.RequestID
 	if f.Status() == fault.StatusInternal {
 		c.opt.Log.ErrorContext(ctx, "call failed", slog.String("tool", ask.name),

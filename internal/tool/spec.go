@@ -210,6 +210,10 @@ type Family struct {
 	// Also returns members to add to the `error` of an envelope (CONTRACT §1); nil: none.
 	Also func(*fault.Fault) map[string]any
 
+	// Told returns a fault of a tool of the family, with the details that the family adds to every fault; nil:
+	// it adds none.
+	Told func(tool string, f *fault.Fault) *fault.Fault
+
 	// Exit returns the exit code of a command that failed; nil: Code.Exit.
 	Exit func(fault.Code) int
 
