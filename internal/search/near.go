@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -23,51 +24,141 @@ const nobody = -1
 // A ranker scores things of a threaded profile: the best by their own words, and those near them, in full.
 type ranker struct {
 	*searcher
+	gather  *gatherer
 	threads threads
 	naming  *naming
 
-	found []own
-	refs  []ref     // of the rows
-	rows  [][]int32 // by layer, by thing: its row + 1; 0: none
-	tally []float32 // of each row: what the head has of each concept, and then what the unit has
-	full  []full    // of the first rows
+	own   [][]float64 // by layer, by thing: what it scores by its own words; 0: nothing
+	refs  []ref       // of the rows
+	rows  [][]int32   // by layer, by thing: its row + 1; 0: none
+	best  int         // so many of the first rows are the best by their own words
+	tally []float32   // of each row: what the head has of each concept, and then what the unit has
+	full  []full      // of the first rows
 
 	nothing []float32 // what nobody has of each concept
 }
 
-// An own is a thing that was found by its own words.
-type own struct {
-	ref
-	score float64
-}
-
 // threaded scores what is found, and returns the page that the options ask for.
 func (s *searcher) threaded(g *gatherer) (Results, error) {
-	r := &ranker{searcher: s, threads: threads{s.x, map[uint64][]stretch{}}, rows: make([][]int32, len(s.x.layers))}
-	best := ranking{most: s.x.profile.thread.candidates, tie: s.Tie}
-	r.found = g.found[:0]
-	defer func() { g.found = r.found[:0] }()
-	err := s.each(nil, func(f scored) {
-		best.add(f)
-		r.found = append(r.found, own{ref{int32(f.layer), int32(f.doc)}, f.score})
-	})
-	if err != nil {
+	r := &ranker{searcher: s, gather: g, threads: threads{s.x, map[uint64][]stretch{}}}
+	r.own, r.rows = g.room()
+	defer func() { g.clearRows(r.refs) }()
+	if err := r.scoreOwn(); err != nil {
 		return Results{}, err
 	}
 	s.ranker, r.naming = r, s.x.naming(s.tokens)
-	r.gatherNear(best.list())
+	r.gatherNear(r.bestOwn())
 	r.count()
 	r.scoreAll()
 	page := ranking{most: s.Limit + 1, after: s.After, tie: s.Tie}
-	r.rank(&page)
+	if err := r.rank(&page); err != nil {
+		return Results{}, err
+	}
 	return s.results(&page, page.total, false)
+}
+
+// scoreOwn scores everything by its own words, but for the concepts that count only in full.
+func (r *ranker) scoreOwn() error {
+	if r.all || len(r.must)+len(r.never) > 0 {
+		return r.scoreWalking()
+	}
+	for _, c := range r.concepts {
+		if c.late {
+			continue
+		}
+		if r.Ended != nil {
+			if err := r.Ended(); err != nil {
+				return err
+			}
+		}
+		for layer, list := range c.lists {
+			c.addTo(r.own[layer], r.x.layers[layer].docOf, list)
+		}
+	}
+	return nil
+}
+
+// scoreWalking is scoreOwn for a query with signs: not all that has words of it is found.
+func (r *ranker) scoreWalking() error {
+	for _, c := range r.concepts {
+		c.late = false
+		r.gather.gather(c)
+	}
+	return r.each(nil, func(f scored) { r.own[f.layer][f.doc] = max(f.score, math.SmallestNonzeroFloat64) })
+}
+
+// addTo adds to the scores of some things what they gain by the concept: their heads and units taken together.
+func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted) {
+	idf, saturation := c.idf, c.saturation
+	for i := 0; i < len(list); {
+		doc, count := docOf[list[i].slot], float64(list[i].count)
+		for i++; i < len(list) && docOf[list[i].slot] == doc; i++ {
+			count += float64(list[i].count)
+		}
+		scores[doc] += float64(idf * (count / (count + saturation)))
+	}
+}
+
+// bestOwn are the best by their own words, and what has the query as its name.
+func (r *ranker) bestOwn() []ref {
+	most := r.x.profile.thread.candidates
+	least, best := leastOf(r.own, most), ranking{most: most, tie: r.Tie}
+	for layer, scores := range r.own {
+		for doc, score := range scores {
+			if score > 0 && score >= least {
+				best.add(r.scored(ref{int32(layer), int32(doc)}, score, nil))
+			}
+		}
+	}
+	list := best.kept
+	if len(list) > most {
+		list = best.list()
+	}
+	refs := make([]ref, 0, len(list)+len(r.named))
+	for _, f := range list {
+		refs = append(refs, ref{int32(f.layer), int32(f.doc)})
+	}
+	r.best = len(refs)
+	for named := range r.named {
+		if r.admits(int(named.layer), int(named.doc)) && !slices.Contains(refs, named) {
+			refs = append(refs, named)
+		}
+	}
+	return refs
+}
+
+// leastOf is a score that is not above any of the so many best, but for rounding.
+func leastOf(lists [][]float64, most int) float64 {
+	const rounding = 1e-4
+	best, least := make([]float64, 0, 2*most), 0.
+	for _, scores := range lists {
+		for _, score := range scores {
+			if score <= least {
+				continue
+			}
+			if best = append(best, score); len(best) == cap(best) {
+				best = greatest(best, most)
+				least = best[most-1]
+			}
+		}
+	}
+	if len(best) < most {
+		return 0
+	}
+	return greatest(best, most)[most-1] - rounding
+}
+
+// greatest are so many of the greatest of a list, in descending order.
+func greatest(list []float64, most int) []float64 {
+	slices.SortFunc(list, func(a, b float64) int { return cmp.Compare(b, a) })
+	return list[:most]
 }
 
 // gatherNear gives rows to some things and to those near them, which are scored in full, and then to the neighbours of
 // all these.
-func (r *ranker) gatherNear(best []scored) {
-	for _, f := range best {
-		r.row(ref{int32(f.layer), int32(f.doc)})
+func (r *ranker) gatherNear(best []ref) {
+	for _, of := range best {
+		r.row(of)
 	}
 	around := make([]neighbourhood, len(best), 2*len(best))
 	for i := range around {
@@ -98,10 +189,6 @@ func (r *ranker) row(of ref) int {
 		return nobody
 	}
 	rows := r.rows[of.layer]
-	if rows == nil {
-		rows = make([]int32, len(r.x.layers[of.layer].docs))
-		r.rows[of.layer] = rows
-	}
 	if rows[of.doc] == 0 {
 		r.refs = append(r.refs, of)
 		rows[of.doc] = int32(len(r.refs))
@@ -113,11 +200,11 @@ func (r *ranker) row(of ref) int {
 func (r *ranker) count() {
 	r.tally = make([]float32, 2*len(r.refs)*len(r.concepts))
 	for i, c := range r.concepts {
+		if c.late {
+			r.gather.gatherLate(c)
+		}
 		for layer, list := range c.lists {
 			rows, s := r.rows[layer], r.x.layers[layer].segment
-			if rows == nil {
-				continue
-			}
 			for _, w := range list {
 				doc := s.docOf[w.slot]
 				if row := rows[doc]; row > 0 {
@@ -222,18 +309,49 @@ func (r *ranker) together(a, b int) bool {
 	return r.x.member(r.refs[a]).thread == r.x.member(r.refs[b]).thread && r.threads.joined(r.refs[a], r.refs[b])
 }
 
-// rank adds all that was found to a ranking: with its full score, or with its own.
-func (r *ranker) rank(page *ranking) {
+// rank adds all that was found to a ranking: with its full score, or with its own. What is not among the best by its
+// own words is behind each of these, and is only counted where these fill the page.
+func (r *ranker) rank(page *ranking) error {
+	enough := 0
 	for i := range r.full {
-		f, of := &r.full[i], r.refs[i]
-		r.offer(page, r.scored(of, f.parts.sum(), f))
-	}
-	share := 1 + r.x.profile.thread.share
-	for _, o := range r.found {
-		if rows := r.rows[o.layer]; rows == nil || rows[o.doc] == 0 || int(rows[o.doc]) > len(r.full) {
-			r.offer(page, r.scored(o.ref, float64(share*o.score), nil))
+		f := r.scored(r.refs[i], r.full[i].parts.sum(), &r.full[i])
+		if r.Filter == nil || r.Filter(f.path) {
+			page.add(f)
+			if i < r.best {
+				enough++
+			}
 		}
 	}
+	filled := page.after == nil && enough >= page.most
+	for layer := range r.own {
+		if err := r.rankOthers(page, layer, filled); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rankOthers adds what is found of a layer and not scored in full.
+func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
+	share, l, rows, step := 1+r.x.profile.thread.share, &r.x.layers[layer], r.rows[layer], 0
+	for doc, score := range r.own[layer] {
+		if score == 0 || rows[doc] > 0 && int(rows[doc]) <= len(r.full) {
+			continue
+		}
+		if step++; step%lookEvery == 0 && r.Ended != nil {
+			if err := r.Ended(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case r.Filter != nil && !r.Filter(l.path(doc)):
+		case filled:
+			page.total++
+		default:
+			page.add(r.scored(ref{int32(layer), int32(doc)}, float64(share*score), nil))
+		}
+	}
+	return nil
 }
 
 // scored is a thing with its score.
@@ -243,12 +361,5 @@ func (r *ranker) scored(of ref, score float64, f *full) scored {
 	return scored{
 		layer: int(of.layer), doc: doc, slot: l.docs[doc].lead, order: l.order[doc], path: l.path(doc), full: f,
 		score: math.Round((score+r.bonus(int(of.layer), doc))*1e4) / 1e4,
-	}
-}
-
-// offer adds a thing to a ranking, if the filter admits it.
-func (r *ranker) offer(page *ranking, f scored) {
-	if r.Filter == nil || r.Filter(f.path) {
-		page.add(f)
 	}
 }

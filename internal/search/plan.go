@@ -37,6 +37,9 @@ type concept struct {
 	idf    float64      // with the weight
 
 	saturation float64
+
+	// late says that it counts only for what is scored in full, and is gathered when that is known.
+	late bool
 }
 
 // A wanted is a word of the query.
@@ -176,7 +179,7 @@ func (p *planner) word(word string, repairable bool) {
 	} else {
 		w.concepts = []*concept{
 			{forms: a.wordForms(key), weight: 1},
-			{forms: []form{asIs}, weight: writtenWeight},
+			{forms: []form{asIs}, weight: writtenWeight, late: p.x.profile.isThreaded()},
 		}
 	}
 	p.want(w)
