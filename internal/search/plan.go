@@ -38,9 +38,16 @@ type concept struct {
 
 	saturation float64
 
-	// late says that it counts only for what is scored in full, and is gathered when that is known.
-	late bool
+	// late says that it counts only for what is scored in full, and is gathered when that is known. Then beside is the
+	// concept of the same word that is not.
+	late   bool
+	beside *concept
+
+	held []held // by layer
 }
+
+// A held is how a layer has a concept: in so many notes, and as it is of one term, if that is not negative.
+type held struct{ docs, only int }
 
 // A wanted is a word of the query.
 type wanted struct {
@@ -177,9 +184,9 @@ func (p *planner) word(word string, repairable bool) {
 	if w.stop {
 		w.concepts = []*concept{{forms: append(a.bareForms(key), asIs), weight: 1}}
 	} else {
+		stem := &concept{forms: a.wordForms(key), weight: 1}
 		w.concepts = []*concept{
-			{forms: a.wordForms(key), weight: 1},
-			{forms: []form{asIs}, weight: writtenWeight, late: p.x.profile.isThreaded()},
+			stem, {forms: []form{asIs}, weight: writtenWeight, late: p.x.profile.isThreaded(), beside: stem},
 		}
 	}
 	p.want(w)

@@ -24,6 +24,13 @@ type gatherer struct {
 	// Room of a ranker, by layer and thing; all 0 between two uses.
 	scores [][]float64
 	rows   [][]int32
+
+	// Room of a ranker for what it scores in full.
+	refs   []ref
+	around []neighbourhood
+	full   []full
+	tally  []float32
+	order  []placed
 }
 
 // shortField is from how many words on it is not known beforehand what an occurrence is worth.
@@ -96,11 +103,10 @@ func (g *gatherer) gather(c *concept) {
 	if c.late {
 		return
 	}
-	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
+	c.lists, c.held, c.docs = make([][]weighted, len(g.x.layers)), make([]held, len(g.x.layers)), 0
 	for i := range g.x.layers {
-		list, docs := g.listOf(&g.x.layers[i], c.forms)
-		c.lists[i] = list
-		c.docs += docs
+		c.lists[i], c.held[i] = g.listOf(&g.x.layers[i], c.forms)
+		c.docs += c.held[i].docs
 	}
 	g.weigh(c)
 }
@@ -111,15 +117,22 @@ func (g *gatherer) weigh(c *concept) {
 	c.idf = c.weight * math.Log1p((n-df+.5)/(df+.5))
 }
 
-// gatherLate reads the postings of a concept that was not gathered, which has one form: only those of the things with
-// rows are kept.
+// gatherLate reads the postings of a late concept, which has one form: of most only those of the things with rows are
+// kept. Where a word has one form only, they are those of the concept beside it.
 func (g *gatherer) gatherLate(c *concept) {
 	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
 	for i := range g.x.layers {
 		l, start := &g.x.layers[i], len(g.arena)
-		if first, end := l.termsOf(c.forms[0]); end > first {
-			c.docs += g.appendTerm(l, first, float32(c.forms[0].weight), g.rows[i])
+		first, end := l.termsOf(c.forms[0])
+		if end == first {
+			continue
 		}
+		if h := c.beside.held[i]; h.only >= 0 && part(l.lists, l.listEnds, h.only) == part(l.lists, l.listEnds, first) {
+			c.lists[i] = c.beside.lists[i]
+			c.docs += h.docs
+			continue
+		}
+		c.docs += g.appendTerm(l, first, float32(c.forms[0].weight), g.rows[i])
 		c.lists[i] = g.arena[start:len(g.arena):len(g.arena)]
 	}
 	g.weigh(c)
@@ -130,8 +143,8 @@ func (c *concept) gain(count float64) float64 {
 	return c.idf * (count / (count + c.saturation))
 }
 
-// listOf are the occurrences of some forms in a layer, by slot, and in how many notes they are.
-func (g *gatherer) listOf(l *layer, forms []form) (list []weighted, docs int) {
+// listOf are the occurrences of some forms in a layer, by slot, and how the layer has them.
+func (g *gatherer) listOf(l *layer, forms []form) ([]weighted, held) {
 	start, only := len(g.arena), -1
 	weight, several := 0., false
 	for _, f := range forms {
@@ -141,14 +154,18 @@ func (g *gatherer) listOf(l *layer, forms []form) (list []weighted, docs int) {
 			only, weight = first, f.weight
 		}
 	}
+	h := held{only: -1}
 	switch {
 	case several:
 		g.sum(l, forms)
-		docs = l.countDocs(g.arena[start:])
+		h.docs = l.countDocs(g.arena[start:])
 	case only >= 0:
-		docs = g.appendTerm(l, only, float32(weight), nil)
+		h.docs = g.appendTerm(l, only, float32(weight), nil)
+		if weight == 1 {
+			h.only = only
+		}
 	}
-	return g.arena[start:len(g.arena):len(g.arena)], docs
+	return g.arena[start:len(g.arena):len(g.arena)], h
 }
 
 // termsOf are the numbers of the terms of a form: from the first up to, not including, the second.
@@ -167,7 +184,7 @@ func (s *segment) termsOf(f form) (first, end int) {
 // there are rows, occurrences in a note whose row is 0 are only counted.
 func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
-	list, slots := g.arena, l.slots
+	list, slots, once := g.arena, l.slots, g.once
 	if rows == nil {
 		list = slices.Grow(list, len(data)) // of each posting there is a byte
 	}
@@ -194,23 +211,22 @@ func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) 
 			docs++
 			before = doc
 		}
-		if rows == nil || rows[doc] > 0 {
-			list = append(list, weighted{uint32(slot), weight * g.worth(&slots[slot], head&3, &counts)})
+		if rows != nil && rows[doc] == 0 {
+			continue
 		}
+		s, worth := &slots[slot], float32(0)
+		switch length := s.lengths[0]; {
+		case head&3 != onceInFirst || length >= shortField:
+			worth = float32(g.norms.count(s, &counts))
+		case s.isHead():
+			worth = once.head[length]
+		default:
+			worth = once.unit[length]
+		}
+		list = append(list, weighted{uint32(slot), weight * worth})
 	}
 	g.arena = list
 	return docs
-}
-
-// worth weighs a posting of a kind.
-func (g *gatherer) worth(s *slot, kind uint64, counts *[fields]uint32) float32 {
-	if length := s.lengths[0]; kind == onceInFirst && length < shortField {
-		if s.isHead() {
-			return g.once.head[length]
-		}
-		return g.once.unit[length]
-	}
-	return float32(g.norms.count(s, counts))
 }
 
 // countsAt reads what a posting of a kind says of its counts.
