@@ -52,7 +52,7 @@ func (s *searcher) threaded(g *gatherer) (Results, error) {
 	if err := r.scoreOwn(); err != nil {
 		return Results{}, err
 	}
-	s.ranker, r.naming = r, s.x.naming(s.tokens)
+	s.ranker, r.naming = r, s.x.naming(s.likely())
 	r.gatherNear(r.bestOwn())
 	r.count()
 	r.scoreAll()
@@ -61,6 +61,15 @@ func (s *searcher) threaded(g *gatherer) (Results, error) {
 		return Results{}, err
 	}
 	return s.results(&page, page.total, false)
+}
+
+// likely are the words of the query, and in place of those that are in no note what is most like them.
+func (p *plan) likely() []string {
+	words := slices.Clone(p.tokens)
+	for i, word := range words {
+		words[i] = cmp.Or(p.meant[word], word)
+	}
+	return words
 }
 
 // scoreOwn scores everything by its own words, but for the concepts that count only in full.
