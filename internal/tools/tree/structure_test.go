@@ -341,3 +341,18 @@ func TestTitlesThatAppear(t *testing.T) {
 	require.Equal(t, "a#sub", p.data(t, "get_node", args{"nodeId": sub})["node"].(args)["nodeId"])
 	require.Equal(t, "a#two", p.data(t, "get_node", args{"nodeId": two})["node"].(args)["nodeId"])
 }
+
+// TestRootHasAnOrder covers the order of the vault itself, and that a folder that moves with its file keeps its uid.
+func TestRootHasAnOrder(t *testing.T) {
+	p := open(t, map[string]string{"a.md": "", "b.md": "", "f/_folder.md": "---\ntitle: F\n---\n", "f/x.md": "", "g/y.md": ""})
+	p.write(t, "move_before", args{"nodeId": "b", "siblingId": "f/"})
+	require.Equal(t, "b f/ g/ a", ids(p.data(t, "list_children", args{"nodeId": "/"})))
+	require.Equal(t, "---\norder:\n  - b\n  - f/\n  - g/\n  - a\n---\n", p.file(t, "_folder.md"))
+	uid := p.data(t, "get_node", args{"nodeId": "f/"})["node"].(args)["uid"]
+	answer := p.write(t, "move_node", args{"nodeId": "f/", "newParentId": "g/"})
+	require.Equal(t, "g/f/", answer["nodeId"])
+	require.Equal(t, uid, p.data(t, "get_node", args{"nodeId": "g/f/"})["node"].(args)["uid"])
+	require.Equal(t, "---\norder:\n  - b\n  - g/\n  - a\n---\n", p.file(t, "_folder.md"))
+	p.write(t, "move_node", args{"nodeId": "g/f/x", "newParentId": "/"})
+	require.Equal(t, "b g/ a x", ids(p.data(t, "list_children", args{"nodeId": "/"})))
+}
