@@ -3,12 +3,16 @@ package tree_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 const (
@@ -122,7 +126,10 @@ func TestMovesKeepIdentities(t *testing.T) {
 		for _, id := range []string{"a", "a#one", "a#sub", "a#last", "b", "b#two"} {
 			uids[id] = p.data(t, "get_node", args{"nodeId": id})["node"].(args)["uid"]
 		}
+		traits := p.traits(t)
+		require.Len(t, traits, 4)
 		answer := p.write(t, "move_node", in)
+		require.Equal(t, traits, p.traits(t), "%v", in)
 		for id, uid := range uids {
 			if to, ok := answer["idMap"].(args)[id]; ok {
 				id = to.(string)
@@ -130,6 +137,17 @@ func TestMovesKeepIdentities(t *testing.T) {
 			require.Equal(t, id, p.data(t, "get_node", args{"nodeId": uid})["node"].(args)["nodeId"], "%v", in)
 		}
 	}
+}
+
+// traits are the ids of all annotations of the vault, sorted.
+func (p *place) traits(t *testing.T) (all []string) {
+	v, err := state.Source{Teams: p.teams}.ViewAt(t.Context(), auth.LocalCaller(), "v", tool.AsOf{})
+	require.NoError(t, err)
+	for n := range v.Index.Notes("") {
+		all = append(all, n.TraitIDs()...)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // TestSharedPayload covers C10 32 and 34: a node that stands for another one.
