@@ -503,8 +503,7 @@ func (v *naiveView) setBelow(top *naive, collapsed func(depth int) bool) {
 	}
 }
 
-// copyView exports the view of a session, and imports it into the next one. Nodes without children
-// are expanded then.
+// copyView exports the view of a session, and imports it into the next one. What the view does not show is expanded then.
 func (m *model) copyView(i int) {
 	from, to := m.views[i], (i+1)%len(m.views)
 	exported := m.session(i).data(m.T, "export_view", args{"rootNodeId": "/"})["viewJson"]
@@ -512,7 +511,7 @@ func (m *model) copyView(i int) {
 	next.write(m.T, "import_view", args{"viewJson": exported})
 	v := &naiveView{collapsed: map[*naive]bool{}, excluded: maps.Clone(from.excluded)}
 	for _, n := range m.root.all() {
-		v.collapsed[n] = from.collapsed[n] && from.shows(n) && len(n.children) > 0
+		v.collapsed[n] = from.collapsed[n] && from.shows(n)
 	}
 	m.views[to] = v
 	m.check(fmt.Sprint("the view of session ", i, " in session ", to))
