@@ -2,7 +2,9 @@ package tree
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rookery/internal/index"
@@ -95,6 +97,10 @@ func Text(v any) string {
 		return ""
 	case string:
 		return v
+	case float64:
+		if i := int64(v); float64(i) == v && -wholes < v && v < wholes && (i != 0 || !math.Signbit(v)) {
+			return strconv.FormatInt(i, 10) // as JSON writes it
+		}
 	case markdown.Ref:
 		return "[[" + string(v) + "]]"
 	case []any:
@@ -110,6 +116,9 @@ func Text(v any) string {
 	}
 	return string(data)
 }
+
+// wholes bounds the whole numbers that JSON writes without an exponent, and that a float64 has all of.
+const wholes = 1 << 53
 
 // Shown is a value as answers have it: a reference as a text with its brackets.
 func Shown(v any) any {
