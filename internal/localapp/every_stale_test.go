@@ -38,6 +38,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdatedNode("tree_update_nodes", `"filter":"nodeId = people/alice","patch":{"nodeId":1}`),
 	outdatedNode("tree_tag_node", `"nodeId":"people/alice#notes","tags":["x"]`),
 	outdatedNode("tree_untag_node", `"nodeId":"people/alice","tags":["x"]`),
+	outdatedNode("tree_snapshot_restore", `"snapshotId":"none"`),
 	outdated("raven_undo", `"version":"v3"`),
 	outdated("raven_reindex", `"full":true`),
 	outdated("raven_move", `"source":"people/alice","destination":"people/bob"`),

@@ -10,7 +10,7 @@ import (
 // TestEveryWayReadsNodes covers the tools of spec/agent-interface.md for nodes, queries, payload, tags and rules over
 // every way in.
 func TestEveryWayReadsNodes(t *testing.T) {
-	everyWay(t, []tooltest.Story{readingNodes, changingNodes, refusingNodes})
+	everyWay(t, []tooltest.Story{readingNodes, changingNodes, refusingNodes, snapshotting})
 }
 
 var readingNodes = tooltest.Story{Name: "reading nodes", Steps: []tooltest.Step{
@@ -47,4 +47,17 @@ var refusingNodes = tooltest.Story{Name: "refusing calls on nodes", Steps: []too
 	{Tool: "tree_update_payload_property", Args: `{"vault":"main","nodeId":"people/alice","propertyName":"Children","newValue":1,"versionToken":"v2"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"internal_property"}}}`},
 	{Tool: "tree_list_children", Args: `{"nodeId":"people/","limit":0}`, Code: fault.InvalidParameter},
 	{Tool: "tree_validate_tree", Args: `{"rulesetId":"nope"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"unknown_ruleset"}}}`},
+}}
+
+var snapshotting = tooltest.Story{Name: "snapshots", Steps: []tooltest.Step{
+	{Tool: "tree_snapshot_create", Args: `{"vault":"main","label":"s","rootNodeId":"people/","versionToken":"v2"}`, Want: `{"data":{"label":"s","nodeId":"people/","version":"v2","versionToken":"v2"}}`},
+	{Tool: "tree_snapshot_list", Args: `{"vault":"main"}`, Want: `{"data":{"snapshots":[{"label":"s","nodeId":"people/"}]},"meta":{"count":1,"has_more":false}}`},
+	{Tool: "tree_snapshot_get", Args: `{"vault":"main","snapshotId":"s"}`, Want: `{"data":{"snapshot":{"label":"s","version":"v2"}}}`},
+	{Tool: "tree_tag_node", Args: `{"vault":"main","nodeId":"people/alice#notes","tags":["one"],"versionToken":"v2"}`},
+	{Tool: "tree_snapshot_diff", Args: `{"vault":"main","a":"s"}`, Want: `{"data":{"structure":[],"payload":[],"metadata":[{"nodeId":"people/alice#notes","property":"tags"}],"summary":{"metadata":1}}}`},
+	{Tool: "tree_snapshot_restore", Args: `{"vault":"main","snapshotId":"s","versionToken":"v2"}`, Code: fault.Conflict, Want: `{"error":{"details":{"latestVersion":"v3","changed":"/"}}}`},
+	{Tool: "tree_snapshot_restore", Args: `{"vault":"main","snapshotId":"s","versionToken":"v3"}`, Want: `{"data":{"created":[],"updated":["people/alice"],"removed":[],"idMap":{},"versionToken":"v4"}}`},
+	{Tool: "tree_snapshot_diff", Args: `{"vault":"main","a":"s","b":"current","envelope":false}`, Want: `{"structure":[],"payload":[],"metadata":[]}`},
+	{Tool: "tree_snapshot_delete", Args: `{"vault":"main","snapshotId":"s","versionToken":"v4"}`, Want: `{"data":{"label":"s"}}`},
+	{Tool: "tree_snapshot_get", Args: `{"vault":"main","snapshotId":"s"}`, Code: fault.NotFound},
 }}

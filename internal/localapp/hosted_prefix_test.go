@@ -44,7 +44,8 @@ var nestedCalls = map[string]string{
 
 	"raven_batch": `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
 
-	"tree_update_nodes": `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
+	"tree_update_nodes":     `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
+	"tree_snapshot_restore": `{"vault":"main","versionToken":"NOW","snapshotId":"early"}`,
 }
 
 // places are the arguments that name a note.
@@ -118,6 +119,8 @@ func TestHostedPrefix(t *testing.T) {
 	h.done(t, root, "raven_delete", args{"vault": "main", "id": "shared/gone"})
 	h.done(t, root, "team_vault_create", args{"name": "bare"})
 	h.done(t, root, "raven_query_save", args{"vault": "bare", "name": "dimcellar", "query": "type:page"})
+	h.done(t, root, "tree_snapshot_create", args{"vault": "main", "label": "early", "versionToken": "v1"})
+	h.done(t, root, "raven_add", args{"vault": "main", "to": "shared/plan", "text": "late"})
 	people := []args{}
 	for i := range 9 {
 		people = append(people, args{"path": fmt.Sprintf("people/p%d.md", i), "text": "---\nname: One\n---\n"})

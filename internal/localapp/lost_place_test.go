@@ -135,6 +135,16 @@ func newToken(t testing.TB, inv tool.Invoker, name string) string {
 	return out.Data.Token
 }
 
+// early changes the vault shelf after a snapshot, and is the version that it has then.
+func (f prepared) early(t testing.TB, inv tool.Invoker) string {
+	t.Helper()
+	done(t, inv, "raven_new", args{"vault": "shelf", "type": "page", "title": "Early", "path": "early"})
+	done(t, inv, "tree_snapshot_create", args{"vault": "shelf", "label": "early", "versionToken": "v1"})
+	var changed struct{ Meta struct{ Version string } }
+	require.NoError(t, json.Unmarshal(done(t, inv, "raven_add", args{"vault": "shelf", "to": "early", "text": "late"}), &changed))
+	return changed.Meta.Version
+}
+
 // call says which call of each tool succeeds. A tool that is not named has one that its schema tells.
 func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 	t.Helper()
@@ -145,6 +155,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 	require.NoError(t, json.Unmarshal(done(t, inv, "raven_set", args{
 		"vault": "main", "id": "people/bob", "set": args{"phone": "1"},
 	}), &undone))
+	done(t, inv, "tree_snapshot_create", args{"vault": "main", "label": "label", "versionToken": "v1"})
 	given := map[string]args{
 		"raven_new":     {"type": "person", "title": "Dora"},
 		"raven_upsert":  {"type": "person", "title": "Eir", "content": "Quiet."},
@@ -186,6 +197,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"tree_update_nodes":            {"versionToken": "v9", "filter": "nodeId = lost/tree3", "patch": args{"c": "x"}},
 		"tree_tag_node":                {"versionToken": "v9", "nodeId": "lost/tree4", "tags": []string{"x"}},
 		"tree_untag_node":              {"versionToken": "v9", "nodeId": "lost/tree5", "tags": []string{"old"}},
+		"tree_snapshot_restore":        {"vault": "shelf", "versionToken": f.early(t, inv), "snapshotId": "early"},
 		"notes_import":                 {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
 		"team_vault_set":               {"name": "quiet", "readonly": true},
 		"team_vault_import":            {"notes": notesOf(bigBatch())},

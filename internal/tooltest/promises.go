@@ -15,7 +15,7 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	withCloud = "webhooks come with the cloud"
-	treeYet   = "changes of the structure and snapshots come next"
+	treeYet   = "changes of the structure, export and import come next"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -201,6 +201,13 @@ var Promises = []Promise{
 	{Tool: "tree_bookmark", Args: []string{"nodeId", "label", "overwrite"}, Words: []string{"bookmark add"}},
 	{Tool: "tree_list_bookmarks", Words: []string{"bookmark list"}},
 	{Tool: "tree_remove_bookmark", Args: []string{"label"}, Words: []string{"bookmark remove"}},
+	{Tool: "tree_snapshot_create", Args: []string{"label", "rootNodeId"}, Words: []string{"snapshot create"}},
+	{Tool: "tree_snapshot_list", Words: []string{"snapshot list"}},
+	{Tool: "tree_snapshot_get", Args: []string{"snapshotId"}, Words: []string{"snapshot get"}},
+	{Tool: "tree_snapshot_delete", Args: []string{"snapshotId"}, Words: []string{"snapshot delete"}},
+	{Tool: "tree_snapshot_restore", Args: []string{"snapshotId"}, Words: []string{"snapshot restore"}},
+	{Tool: "tree_snapshot_diff", Args: []string{
+		"a", "b", "includePayloads", "includeStructure", "includeMetadata", "includeBody", "maxDepth"}, Words: []string{"snapshot diff"}},
 
 	// memory: spec/rum-retrieval-api.md, and what reference/memory-build.md §2 adds.
 	{Tool: "memory_store", Args: append([]string{"key", "target_agent_id", "links"}, memoryParts...),
@@ -300,8 +307,7 @@ var Families = []struct {
 }{
 	{"tree_", treeYet, []string{
 		"add_child", "remove_node", "move_node", "copy_subtree", "clone_node", "move_before", "move_after", "sort_children",
-		"snapshot_create", "snapshot_list", "snapshot_restore", "snapshot_diff", "export_subtree", "import_merge",
-		"snapshot_get", "snapshot_delete",
+		"export_subtree", "import_merge",
 	}},
 }
 
@@ -320,7 +326,6 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"snapshot":     treeYet,
 	"dead-letters": withCloud,
 }
 

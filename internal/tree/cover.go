@@ -14,14 +14,14 @@ func (t *Tree) Changed(since uint64, nodes ...Node) (id string, seq uint64) {
 	}
 	for _, n := range nodes {
 		if seq := t.Version(n); seq > since {
-			return n.note().ID(), seq
+			return n.Holder().ID(), seq
 		}
 	}
 	return "", 0
 }
 
-// note is the note of a section, else the node.
-func (n Node) note() Node {
+// Holder is the note of a section, else the node.
+func (n Node) Holder() Node {
 	n.Section = 0
 	return n
 }

@@ -44,6 +44,11 @@ func (t *Tree) Fields(n Node) []index.Field {
 // Payload are the fields of the node in text order, without its title and its tags: those of its Source.
 func (t *Tree) Payload(n Node) []Property {
 	n, _ = t.Source(n)
+	return t.OwnPayload(n)
+}
+
+// OwnPayload is Payload of the node itself, whatever it stands for.
+func (t *Tree) OwnPayload(n Node) []Property {
 	fields := t.Fields(n)
 	all := make([]Property, 0, len(fields))
 	for _, f := range fields {

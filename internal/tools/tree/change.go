@@ -114,6 +114,19 @@ func (e *edit) covers(nodes ...tree.Node) error {
 	}
 }
 
+// coversAll is CONFLICT if any note or folder changed after the version token.
+func (e *edit) coversAll() error {
+	seq := e.tree.Index.NotesVersion()
+	if seq <= e.since {
+		return nil
+	}
+	root := e.tree.Root().ID()
+	return &outdated{
+		conflict(e.tree.Index.Version(), "a note or a folder changed after the versionToken").
+			With("changed", root).With("nodeId", root), seq,
+	}
+}
+
 // node is the node that an argument names.
 func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, arg, id) }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ const modelSteps = 300
 func TestTreesAreThatOfTheModel(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 26))
-		m := &model{T: t, Rand: r, root: grow(r), dir: t.TempDir(), labels: map[string]*naive{}}
+		m := &model{T: t, Rand: r, root: grow(r), dir: t.TempDir(), labels: map[string]*naive{}, snapshots: map[string]map[*naive]naiveState{}}
 		m.place = openAt(t, m.dir)
 		defer func() { m.close() }()
 		for i := range m.views {
@@ -57,6 +58,8 @@ type model struct {
 	newest uint64
 	views  [3]*naiveView
 	labels map[string]*naive // bookmarks
+
+	snapshots map[string]map[*naive]naiveState
 
 	calls, refusals int
 }
@@ -313,7 +316,11 @@ func (m *model) commit(before map[string]string) {
 // deed is a random change.
 func (m *model) deed() deed {
 	n := m.node()
-	switch m.IntN(7) {
+	switch m.IntN(8) {
+	case 7:
+		if len(m.snapshots) > 0 {
+			return m.restoring()
+		}
 	case 0, 1:
 		name, v, do := m.property(n)
 		return deed{"update_payload_property", args{"nodeId": m.name(n), "propertyName": name, "newValue": v}, []*naive{n}, do}
@@ -458,7 +465,13 @@ func (m *model) look() {
 	p, v, n := m.session(i), m.views[i], pick(m.Rand, m.root.all())
 	in := args{"nodeId": m.name(n)}
 	var tool string
-	switch m.IntN(9) {
+	switch m.IntN(12) {
+	case 9, 10:
+		m.snapshot()
+		return
+	case 11:
+		m.compare()
+		return
 	case 0:
 		tool = "toggle_node"
 		v.collapsed[n] = !v.collapsed[n]
@@ -525,4 +538,75 @@ func (v *naiveView) shows(n *naive) bool {
 		}
 	}
 	return true
+}
+
+// A naiveState is what a node was at a snapshot.
+type naiveState struct {
+	naive
+	id, text string
+}
+
+// snapshot makes a snapshot of the vault, in place of one with its label.
+func (m *model) snapshot() {
+	label := pick(m.Rand, []string{"first", "second"})
+	if m.snapshots[label] != nil {
+		m.write(m.T, "snapshot_delete", args{"snapshotId": label})
+	}
+	m.write(m.T, "snapshot_create", args{"label": label})
+	m.snapshots[label] = map[*naive]naiveState{}
+	for _, n := range m.root.all() {
+		was := naiveState{*n, n.id(), n.text()}
+		was.fields = slices.Clone(n.fields)
+		m.snapshots[label][n] = was
+	}
+	m.check("a snapshot")
+}
+
+// label is a random label of a snapshot.
+func (m *model) label() string { return pick(m.Rand, slices.Sorted(maps.Keys(m.snapshots))) }
+
+// restoring is the way back to a snapshot.
+func (m *model) restoring() deed {
+	label := m.label()
+	return deed{"snapshot_restore", args{"snapshotId": label}, nil, func() {
+		for n, was := range m.snapshots[label] {
+			n.title, n.fields, n.body, n.refers = was.title, slices.Clone(was.fields), was.body, was.refers
+		}
+	}}
+}
+
+// compare holds the difference between a snapshot and now against the tree.
+func (m *model) compare() {
+	if len(m.snapshots) == 0 {
+		return
+	}
+	label, renamed, payload, metadata := m.label(), 0, 0, 0
+	for n, was := range m.snapshots[label] {
+		_, slug, _ := strings.Cut(n.id(), "#")
+		if _, before, _ := strings.Cut(was.id, "#"); slug != before {
+			renamed++
+		}
+		if n.name() != was.name() {
+			payload++
+		}
+		if n.text() != was.text {
+			payload++
+		}
+		names := map[string]bool{}
+		for _, f := range slices.Concat(n.fields, was.fields) {
+			names[f.name] = f.name != "tags" && f.name != "title"
+		}
+		for name, counts := range names {
+			if counts && n.field(name) != was.field(name) {
+				payload++
+			}
+		}
+		if !slices.Equal(n.tags(), was.tags()) {
+			metadata++
+		}
+	}
+	diff := m.data(m.T, "snapshot_diff", args{"a": label})
+	require.Equal(m, m.round(args{
+		"added": 0, "removed": 0, "moved": 0, "reordered": 0, "renamed": renamed, "payload": payload, "metadata": metadata,
+	}), diff["summary"], diff)
 }

@@ -204,24 +204,35 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 		return nil
 	}
 	r := relink.New(e.tree.Index, after, out.IDMap)
+	out.RefsUpdated, err = e.rewrite(ctx, r, after, func(string) bool { return false })
+	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	return err
+}
+
+// rewrite drafts that the references of all notes but some lead to what they led to, and returns how many were rewritten.
+func (e *edit) rewrite(
+	ctx context.Context, r *relink.Relinker, after *index.Index, stays func(id string) bool,
+) (count int, err error) {
 	for _, id := range r.Sources() {
+		if stays(id) {
+			continue
+		}
 		at := vault.Path(id + ".md")
 		text, exists, err := e.Text(ctx, at)
 		if err != nil {
-			return err
+			return count, err
 		}
 		rewritten := r.Rewrite(id, text)
 		if !exists || rewritten.Count == 0 {
 			continue
 		}
-		out.RefsUpdated += rewritten.Count
+		count += rewritten.Count
 		f, _ := after.File(string(at))
 		if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
-			return err
+			return count, err
 		}
 	}
-	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
-	return nil
+	return count, nil
 }
 
 //go:embed update_nodes.md
