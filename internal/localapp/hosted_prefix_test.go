@@ -45,6 +45,7 @@ var nestedCalls = map[string]string{
 	"raven_batch": `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
 
 	"tree_update_nodes":     `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
+	"tree_import_merge":     `{"vault":"main","versionToken":"NOW","json":{"nodeId":"shared/plan","payload":{"a":1}}}`,
 	"tree_snapshot_restore": `{"vault":"main","versionToken":"NOW","snapshotId":"early"}`,
 }
 

@@ -82,7 +82,7 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	done(t, inv, "team_vault_import", args{"vault": "main", "notes": notesOf(map[string]string{
 		"lost/move.md": "# Move\n", "lost/section.md": "# Section\n", "lost/batch.md": "# Batch\n",
 		"lost/tree1.md": "# Tree\n", "lost/tree2.md": "# Tree\n", "lost/tree3.md": "# Tree\n", "lost/tree4.md": "# Tree\n",
-		"lost/tree5.md": "---\ntags: [old]\n---\n",
+		"lost/tree5.md": "---\ntags: [old]\n---\n", "lost/tree6.md": "# Tree\n",
 		"lost/class.md": "---\ntype: book\n---\n",
 		"lost/check.md": "---\ntype: page\n---\n\nSee [[zebra note]].\n", "deep/zebra note.md": "# Z\n",
 	})})
@@ -197,6 +197,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"tree_update_nodes":            {"versionToken": "v9", "filter": "nodeId = lost/tree3", "patch": args{"c": "x"}},
 		"tree_tag_node":                {"versionToken": "v9", "nodeId": "lost/tree4", "tags": []string{"x"}},
 		"tree_untag_node":              {"versionToken": "v9", "nodeId": "lost/tree5", "tags": []string{"old"}},
+		"tree_import_merge":            {"versionToken": "v9", "json": args{"nodeId": "lost/tree6", "payload": args{"a": "x"}}},
 		"tree_snapshot_restore":        {"vault": "shelf", "versionToken": f.early(t, inv), "snapshotId": "early"},
 		"notes_import":                 {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
 		"team_vault_set":               {"name": "quiet", "readonly": true},

@@ -100,6 +100,8 @@ func (c lostCall) another() lostCall {
 	switch {
 	case c.tool == "tree_update_nodes":
 		return c.with("filter", "nodeId = lost/batch")
+	case c.tool == "tree_import_merge":
+		return c.with("targetId", "lost/")
 	case c.tool == "tree_snapshot_restore":
 		return c.with("snapshotId", "label")
 	case strings.HasPrefix(c.tool, "tree_"):

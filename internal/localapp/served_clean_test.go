@@ -184,6 +184,9 @@ var mutations = map[string]func(u turn) error{
 	"tree_untag_node": func(u turn) error {
 		return u.onNode("tree_untag_node", args{"nodeId": "shared/a", "tags": []string{fmt.Sprint("t", u.n%5)}})
 	},
+	"tree_import_merge": func(u turn) error {
+		return u.onNode("tree_import_merge", args{"json": args{"nodeId": "shared/a", "payload": args{"p": u.n}}})
+	},
 	"tree_snapshot_restore": func(u turn) error {
 		label := fmt.Sprint("label ", u.n, " of ", u.own("x"))
 		if err := u.onNode("tree_snapshot_create", args{"label": label, "rootNodeId": "shared/a"}); err != nil {

@@ -15,7 +15,7 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	withCloud = "webhooks come with the cloud"
-	treeYet   = "changes of the structure, export and import come next"
+	treeYet   = "changes of the structure come next"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -201,6 +201,8 @@ var Promises = []Promise{
 	{Tool: "tree_bookmark", Args: []string{"nodeId", "label", "overwrite"}, Words: []string{"bookmark add"}},
 	{Tool: "tree_list_bookmarks", Words: []string{"bookmark list"}},
 	{Tool: "tree_remove_bookmark", Args: []string{"label"}, Words: []string{"bookmark remove"}},
+	{Tool: "tree_export_subtree", Args: []string{"nodeId", "includeViewRoot", "format"}, Words: []string{"node export"}},
+	{Tool: "tree_import_merge", Args: []string{"json", "strategy", "matchBy", "targetId"}, Words: []string{"node merge"}},
 	{Tool: "tree_snapshot_create", Args: []string{"label", "rootNodeId"}, Words: []string{"snapshot create"}},
 	{Tool: "tree_snapshot_list", Words: []string{"snapshot list"}},
 	{Tool: "tree_snapshot_get", Args: []string{"snapshotId"}, Words: []string{"snapshot get"}},
@@ -307,7 +309,6 @@ var Families = []struct {
 }{
 	{"tree_", treeYet, []string{
 		"add_child", "remove_node", "move_node", "copy_subtree", "clone_node", "move_before", "move_after", "sort_children",
-		"export_subtree", "import_merge",
 	}},
 }
 

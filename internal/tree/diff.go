@@ -119,6 +119,9 @@ func (d *Differ) pair(a, b Node, depth int) {
 	}
 }
 
+// Key is what the node is called in its address, among those below its parent: `#goals`, `website`, or `archive/`.
+func (n Node) Key() string { return key(n) }
+
 // key is what children match by: their kind and their name in the address.
 func key(n Node) string {
 	if n.Section > 0 {
@@ -217,7 +220,7 @@ func (d *Differ) all(op string, n, parent Node, index int) {
 		t = d.Tree
 	}
 	d.add(StructureChange{Op: op, NodeID: n.ID()}, n, parent, index)
-	for i, child := range t.ownChildren(n) {
+	for i, child := range t.OwnChildren(n) {
 		d.all(op, child, n, i)
 	}
 }

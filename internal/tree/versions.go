@@ -49,7 +49,7 @@ func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compare
 		if depth >= d.MaxDepth || n.Section == 0 && isSame(other, n) {
 			return
 		}
-		for i, child := range t.ownChildren(n) {
+		for i, child := range t.OwnChildren(n) {
 			if !going() {
 				return
 			}

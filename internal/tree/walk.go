@@ -56,11 +56,11 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 // Those of a node that stands for another one are the other's.
 func (t *Tree) Children(n Node) []Node {
 	n, _ = t.Source(n)
-	return t.ownChildren(n)
+	return t.OwnChildren(n)
 }
 
-// ownChildren are the Children of a node itself, whatever it stands for.
-func (t *Tree) ownChildren(n Node) []Node {
+// OwnChildren are the Children of a node itself, whatever it stands for.
+func (t *Tree) OwnChildren(n Node) []Node {
 	if n.Note != nil {
 		return sectionsBelow(n)
 	}

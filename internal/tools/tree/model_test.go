@@ -465,7 +465,10 @@ func (m *model) look() {
 	p, v, n := m.session(i), m.views[i], pick(m.Rand, m.root.all())
 	in := args{"nodeId": m.name(n)}
 	var tool string
-	switch m.IntN(12) {
+	switch m.IntN(13) {
+	case 12:
+		m.mergeBack(n)
+		return
 	case 9, 10:
 		m.snapshot()
 		return
@@ -609,4 +612,14 @@ func (m *model) compare() {
 	require.Equal(m, m.round(args{
 		"added": 0, "removed": 0, "moved": 0, "reordered": 0, "renamed": renamed, "payload": payload, "metadata": metadata,
 	}), diff["summary"], diff)
+}
+
+// mergeBack merges the export of a node back, which changes nothing.
+func (m *model) mergeBack(n *naive) {
+	root := m.data(m.T, "export_subtree", args{"nodeId": m.name(n)})["json"]
+	in := args{
+		"json": root, "strategy": pick(m.Rand, []string{"upsert", "replace", "skip"}), "matchBy": pick(m.Rand, []string{"nodeId", "path"}),
+	}
+	m.write(m.T, "import_merge", in)
+	m.check(fmt.Sprint("the export of ", n.id(), " merged back: ", in["strategy"], " ", in["matchBy"]))
 }

@@ -286,8 +286,7 @@ func (r *restoring) settle(
 	after := e.Index()
 	out.IDMap = movedAmong(e.tree, tree.New(after), staged)
 	if len(out.IDMap) > 0 && r.top.Kind() != tree.Vault {
-		rel := relink.New(e.tree.Index, after, out.IDMap)
-		if out.RefsUpdated, err = e.rewrite(ctx, rel, after, func(id string) bool { return changes(id + ".md") }); err != nil {
+		if err := r.relink(ctx, e, changes, out); err != nil {
 			return err
 		}
 		if staged, err = e.Staged(ctx); err != nil {
@@ -299,6 +298,30 @@ func (r *restoring) settle(
 		for _, s := range staged[:min(len(staged), tool.MaxPage)] {
 			if !strings.HasPrefix(string(s.Path), vault.Trash) {
 				out.WouldModify = append(out.WouldModify, mutate.ChangeOf(s))
+			}
+		}
+	}
+	return nil
+}
+
+// relink rewrites the references in notes outside of the subtree.
+func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut) error {
+	after := e.Index()
+	rel := relink.New(e.tree.Index, after, out.IDMap)
+	for _, id := range rel.Sources() {
+		at := vault.Path(id + ".md")
+		text, exists, err := e.Text(ctx, at)
+		if err != nil {
+			return err
+		}
+		f, ok := after.File(string(at))
+		if changes(string(at)) || !exists || !ok {
+			continue
+		}
+		if rewritten := rel.Rewrite(id, text); rewritten.Count > 0 {
+			out.RefsUpdated += rewritten.Count
+			if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
+				return err
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func Tools(t *team.Teams) []*tool.Tool {
 		f.getView(), f.expandNode(), f.collapseNode(), f.toggleNode(), f.expandAll(), f.collapseAll(), f.setExpansion(),
 		f.setFilters(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
 		f.snapshotCreate(), f.snapshotList(), f.snapshotGet(), f.snapshotDelete(),
-		f.snapshotRestore(), f.snapshotDiff(),
+		f.snapshotRestore(), f.snapshotDiff(), f.exportSubtree(), f.importMerge(),
 	}
 }
 

@@ -204,35 +204,24 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 		return nil
 	}
 	r := relink.New(e.tree.Index, after, out.IDMap)
-	out.RefsUpdated, err = e.rewrite(ctx, r, after, func(string) bool { return false })
-	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
-	return err
-}
-
-// rewrite drafts that the references of all notes but some lead to what they led to, and returns how many were rewritten.
-func (e *edit) rewrite(
-	ctx context.Context, r *relink.Relinker, after *index.Index, stays func(id string) bool,
-) (count int, err error) {
 	for _, id := range r.Sources() {
-		if stays(id) {
-			continue
-		}
 		at := vault.Path(id + ".md")
 		text, exists, err := e.Text(ctx, at)
 		if err != nil {
-			return count, err
+			return err
 		}
 		rewritten := r.Rewrite(id, text)
 		if !exists || rewritten.Count == 0 {
 			continue
 		}
-		count += rewritten.Count
+		out.RefsUpdated += rewritten.Count
 		f, _ := after.File(string(at))
 		if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
-			return count, err
+			return err
 		}
 	}
-	return count, nil
+	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	return nil
 }
 
 //go:embed update_nodes.md
