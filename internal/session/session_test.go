@@ -94,7 +94,7 @@ func TestSuite(t *testing.T) {
 	cases := map[string]func(*testing.T, *suite){
 		"views": views, "views expire": viewsExpire, "two at once": twoAtOnce, "keys": keys, "keys expire": keysExpire,
 		"keys of agents": keysOfAgents, "bookmarks": bookmarks, "bookmarks at once": bookmarksAtOnce, "quota": quota,
-		"snapshots": snapshots, "snapshots at once": snapshotsAtOnce, "too many snapshots": tooManySnapshots,
+		"snapshots": snapshots, "snapshots at once": snapshotsAtOnce, "snapshots alike": alike, "too many snapshots": tooManySnapshots,
 		"one commit": oneCommit, "unknown outcome": unknownOutcome, "refused": refused,
 	}
 	for engine, open := range engines {
@@ -321,8 +321,13 @@ func refused(t *testing.T, s *suite) {
 // label makes a snapshot.
 func (s *suite) label(t *testing.T, o session.Owner, label string) (id string, err error) {
 	_, err = s.Update(t.Context(), session.Call{Owner: o}, func(ctx context.Context, d *session.Draft) (any, error) {
-		id = s.NewSnapshotID(7)
-		return nil, s.AddSnapshot(ctx, d, session.Snapshot{ID: id, Label: label, Seq: 7, UID: "n1", Owner: o, CreatedAt: s.Now()})
+		n := session.Snapshot{Label: label, Seq: 7, UID: "n1", Owner: o, CreatedAt: s.Now()}
+		var err error
+		if n.ID, err = s.FreeSnapshotID(ctx, n); err != nil {
+			return nil, err
+		}
+		id = n.ID
+		return nil, s.AddSnapshot(ctx, d, n)
 	})
 	return id, err
 }
@@ -368,7 +373,8 @@ func snapshots(t *testing.T, s *suite) {
 	for _, id := range []string{"", "b", "s_", "s_!", ids["a"] + "0", "n_" + ids["a"][2:]} {
 		require.False(t, s.unlabel(t, id), id)
 	}
-	safety := session.Snapshot{ID: s.NewSnapshotID(8), Label: "safety", Seq: 8}
+	safety := session.Snapshot{Label: "safety", Seq: 8}
+	safety.ID = s.SnapshotID(safety, 0)
 	require.NoError(t, s.KeepAutomatic(t.Context(), safety))
 	safety.Seq = 9
 	require.NoError(t, s.KeepAutomatic(t.Context(), safety))
@@ -378,10 +384,20 @@ func snapshots(t *testing.T, s *suite) {
 	require.Equal(t, []any{true, uint64(9)}, []any{n.Automatic, n.Seq})
 	s.clock.move(31 * 24 * time.Hour)
 	require.Equal(t, []string{"c", "a"}, s.snapshotLabels(t, ""))
-	safety.ID = s.NewSnapshotID(9)
+	safety.ID = s.SnapshotID(safety, 1)
 	require.NoError(t, s.KeepAutomatic(t.Context(), safety))
 	s.DropAutomatic(t.Context(), safety.ID)
 	require.Equal(t, []string{"c", "a"}, s.snapshotLabels(t, ""))
+}
+
+// alike covers that snapshots which are alike in one moment are several.
+func alike(t *testing.T, s *suite) {
+	one, err := s.label(t, ann, "a")
+	require.NoError(t, err)
+	other, err := s.label(t, ann, "a")
+	require.NoError(t, err)
+	require.NotEqual(t, one, other)
+	require.Equal(t, []string{"a", "a"}, s.snapshotLabels(t, ""))
 }
 
 func snapshotsAtOnce(t *testing.T, s *suite) {

@@ -2,11 +2,12 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ type SnapshotItem struct {
 	item table.Item
 }
 
-// The ids of snapshots: a time, a version and random bytes, so that they sort as they were made.
+// The ids of snapshots: a time, a version and a hash, so that they sort as they were made.
 const (
 	idPrefix = "s_"
 	timeSize = 6 // milliseconds
@@ -51,13 +52,25 @@ const (
 
 var idCode = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewSnapshotID is an id that no snapshot has, for one of a version.
-func (s Store) NewSnapshotID(seq uint64) string {
+// SnapshotID is an id for a snapshot that is not made yet. It follows from the time and from what the snapshot is; of
+// several that are alike in one millisecond, the attempts tell them apart.
+func (s Store) SnapshotID(n Snapshot, attempt int) string {
 	head := binary.BigEndian.AppendUint64(nil, uint64(max(0, s.Now().UnixMilli())))[8-timeSize:] //nolint:gosec // not negative
-	head = binary.BigEndian.AppendUint32(head, uint32(seq))                                      //nolint:gosec // it only sorts
+	head = binary.BigEndian.AppendUint32(head, uint32(n.Seq))                                    //nolint:gosec // it only sorts
+	sum := sha256.Sum256([]byte(hashed(n.Owner.Principal, n.Owner.Agent, n.Label, n.UID, strconv.Itoa(attempt))))
 	id := make([]byte, idSize)
-	_, _ = rand.Read(id[copy(id, head):]) // it never fails
+	copy(id[copy(id, head):], sum[:])
 	return idPrefix + idCode.EncodeToString(id)
+}
+
+// FreeSnapshotID is the SnapshotID of the first attempt that no snapshot has. It costs a Get.
+func (s Store) FreeSnapshotID(ctx context.Context, n Snapshot) (string, error) {
+	for attempt := 0; ; attempt++ {
+		id := s.SnapshotID(n, attempt)
+		if _, found, err := s.Snapshot(ctx, id); !found || err != nil {
+			return id, err
+		}
+	}
 }
 
 // snapshotKey is the key of a snapshot; ok is false if the id is that of none. The newest comes first.

@@ -65,7 +65,9 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 	label, refused := snapshotNamed(ctx, store, "snapshotId", in.SnapshotID)
 	if refused == nil {
 		r.label = label.Snapshot
-		r.safety = store.NewSnapshotID(v.Index.Version())
+		r.safety = store.SnapshotID(kept.Snapshot{
+			Label: label.ID, Seq: v.Index.Version(), UID: safetyOf, Owner: r.owner,
+		}, 0)
 		refused = r.lookBack(ctx)
 	}
 	labelled := false
@@ -89,6 +91,9 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 	}
 	return out, err
 }
+
+// safetyOf is in the ids of automatic snapshots, which no others have.
+const safetyOf = "safety"
 
 // isRefused reports whether nothing was written, and nothing will be: the function of the call has ended.
 func isRefused(err error) bool {

@@ -77,8 +77,10 @@ func (f tools) snapshotCreate() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			label.ID, label.Label = t.store.NewSnapshotID(label.Seq), in.Label
-			label.Owner, label.CreatedAt = t.owner, t.store.Now().UTC()
+			label.Label, label.Owner, label.CreatedAt = in.Label, t.owner, t.store.Now().UTC()
+			if label.ID, err = t.store.FreeSnapshotID(ctx, label); err != nil {
+				return err
+			}
 			out.snapshot = snapshotOf(label)
 			return t.store.AddSnapshot(ctx, t.draft, label)
 		})
