@@ -158,7 +158,8 @@ func (s Store) KeepAutomatic(ctx context.Context, n Snapshot) error {
 // DropAutomatic removes an automatic snapshot that nobody was told of. That it cannot be removed does no harm.
 func (s Store) DropAutomatic(ctx context.Context, id string) {
 	if key, ok := snapshotKey(id); ok {
-		_ = s.Table.Commit(ctx, table.Remove(table.Key{Part: s.Part, Sort: key}))
+		gone := table.Item{Key: table.Key{Part: s.Part, Sort: key}, Data: []byte("{}"), Expires: time.Unix(1, 0)}
+		_ = s.Table.Commit(ctx, table.Set(gone))
 	}
 }
 

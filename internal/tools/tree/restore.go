@@ -135,9 +135,17 @@ func (r *restoring) lookBack(ctx context.Context) error {
 	r.top, r.files, r.uids = top, map[string]*index.File{}, map[index.UID]bool{}
 	for f := range filesBelow(x, top) {
 		r.files[f.Path] = f
-		r.uids[f.NodeIDs()[0]] = true
+		r.uids[uidOf(f)] = true
 	}
 	return ctx.Err()
+}
+
+// uidOf is the identity of the note, or of the folder, that a file is of.
+func uidOf(f *index.File) (u index.UID) {
+	if all := f.NodeIDs(); len(all) > 0 {
+		u = all[0]
+	}
+	return u
 }
 
 // filesBelow are the files of a note or a folder, and of all below it.
@@ -200,7 +208,7 @@ func (r *restoring) now(t *tree.Tree) map[string]*index.File {
 func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
-		known := r.uids[f.NodeIDs()[0]]
+		known := r.uids[uidOf(f)]
 		if then != nil && (known || f.Digest == then.Digest) {
 			continue
 		}
