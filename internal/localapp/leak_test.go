@@ -35,7 +35,7 @@ var identifying = []string{
 	"jwks_url", "roles_claim", "about", "file", "memory_id", "memory_ids", "source_id", "target_id", "chapter_id",
 	"chapter_ids", "wisdom_id", "target_agent_id", "source", "destination", "types", "traits",
 	"default_path", "name_field", "add_traits", "remove_traits",
-	"nodeId", "nodeIds", "rootNodeId", "rootId", "aId", "bId", "propertyName", "rulesetId", "label", "snapshotId", "a", "b",
+	"nodeId", "nodeIds", "rootNodeId", "rootId", "aId", "bId", "propertyName", "rulesetId", "label", "snapshotId", "a", "b", "targetId",
 }
 
 // withCanaries is a sound call of a tool with canaries in all that may hold one.
