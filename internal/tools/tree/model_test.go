@@ -326,7 +326,7 @@ func (m *model) deed() deed {
 	n := m.node()
 	switch m.IntN(8) {
 	case 7:
-		if len(m.snapshots) > 0 {
+		if m.label() != "" {
 			return m.restoring()
 		}
 	case 0, 1:
