@@ -138,8 +138,8 @@ func (o *outside) massRemoval(m moment) (since time.Time) {
 	return since
 }
 
-// inMass reports whether an edit seems to be part of a large change that removes too much, so that it
-// needs confirmation with the removals: it was noticed at about that time or later, and its file
+// inMass reports whether an edit seems to be part of a large change that removes too much, so that
+// it needs confirmation with the removals: it was noticed at about that time or later, and its file
 // does not keep changing.
 func (q *queue) inMass(e *edit) bool {
 	return !q.mass.IsZero() && !e.met.Before(q.mass.Add(-q.span(together))) &&
