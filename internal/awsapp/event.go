@@ -66,8 +66,8 @@ func urlOf(e *events.APIGatewayV2HTTPRequest) (*url.URL, error) {
 	return u, nil
 }
 
-// bare returns an event with only a body. The adapter would split headers at commas, cut a query at a
-// #, and print paths that it cannot parse, so restored adds everything else to its request.
+// bare returns an event with only a body. The adapter would split headers at commas, cut a query at
+// a #, and print paths that it cannot parse, so restored adds everything else to its request.
 func (r *request) bare() events.APIGatewayV2HTTPRequest {
 	e := events.APIGatewayV2HTTPRequest{RawPath: "/", Body: r.body}
 	e.RequestContext.DomainName, e.RequestContext.HTTP.Method = "gateway", http.MethodPost

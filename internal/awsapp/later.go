@@ -9,7 +9,8 @@ import (
 const patience = 250 * time.Millisecond
 
 // A later runs work that calls leave behind, in goroutines. The process is frozen between calls, so
-// work that takes longer than patience continues during the next call. It is safe for concurrent use.
+// work that takes longer than patience continues during the next call. It is safe for concurrent
+// use.
 type later struct {
 	mu      sync.Mutex
 	running int

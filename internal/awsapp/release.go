@@ -32,8 +32,8 @@ type releaseItem struct {
 	Since  time.Time `json:"since"`  // when a process with it first started
 }
 
-// A release decides whether images of the format of this release may be put in use, or whether those
-// of an earlier format are kept, because processes of an earlier release may still run
+// A release decides whether images of the format of this release may be put in use, or whether
+// those of an earlier format are kept, because processes of an earlier release may still run
 // (docs/design/0066). It is safe for concurrent use.
 type release struct {
 	table table.Table
