@@ -20,7 +20,7 @@ var furthest = repo.Most{Commits: 10_000, Bytes: 64 << 20}
 // files.
 type view struct {
 	idx    *index.Index
-	cursor uint64 // up to which the files were in step before they were read
+	cursor uint64 // the version up to which the files were written before they were read
 	all    []*sight
 	behind bool // the files are so far behind the log that outside edits cannot be recognised
 }
@@ -88,7 +88,7 @@ func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
 	}
 	text, _, err := v.Notes.Get(ctx, s.path, 0, most)
 	switch {
-	case errors.Is(err, blob.ErrKey): // what was told of it stands
+	case errors.Is(err, blob.ErrKey): // keep the state that the event reported
 		return nil
 	case errors.Is(err, blob.ErrNotExist):
 		s.gone, s.text = true, nil

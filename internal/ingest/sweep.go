@@ -257,7 +257,7 @@ func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[
 		return looked[path] < intake.MaxEarlier
 	})
 	if fault.Is(err, fault.IndexError) {
-		return nil // as far back as the log can be read
+		return nil // the log cannot be read further back
 	}
 	return err
 }

@@ -64,14 +64,14 @@ type Nearest struct {
 	upTo    uint64                     // later versions were not in the file; 0: all were
 	came    func(r repo.Revision) bool // reports whether the text of a version was seen; nil: unknown
 	written time.Time                  // later versions did not exist when the text was written; zero: unknown
-	was     []byte
-	apart   int
-	exact   bool
-	found   bool   // the base is final, and older texts are only searched for an equal one
-	passed  bool   // all older texts were seen
-	seen    []byte // the newest text that was seen
-	again   []byte // the text of the newest version, if it was merged with the same text
-	looked  int
+	was     []byte                     // the base so far
+	apart   int                        // the distance between was and text
+	exact   bool                       // text is equal to an earlier one
+	found   bool                       // the base is final, and older texts are only searched for an equal one
+	passed  bool                       // all older texts were seen
+	seen    []byte                     // the newest text that was seen
+	again   []byte                     // the text of the newest version, if it was merged with the same text
+	looked  int                        // number of texts that were compared
 }
 
 // NearestTo returns a search for the base of a text that was in the file at a time, but not later.
