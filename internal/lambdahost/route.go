@@ -62,8 +62,8 @@ func parseSegment(text string) (s segment, greedy bool, err error) {
 	return segment{parameter: name}, greedy, nil
 }
 
-// byRank orders routes as the gateway tries them: routes without a greedy parameter first, then those
-// with a text where the other has a parameter, then longer ones, then those with one method.
+// byRank orders routes as the gateway tries them: routes without a greedy parameter first, then
+// those with a text where the other has a parameter, then longer ones, then those with one method.
 func byRank(a, b route) int {
 	if a.greedy != b.greedy {
 		return order(b.greedy, a.greedy)
