@@ -10,7 +10,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// checkIssuers checks the issuers, and fills in what they do not say.
+// checkIssuers checks the issuers, and sets their defaults.
 func (l *loader) checkIssuers() {
 	for n := range l.Issuers {
 		name := fmt.Sprintf("issuers[%d]", n)
@@ -35,7 +35,7 @@ func (l *loader) checkIssuers() {
 	}
 }
 
-// twin reports whether two entries take the same tokens.
+// twin reports whether two entries match the same tokens.
 func (i *Issuer) twin(other Issuer) bool {
 	return i.Issuer == other.Issuer && i.Audience == other.Audience &&
 		maps.Equal(i.Claims, other.Claims)
@@ -64,7 +64,7 @@ func (l *loader) checkIssuer(name string, i *Issuer) {
 	}
 }
 
-// issuerURL is an error for what is no issuer (RFC 8414, 2).
+// issuerURL returns an error for a text that cannot be an issuer (RFC 8414, 2).
 func issuerURL(text string) error {
 	u, err := webURL(text)
 	if err == nil && (u.RawQuery != "" || u.ForceQuery) {
@@ -98,7 +98,7 @@ func (l *loader) checkAlgorithms(name string, algorithms []string) {
 	}
 }
 
-// checkTenant checks how the tenant of a token is known.
+// checkTenant checks the settings for the tenant of a token.
 func (l *loader) checkTenant(name string, i *Issuer) {
 	switch {
 	case i.Tenant == "" && i.TenantClaim == "":
