@@ -1,8 +1,8 @@
 // Package metric collects the metrics of a server for Prometheus.
 //
 // Every label has a small set of values that the program knows in advance: the name of a tool, the
-// pattern of a route, a code, a status. No part of a request becomes a label, so clients cannot create
-// an unbounded number of series, and readers of the metrics see nothing private.
+// pattern of a route, a code, a status. No part of a request becomes a label, so clients cannot
+// create an unbounded number of series, and readers of the metrics see nothing private.
 package metric
 
 import (
