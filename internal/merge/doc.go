@@ -22,10 +22,10 @@
 // The rest is merged by line. It differs from most merges in three ways, because a note is not a
 // program:
 //
-//   - A blank line is not a line of its own, but belongs to the line below it. Blank lines are equal
-//     to each other, so they would match where nothing else does, and turn an edit that both sides
-//     have into two copies of a paragraph. If both sides changed the blank lines above a line, ours
-//     stay.
+//   - A blank line is not a line of its own, but belongs to the line below it. Blank lines are
+//     equal to each other, so they would match where nothing else does, and turn an edit that both
+//     sides have into two copies of a paragraph. If both sides changed the blank lines above a
+//     line, ours stay.
 //   - Insertions of both sides at one place are not an overlap, because lists and logs grow at
 //     their ends. Ours come first, and lines that both have occur once. There are no blank lines
 //     between items of a list unless the list has some; between other parts, those of their authors
