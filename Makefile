@@ -178,6 +178,10 @@ bench-retrieval: ## measure how well notes and memories are found, and write doc
 bench-notes: ## measure the tools for notes and for orientation, and write docs/benchmarks-notes.md
 	$(GO) run ./bench -only notes -sizes 10000,100000 -out docs/benchmarks-notes.md
 
+.PHONY: bench-queries
+bench-queries: ## measure queries, the log, batches, checks and moves, and write docs/benchmarks-queries.md
+	$(GO) run ./bench -only queries -sizes 1000,10000,100000 -out docs/benchmarks-queries.md
+
 .PHONY: bench-memories
 bench-memories: ## measure the tools for memories, and write docs/benchmarks-memories.md
 	$(GO) run ./bench -only memories -sizes 10000,100000 -out docs/benchmarks-memories.md

@@ -14,7 +14,7 @@ import (
 // The parts that can be measured alone: a vault in a data directory and all that it is made of; a
 // person's folder that is served in place; what stands between a request and a tool on a hosted
 // server; how a function of a cloud starts; what the functions cost over emulators of AWS; the tools for notes and for
-// orientation, on a vault of plain notes; and those for memories. The last five have pages of their own.
+// orientation, on a vault of plain notes; those for memories; and queries, checks and moves. The last six have pages of their own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
@@ -22,6 +22,8 @@ const (
 	onlyStart  = "start"
 	onlyCloud  = "cloud"
 	onlyNotes  = "notes"
+
+	onlyQueries = "queries"
 
 	onlyDollars  = "dollars" // nothing is measured: see writeDollars
 	onlyMemories = "memories"
@@ -59,7 +61,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
 	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+", "+onlyServed+
-		", "+onlyHosted+", "+onlyStart+", "+onlyCloud+", "+onlyNotes+", "+onlyMemories+
+		", "+onlyHosted+", "+onlyStart+", "+onlyCloud+", "+onlyNotes+", "+onlyQueries+", "+onlyMemories+
 		" or "+onlyDollars+"; none: the first two")
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
@@ -94,7 +96,7 @@ func (c config) check() error {
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")
 	}
-	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud, onlyNotes, onlyMemories, onlyDollars}
+	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud, onlyNotes, onlyQueries, onlyMemories, onlyDollars}
 	if c.only != "" && !slices.Contains(parts, c.only) {
 		return fmt.Errorf("-only: it must be one of %s, not %q", strings.Join(parts, ", "), c.only)
 	}

@@ -55,6 +55,9 @@ func run(ctx context.Context, args []string) error {
 	if cfg.only == onlyNotes {
 		return measureNotes(ctx, cfg)
 	}
+	if cfg.only == onlyQueries {
+		return measureQueries(ctx, cfg)
+	}
 	if cfg.only == onlyMemories {
 		return measureMemories(ctx, cfg)
 	}

@@ -28,6 +28,9 @@ var cloudText string
 //go:embed notes.md.tmpl
 var notesText string
 
+//go:embed queries.md.tmpl
+var queriesText string
+
 // A page is what is written of a run.
 type page struct {
 	Machine machine
@@ -43,6 +46,7 @@ type page struct {
 	Cloud   *clouded  // nil: the page is not about functions over emulators
 	Notes   []noting  // empty: the page is not about the tools for notes and for orientation
 
+	Queries  []querying    // empty: the page is not about queries, checks and moves
 	Memories []remembering // empty: the page is not about memories
 }
 
@@ -124,6 +128,9 @@ func (p *page) text() string {
 	}
 	if len(p.Notes) > 0 {
 		return notesText
+	}
+	if len(p.Queries) > 0 {
+		return queriesText
 	}
 	if len(p.Memories) > 0 {
 		return memoriesText

@@ -37,3 +37,15 @@ func TestAPageIsWritten(t *testing.T) {
 	require.Contains(t, text.String(), "Left out: the questions of a vault in a folder: no -vault was given.")
 	require.Contains(t, text.String(), "| all, with a typo |")
 }
+
+func TestSpeedIsWritten(t *testing.T) {
+	all, err := speeds(400)
+	require.NoError(t, err)
+	require.NotEmpty(t, all[0].ranked)
+	require.Len(t, all[0].opened, opens)
+	var text strings.Builder
+	p := page{w: &text}
+	p.speed(all)
+	require.NoError(t, p.err)
+	require.Contains(t, text.String(), "| 400 | ranking | ≤ 0.5 ms |")
+}

@@ -15,50 +15,51 @@ import (
 	"rookery/internal/table"
 )
 
+// Limits of archiving.
 const (
-	// archiveAge is how old an entry is when it moves.
+	// archiveAge is the minimum age of an entry that is archived.
 	archiveAge = 5 * time.Minute
 
-	// archiveMost is how many entries an archive has at most.
+	// archiveMost is the maximum number of entries in an archive.
 	archiveMost = 1000
 
-	// archivePrefix begins the keys of the archives.
+	// archivePrefix is the prefix of the keys of archives.
 	archivePrefix = "refusals/"
 )
 
-// archiveKey is the key of an archive.
+// archiveKey returns the key of the n-th archive.
 func archiveKey(n uint64) string { return fmt.Sprintf("%s%012d.jsonl", archivePrefix, n) }
 
-// An archive holds entries of one day, oldest first. As an object it is a line of JSON about itself, and a
-// line for each entry. An object is put once, and never again.
+// An archive contains entries of one day, oldest first. As an object it is one line of JSON about
+// the archive, followed by one line for each entry. An object is written once and never replaced.
 type archive struct {
 	about
 	Entries []kept `json:"-"`
 }
 
-// about is what the first line of an archive says.
+// An about is the first line of an archive.
 type about struct {
 	Format int    `json:"format"`
 	N      uint64 `json:"n"`
-	Prev   []byte `json:"prev"` // sha256 of the archive before; empty in the first
+	Prev   []byte `json:"prev"` // SHA-256 of the previous archive; empty in the first
 	Count  int    `json:"count"`
 }
 
-// A span is what the item of an archive says: where its entries are.
+// A span is the item of an archive in the table. It says which entries the archive has.
 type span struct {
 	N     uint64 `json:"n"`
-	First string `json:"first"` // the keys of its first and of its last entry
+	First string `json:"first"` // keys of its first and last entry
 	Last  string `json:"last"`
 	Count int    `json:"count"`
 }
 
-// dayOf is the day of a key, in UTC.
+// dayOf returns the UTC day of a key.
 func dayOf(key string) string { return timeOf(key).Format(time.DateOnly) }
 
-// Archive makes one pass: the entries that are older than some minutes go into archives, and then from
-// the table. A pass may end anywhere, and several processes may make one at once: an archive is put if
-// there is none of its number, and who comes second takes over the one that is there. It reports whether
-// there are entries that are too young.
+// Archive makes one pass: it moves entries that are at least archiveAge old from the table to
+// archives. A pass may be interrupted at any point, and several processes may make one at once: an
+// archive is written only if there is none with its number, otherwise the existing one is used.
+// left reports whether entries remain that are too young.
 func (r Refusals) Archive(ctx context.Context, now time.Time) (left bool, err error) {
 	for {
 		more, err := r.archiveNext(ctx, keyAt(now.Add(-archiveAge)))
@@ -71,16 +72,18 @@ func (r Refusals) Archive(ctx context.Context, now time.Time) (left bool, err er
 	}
 }
 
-// ArchiveDue reports whether the table of a tenant has entries that Archive would move, with one Query.
+// ArchiveDue reports whether the table of a tenant has entries that Archive would move. It costs
+// one Query.
 func ArchiveDue(ctx context.Context, t table.Table, now time.Time) (bool, error) {
 	due, err := Refusals{table: t}.oldest(ctx, keyAt(now.Add(-archiveAge)), 1)
 	return len(due) > 0, err
 }
 
-// archiveNext makes the next archive of entries before a key, if there are any, and else takes over one
-// that is there. It reports whether there may be more.
+// archiveNext writes the next archive with entries before a key. If there are none, it completes an
+// archive that another process has written. more reports whether there may be more to do.
 //
-// What the last archive has leaves the table before the next one is put, so that no entry is in two.
+// The entries of the last archive are removed from the table before the next archive is written, so
+// that no entry is in two archives.
 func (r Refusals) archiveNext(ctx context.Context, before string) (more bool, err error) {
 	h, old, err := r.readHead(ctx)
 	if err != nil {
@@ -104,14 +107,14 @@ func (r Refusals) archiveNext(ctx context.Context, before string) (more bool, er
 	return r.end(ctx, old, h, archived{a, hash, err})
 }
 
-// An archived is an archive that is there, and its hash; or why it is not.
+// An archived is an existing archive with its hash, or the error of getting it.
 type archived struct {
 	archive
 	hash []byte
 	err  error
 }
 
-// end makes an archive that is there the last one, and takes its entries from the table. It reports
+// end makes an existing archive the last one, and removes its entries from the table. more reports
 // whether there may be more to archive.
 func (r Refusals) end(
 	ctx context.Context, old table.Item, h head, a archived,
@@ -126,7 +129,8 @@ func (r Refusals) end(
 	return true, r.remove(ctx, a.Entries)
 }
 
-// settled removes those entries that the last archive has, and returns the others.
+// settled removes the entries that the last archive contains from the table, and returns the
+// others.
 func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, error) {
 	if h.N == 0 {
 		return due, nil
@@ -152,7 +156,7 @@ func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, erro
 	return due, r.remove(ctx, archived)
 }
 
-// sameDay are the first of some entries, as far as they are of one day.
+// sameDay returns the first entries, up to the first one of another day.
 func sameDay(all []kept) []kept {
 	day := dayOf(all[0].Key)
 	for i, k := range all {
@@ -163,8 +167,8 @@ func sameDay(all []kept) []kept {
 	return all
 }
 
-// put puts the archive behind the head. If there is one already, of a process that went on no further or
-// is just doing so, that is the archive.
+// put writes the archive after the head. If there is one already, from a process that was
+// interrupted or is working on it, put returns that one.
 func (r Refusals) put(ctx context.Context, h head, due []kept) (archive, []byte, error) {
 	a := archive{about{headFormat, h.N + 1, h.Hash, len(due)}, due}
 	data, err := a.bytes()
@@ -182,8 +186,9 @@ func (r Refusals) put(ctx context.Context, h head, due []kept) (archive, []byte,
 	return a, sum[:], nil
 }
 
-// behind is the archive behind the head, that somebody put who went no further; or that is there because
-// the database was lost and begun anew. It must join.
+// behind returns the archive after the head. It exists if another process wrote it without
+// completing it, or if the database was lost and started again. Its Prev must be the hash of the
+// head.
 func (r Refusals) behind(ctx context.Context, h head) (archive, []byte, error) {
 	a, hash, err := r.archive(ctx, h.N+1)
 	if err == nil && !bytes.Equal(a.Prev, h.Hash) {
@@ -192,7 +197,7 @@ func (r Refusals) behind(ctx context.Context, h head) (archive, []byte, error) {
 	return a, hash, err
 }
 
-// with is the head behind one more archive.
+// with returns the head after one more archive.
 func (h head) with(a archive, hash []byte) head {
 	day := dayOf(a.Entries[0].Key)
 	if h.Oldest == "" || day < h.Oldest {
@@ -202,7 +207,8 @@ func (h head) with(a archive, hash []byte) head {
 	return h
 }
 
-// name makes an archive the last one, unless somebody else moved the head. It reports whether it did.
+// name makes an archive the last one, unless another process has changed the head. It reports
+// whether it did.
 func (r Refusals) name(ctx context.Context, old table.Item, h head, a archive) (bool, error) {
 	next := table.Item{Key: table.Key{Part: partArchives, Sort: headKey}}
 	item := table.Item{Key: a.spanKey()}
@@ -228,19 +234,20 @@ func (r Refusals) name(ctx context.Context, old table.Item, h head, a archive) (
 	return true, nil
 }
 
-// spanKey is the key of the archive's item: by day, for it is looked for by time.
+// spanKey returns the key of the archive's item. It begins with the day, because archives are
+// searched by time.
 func (a archive) spanKey() table.Key {
 	return table.Key{
 		Part: partArchives, Sort: fmt.Sprintf("%s/%012d", dayOf(a.Entries[0].Key), a.N),
 	}
 }
 
-// span is where the entries of the archive are.
+// span returns the archive's item.
 func (a archive) span() span {
 	return span{a.N, a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key, len(a.Entries)}
 }
 
-// remove takes entries from the table.
+// remove removes entries from the table.
 func (r Refusals) remove(ctx context.Context, all []kept) error {
 	for some := range slices.Chunk(all, table.MaxOps) {
 		var ops []table.Op
@@ -254,7 +261,7 @@ func (r Refusals) remove(ctx context.Context, all []kept) error {
 	return nil
 }
 
-// bytes is the archive as an object.
+// bytes returns the archive as an object.
 func (a archive) bytes() ([]byte, error) {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
@@ -268,7 +275,7 @@ func (a archive) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// archive reads an archive, and its hash. One that is gone, or is not an archive, is INDEX_ERROR.
+// archive reads the n-th archive, and its hash. A missing or damaged archive is INDEX_ERROR.
 func (r Refusals) archive(ctx context.Context, n uint64) (archive, []byte, error) {
 	data, _, err := r.bucket.Get(ctx, archiveKey(n), 0, -1)
 	if errors.Is(err, blob.ErrNotExist) {
@@ -288,7 +295,7 @@ func (r Refusals) archive(ctx context.Context, n uint64) (archive, []byte, error
 	return a, sum[:], nil
 }
 
-// readArchive reads what bytes wrote.
+// readArchive decodes an object that archive.bytes returned.
 func readArchive(data []byte) (archive, error) {
 	var a archive
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -309,7 +316,7 @@ func readArchive(data []byte) (archive, error) {
 	return a, lines.Err()
 }
 
-// offChain is the fault of an archive that is not what its chain says.
+// offChain returns the fault of an archive that does not match the hash chain.
 func offChain(n uint64, err error) error {
 	return broken(fmt.Sprintf("%s is not what its chain says", archiveKey(n)), err)
 }

@@ -17,18 +17,19 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// A brittle bucket fails at one call, as planned: before it, after it, or it is done when the test says.
+// A brittle is a bucket that fails at one planned call: before it, after it, or with the call done
+// later by the test.
 type brittle struct {
 	blob.Bucket
 
 	mu    sync.Mutex
 	calls int
-	at    int // the number of the call that fails; 0: none
+	at    int // number of the failing call; 0: none
 	fault tabletest.Fault
 	late  []func()
 }
 
-// next counts a call, and says what happens to it.
+// next counts a call and returns its fault.
 func (b *brittle) next() tabletest.Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +70,7 @@ func (b *brittle) deliver() {
 	b.late = nil
 }
 
-// refuse keeps n entries of refused calls, a second apart, through the interceptor.
+// refuse records n refused calls, a second apart, through the interceptor.
 func (b *bench) refuse(t *testing.T, a *audit.Auditor, n int) {
 	t.Helper()
 	cat := catalogue(t, a, func(context.Context, in) (out, error) {
@@ -83,7 +84,7 @@ func (b *bench) refuse(t *testing.T, a *audit.Auditor, n int) {
 	}
 }
 
-// requests are the request ids of entries.
+// requests returns the request ids of entries.
 func requests(all []audit.Entry) []string {
 	var ids []string
 	for _, e := range all {
@@ -92,10 +93,10 @@ func requests(all []audit.Entry) []string {
 	return ids
 }
 
-// own is the bucket of the tenant, without faults.
+// own returns the tenant's bucket without faults.
 func (b *bench) own() blob.Bucket { return blob.Sub(b.files.Bucket, "tenants/acme") }
 
-// archives are the keys of the archives.
+// archives returns the keys of the archives.
 func (b *bench) archives(t *testing.T) map[string]bool {
 	t.Helper()
 	keys := map[string]bool{}
@@ -113,7 +114,7 @@ func (b *bench) object(t *testing.T, key string) []byte {
 	return data
 }
 
-// waiting is how many entries are in the table.
+// waiting returns the number of entries in the table.
 func (b *bench) waiting(t *testing.T) int {
 	t.Helper()
 	n := 0
@@ -124,7 +125,7 @@ func (b *bench) waiting(t *testing.T) int {
 	return n
 }
 
-// verify verifies the refusal log as a process would that begins now.
+// verify verifies the refusal log in a new process.
 func (b *bench) verify(t *testing.T) (int, error) {
 	t.Helper()
 	a, err := b.process(t, b.table, b.files.Bucket).Team(t.Context(), "acme")
@@ -132,7 +133,7 @@ func (b *bench) verify(t *testing.T) (int, error) {
 	return audit.Of(a).Verify(t.Context())
 }
 
-// TestArchive holds that entries move into archives when they are some minutes old, and are read like
+// TestArchive checks that entries are archived after some minutes, and can then be listed as
 // before, in pages.
 func TestArchive(t *testing.T) {
 	b := newBench(t)
@@ -164,8 +165,8 @@ func TestArchive(t *testing.T) {
 	require.Equal(t, 13, n)
 }
 
-// TestArchiveCosts holds that a pass over nothing costs one Query, and that a tenant without entries is
-// not asked again.
+// TestArchiveCosts checks that a pass without entries costs one Query, and that a tenant without
+// entries is not queried again.
 func TestArchiveCosts(t *testing.T) {
 	b := newBench(t)
 	a := b.auditor(t)
@@ -180,8 +181,9 @@ func TestArchiveCosts(t *testing.T) {
 	}
 }
 
-// TestArchiveFaults puts each fault at each call of a pass, of the table and of the bucket, and holds that
-// no entry is lost or told twice, at once, after a second pass, and when what is late has arrived.
+// TestArchiveFaults puts each fault at each call of a pass, of the table and of the bucket, and
+// checks that no entry is lost or listed twice, at once, after a second pass, and after late writes
+// have arrived.
 func TestArchiveFaults(t *testing.T) {
 	faults := map[string]tabletest.Fault{
 		"before": tabletest.Before, "after": tabletest.After, "late": tabletest.Late,
@@ -198,8 +200,8 @@ func TestArchiveFaults(t *testing.T) {
 	}
 }
 
-// archiveWith makes a pass with a fault at its n-th call, and checks what came of it. It reports whether
-// the pass had so many calls.
+// archiveWith makes a pass with a fault at its n-th call, and checks the result. It reports whether
+// the pass had that many calls.
 func archiveWith(t *testing.T, of string, n int, f tabletest.Fault) (met bool) {
 	b := newBench(t)
 	b.refuse(t, b.auditor(t), 3)
@@ -259,7 +261,7 @@ func archiveWith(t *testing.T, of string, n int, f tabletest.Fault) (met bool) {
 	return met
 }
 
-// TestArchiveTogether holds that several processes may archive at once, while entries come.
+// TestArchiveTogether checks that several processes may archive at once while entries are added.
 func TestArchiveTogether(t *testing.T) {
 	b := newBench(t)
 	b.refuse(t, b.auditor(t), 30)
@@ -285,8 +287,8 @@ func TestArchiveTogether(t *testing.T) {
 	require.Equal(t, 30, n)
 }
 
-// TestDatabaseBegunAnew holds that the archives are the tenant's again when the database was lost, and its
-// next one goes on behind them.
+// TestDatabaseBegunAnew checks that the archives are used again after the database was lost, and
+// that new archives continue after them.
 func TestDatabaseBegunAnew(t *testing.T) {
 	b := newBench(t)
 	a := b.auditor(t)
@@ -314,8 +316,8 @@ func TestDatabaseBegunAnew(t *testing.T) {
 	require.Equal(t, 7, n)
 }
 
-// TestLateEntries holds that an entry that arrives when younger ones are archived is archived later, and
-// stands at its place at every time.
+// TestLateEntries checks that an entry that arrives after younger ones were archived is archived
+// later, and is always listed at its position.
 func TestLateEntries(t *testing.T) {
 	b := newBench(t)
 	a := b.auditor(t)

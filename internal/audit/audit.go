@@ -1,9 +1,10 @@
-// Package audit says who did what, and what was refused to whom (DESIGN §1.7, §7).
+// Package audit records which caller did what, and which calls were refused (DESIGN §1.7, §7).
 //
-// What a call changed stands in the log that it changed, hash-chained, with who made it: that is its
-// entry, and nothing is written twice. A mutation that was refused or failed leaves no commit; its entry
-// goes into the refusal log of its tenant, which is archived in hash-chained objects. A read is one log
-// line. No entry and no line has a text, a value, a query or a token (docs/design/0017-audit.md).
+// The entry of a change is its commit in the log that it changed, which is hash-chained and names
+// its author; nothing is written twice. A mutation that was refused or failed has no commit; its
+// entry is in the refusal log of its tenant, which is archived in hash-chained objects. A read is
+// only a log line. Entries and log lines never contain texts, values, queries or tokens
+// (docs/design/0017-audit.md).
 package audit
 
 import (
@@ -21,13 +22,14 @@ import (
 	"rookery/internal/tool"
 )
 
-// An Auditor is the outermost interceptor, and archives the refusal logs of the tenants that call, when
-// Archive is called or, from Start until Close, in the background.
+// An Auditor provides the outermost interceptor. It archives the refusal logs of the tenants that
+// call, on each call of Archive or, between Start and Close, in the background. It is safe for
+// concurrent use.
 type Auditor struct {
 	opt Options
 
 	mu      sync.Mutex
-	tenants map[string]bool // that called; true: their refusal logs may have something to archive
+	tenants map[string]bool // tenants that have called; true: their refusal logs may have entries to archive
 	limited *lru.Cache[caller, time.Time]
 
 	stop       chan struct{}
@@ -35,43 +37,46 @@ type Auditor struct {
 	background sync.WaitGroup
 }
 
-// Options are what an Auditor is made with. All are required but Now and Measure.
+// Options configure an Auditor. All are required except Now and Measure.
 type Options struct {
 	Teams *team.Teams
-	Log   *slog.Logger     // a line for each call
+	Log   *slog.Logger     // receives one line for each call
 	Now   func() time.Time // nil: time.Now
 
-	// Measure is called when a call begins. What it returns is called when the call has ended, and returns more
-	// attributes of its line, such as metrics. Nil: there are none.
+	// Measure is called when a call begins. The function that it returns is called when the call
+	// has ended, and returns additional attributes for the log line. Nil: there are none.
 	Measure func() func(Ended) []slog.Attr
 }
 
-// Ended is what Options.Measure is told of a call.
+// An Ended describes a call that has ended, for Options.Measure.
 type Ended struct {
 	Tool  string
 	Fault *fault.Fault // nil: the call succeeded
 	Took  time.Duration
 }
 
-// A caller is who is told of once a minute that it calls too often. All agents of a principal are one: it
-// may call itself something else each time.
+// A caller identifies callers for which at most one rate-limit refusal per minute is recorded. It
+// does not include the agent, because a principal can use a new agent name for each call.
 type caller struct{ tenant, principal string }
 
+// Limits of the interceptor and of archiving in the background.
 const (
-	// callers is how many of these are remembered. Of one that is forgotten one more refusal is kept.
+	// callers is the number of cached callers. For a caller that was evicted, one more refusal is
+	// recorded.
 	callers = 10_000
 
-	// limitedEvery is how often one of them is kept (CONTRACT §4, team).
+	// limitedEvery is the interval at which rate-limit refusals of a caller are recorded (CONTRACT
+	// §4, team).
 	limitedEvery = time.Minute
 
-	// archiveEvery is how often the refusal logs are archived.
+	// archiveEvery is the interval of archiving in the background.
 	archiveEvery = 5 * time.Minute
 
-	// patience is how long an entry may take to be written, whether the call still runs or not.
+	// patience is the time limit for writing an entry, even if the call has ended.
 	patience = 5 * time.Second
 )
 
-// New makes an Auditor. Nothing is archived yet.
+// New returns an Auditor that does nothing in the background yet.
 func New(o Options) *Auditor {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -82,21 +87,21 @@ func New(o Options) *Auditor {
 	}
 }
 
-// Start archives in the background from time to time, until Close.
+// Start archives in the background until Close.
 func (a *Auditor) Start() { a.background.Go(a.run) }
 
-// Close ends what Start began. A pass that runs just then is ended too, and goes on when the next Auditor
-// archives.
+// Close stops the background work. It interrupts a pass that is running; the next Auditor continues
+// it.
 func (a *Auditor) Close() {
 	a.closing.Do(func() { close(a.stop) })
 	a.background.Wait()
 }
 
-// run archives from time to time.
+// run archives every archiveEvery until the Auditor is closed.
 func (a *Auditor) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a.background.Go(func() { // a pass that waits for the store ends as well
+	a.background.Go(func() { // also ends a pass that waits for the store
 		<-a.stop
 		cancel()
 	})
@@ -115,8 +120,8 @@ func (a *Auditor) run() {
 	}
 }
 
-// Archive makes one pass over the refusal logs of the tenants that have called: what is older than some
-// minutes goes into archives.
+// Archive makes one pass over the refusal logs of the tenants that have called; see
+// Refusals.Archive.
 func (a *Auditor) Archive(ctx context.Context) error {
 	a.mu.Lock()
 	var tenants []string
@@ -131,7 +136,7 @@ func (a *Auditor) Archive(ctx context.Context) error {
 	var failed error
 	for _, name := range tenants {
 		left, err := a.archive(ctx, name)
-		if fault.Is(err, fault.Unauthenticated) { // it is erased
+		if fault.Is(err, fault.Unauthenticated) { // the tenant is erased
 			a.forget(name)
 			continue
 		}
@@ -143,7 +148,7 @@ func (a *Auditor) Archive(ctx context.Context) error {
 	return failed
 }
 
-// archive makes one pass over the refusal log of a tenant, and reports whether it left something.
+// archive makes one pass over the refusal log of a tenant, and reports whether entries remain.
 func (a *Auditor) archive(ctx context.Context, tenant string) (left bool, err error) {
 	t, err := a.opt.Teams.Team(ctx, tenant)
 	if err != nil {
@@ -152,21 +157,22 @@ func (a *Auditor) archive(ctx context.Context, tenant string) (left bool, err er
 	return Of(t).Archive(ctx, a.opt.Now())
 }
 
-// due notes that the refusal log of a tenant may have something to archive.
+// due marks the refusal log of a tenant for the next pass.
 func (a *Auditor) due(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tenants[tenant] = true
 }
 
-// forget notes that there is no such tenant any more.
+// forget forgets a tenant that no longer exists.
 func (a *Auditor) forget(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.tenants, tenant)
 }
 
-// seen notes that a tenant calls: its refusal log may have something from before this process.
+// seen records that a tenant has called. On its first call its refusal log is marked, because it
+// may have entries from an earlier process.
 func (a *Auditor) seen(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,9 +181,10 @@ func (a *Auditor) seen(tenant string) {
 	}
 }
 
-// Interceptor writes one log line for each call, when it has ended, and keeps an entry of each that was refused or
-// failed and would have changed something, if only a view: one write of the table, whatever else the call wrote. An
-// entry that cannot be written is an error of the server, and the answer of the call stays what it was.
+// Interceptor returns an interceptor that writes a log line for each call when it has ended, and an
+// entry for each refused or failed call that would have changed something, including view state. An
+// entry costs one write of the table. If it cannot be written, that is logged as an error, and the
+// answer of the call does not change.
 func (a *Auditor) Interceptor() tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
@@ -200,20 +207,20 @@ func (a *Auditor) Interceptor() tool.Interceptor {
 	}
 }
 
-// errPanic is how a call ended that did not return.
+// errPanic is the error of a call that panicked.
 var errPanic = errors.New("panic")
 
-// An ending is how a call ended.
+// An ending is the outcome of a call.
 type ending struct {
 	err   error
 	meta  tool.Meta
-	wrote bool // the log has the call already, though it failed
+	wrote bool // the call is in the log although it failed
 	at    time.Time
 	took  time.Duration
-	more  []slog.Attr // of its line
+	more  []slog.Attr // additional attributes of its log line
 }
 
-// ended tells of a call that has ended.
+// ended writes the log line of a call and, if necessary, its entry.
 func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 	a.opt.Log.LogAttrs(ctx, slog.LevelInfo, "call", e.line(c)...)
 	if c.Caller.Tenant == "" {
@@ -221,7 +228,7 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 	}
 	a.seen(c.Caller.Tenant)
 	if e.err == nil && c.Needs().Kind == tool.View {
-		a.due(c.Caller.Tenant) // its entry is written; see Done
+		a.due(c.Caller.Tenant) // its entry is already written; see Done
 	}
 	if e.err == nil || e.wrote || !c.Needs().Kind.Changes() || a.often(c, e) {
 		return
@@ -232,7 +239,8 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 	}
 }
 
-// often reports whether a call was over its rate, and one of its caller is kept already for this minute.
+// often reports whether a call exceeded its rate limit and such a refusal of its caller was already
+// recorded within limitedEvery. Otherwise it counts the call as recorded.
 func (a *Auditor) often(c *tool.Call, e ending) bool {
 	if e.code() != fault.RateLimited {
 		return false
@@ -247,13 +255,13 @@ func (a *Auditor) often(c *tool.Call, e ending) bool {
 	return false
 }
 
-// keep writes an entry into the refusal log of its tenant.
+// keep writes an entry to the refusal log of its tenant.
 func (a *Auditor) keep(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	t, err := a.opt.Teams.Team(ctx, e.Tenant)
 	if fault.Is(err, fault.Unauthenticated) {
-		return nil // it is erased, with its refusal log
+		return nil // the tenant is erased, and its refusal log too
 	}
 	if err != nil {
 		return err

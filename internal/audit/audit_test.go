@@ -48,7 +48,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// A bench is a deployment with the tenant "acme", and its store with faults in front of it.
+// A bench is a deployment with the tenant "acme", whose store has faults.
 type bench struct {
 	dir   string
 	table table.Table
@@ -59,7 +59,7 @@ type bench struct {
 	log   bytes.Buffer
 }
 
-// newBench makes one. plan says which calls of the store fail; nil: none.
+// newBench returns a bench. plan decides which calls of the store fail; nil: none.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// process are the tenants as a process sees them that begins now.
+// process returns the tenants as a new process sees them.
 func (b *bench) process(t *testing.T, over table.Table, files blob.Bucket) *team.Teams {
 	t.Helper()
 	teams := team.NewTeams(team.Options{
@@ -89,7 +89,7 @@ func (b *bench) process(t *testing.T, over table.Table, files blob.Bucket) *team
 	return teams
 }
 
-// team is the tenant.
+// team returns the tenant.
 func (b *bench) team(t *testing.T) *team.Team {
 	t.Helper()
 	a, err := b.teams.Team(t.Context(), "acme")
@@ -97,7 +97,7 @@ func (b *bench) team(t *testing.T) *team.Team {
 	return a
 }
 
-// auditor is an Auditor of the bench, whose log lines are kept.
+// auditor returns an Auditor whose log lines are collected.
 func (b *bench) auditor(t *testing.T) *audit.Auditor {
 	t.Helper()
 	a := audit.New(audit.Options{
@@ -107,7 +107,7 @@ func (b *bench) auditor(t *testing.T) *audit.Auditor {
 	return a
 }
 
-// lines are the log lines so far.
+// lines returns the log lines so far.
 func (b *bench) lines(t *testing.T) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -122,7 +122,7 @@ func (b *bench) lines(t *testing.T) []map[string]any {
 	}
 }
 
-// list are all entries that a query asks for, page by page.
+// list returns all entries of a query, page by page.
 func (b *bench) list(t *testing.T, q audit.Query) []audit.Entry {
 	t.Helper()
 	var all []audit.Entry
@@ -152,7 +152,7 @@ type out struct {
 	Done       bool `json:"done"`
 }
 
-// catalogue has a tool of each kind, which end as is said, behind the interceptor.
+// catalogue returns a tool of each kind, with the given results, behind the interceptor.
 func catalogue(
 	t *testing.T, a *audit.Auditor, do func(context.Context, in) (out, error),
 ) *tool.Catalogue {
@@ -175,7 +175,7 @@ func catalogue(
 	return cat
 }
 
-// someone is a caller with a JSON Web Token, who may see the vault "notes".
+// someone returns a caller with a JSON Web Token that may see the vault "notes".
 func someone() auth.Caller {
 	return auth.Caller{
 		Tenant: "acme", Principal: auth.User("https://id.test", "freya"), Agent: "freya-bot",
@@ -186,14 +186,14 @@ func someone() auth.Caller {
 
 func invoke(t *testing.T, cat *tool.Catalogue, c auth.Caller, name, args string) {
 	t.Helper()
-	// what it is answered is not what the test is about
+	// the answer does not matter in these tests
 	_, _ = cat.Invoke(auth.WithCaller(t.Context(), c), name, json.RawMessage(args))
 }
 
 const vocabulary = `"text":"textword","query":"queryword","idempotency_key":"keyword"`
 
-// TestALineForEachCall holds that every call is one log line, and what stands in it: names, ids, codes
-// and counts, and nothing that the arguments say but the name of a vault that is there.
+// TestALineForEachCall checks that every call is one log line, and its contents: names, ids, codes
+// and counts, and nothing from the arguments except the name of an existing vault.
 func TestALineForEachCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool, args string
@@ -254,8 +254,9 @@ func TestALineForEachCall(t *testing.T) {
 	}
 }
 
-// TestOneWriteForARefusal holds what a call costs of the table: nothing while it goes well or only
-// reads, and exactly one write of one item for a mutation that is refused or fails, a dry run too.
+// TestOneWriteForARefusal checks the cost of a call in the table: nothing if it succeeds or only
+// reads, and exactly one write of one item for a mutation that is refused or fails, including dry
+// runs.
 func TestOneWriteForARefusal(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool   string
@@ -305,7 +306,7 @@ func TestOneWriteForARefusal(t *testing.T) {
 	}
 }
 
-// TestEntry holds what is kept of a refused call, and that it can be read at once.
+// TestEntry checks the entry of a refused call, and that it can be read at once.
 func TestEntry(t *testing.T) {
 	b := newBench(t)
 	cat := catalogue(t, b.auditor(t), func(context.Context, in) (out, error) {
@@ -326,7 +327,7 @@ func TestEntry(t *testing.T) {
 	require.NotContains(t, b.log.String()+b.everything(t), "word")
 }
 
-// TestTargets holds that only what can be a path or an id is told of the arguments of a refused call.
+// TestTargets checks that only arguments that can be paths or ids are recorded for a refused call.
 func TestTargets(t *testing.T) {
 	for name, c := range map[string]struct{ id, want string }{
 		"a path":          {"people/freya.md", "people/freya.md"},
@@ -367,15 +368,15 @@ func TestTargets(t *testing.T) {
 			}
 			found := b.list(t, audit.Query{})
 			require.Len(t, found, 1)
-			if name != "not UTF-8" { // JSON has it replaced by then
+			if name != "not UTF-8" { // JSON decoding has replaced it
 				require.Equal(t, want, found[0].Targets)
 			}
 		})
 	}
 }
 
-// TestStrangeCallers holds that what a caller says of itself breaks no line and no entry, and is told
-// in bounded length.
+// TestStrangeCallers checks that names chosen by a caller cannot break a line or an entry, and are
+// recorded with limited length.
 func TestStrangeCallers(t *testing.T) {
 	for name, agent := range map[string]string{
 		"lines":      "bot\nlevel=ERROR msg=forged",
@@ -409,8 +410,9 @@ func TestStrangeCallers(t *testing.T) {
 	}
 }
 
-// TestRateLimitedOnceAMinute holds that of a caller who calls too often one entry a minute is kept, whatever
-// its agents are called, and of another one, and of other refusals, each.
+// TestRateLimitedOnceAMinute checks that for a caller above its rate one entry a minute is
+// recorded, whatever its agents are called, and that other callers and other refusals are all
+// recorded.
 func TestRateLimitedOnceAMinute(t *testing.T) {
 	b := newBench(t)
 	code := fault.RateLimited
@@ -438,8 +440,8 @@ func TestRateLimitedOnceAMinute(t *testing.T) {
 	require.Len(t, b.lines(t), 9, "each call is a line")
 }
 
-// TestAnEntryThatCannotBeWritten holds that the answer of the call stays what it was, and that the server
-// logs an error.
+// TestAnEntryThatCannotBeWritten checks that the answer of the call does not change, and that the
+// server logs an error.
 func TestAnEntryThatCannotBeWritten(t *testing.T) {
 	b := newBench(t)
 	b.teams = b.process(t, tabletest.NewFlaky(b.table, func(c tabletest.Call) tabletest.Fault {
@@ -461,7 +463,7 @@ func TestAnEntryThatCannotBeWritten(t *testing.T) {
 	require.Empty(t, b.list(t, audit.Query{}))
 }
 
-// TestACallThatGaveUp holds that the entry is written though nobody waits for the answer any more.
+// TestACallThatGaveUp checks that the entry is written even if the caller no longer waits.
 func TestACallThatGaveUp(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancel(auth.WithCaller(t.Context(), someone()))
@@ -476,7 +478,7 @@ func TestACallThatGaveUp(t *testing.T) {
 	require.Equal(t, fault.Unavailable, found[0].Code)
 }
 
-// everything is all that lies in the table and in the bucket, as text.
+// everything returns all contents of the table and the bucket as text.
 func (b *bench) everything(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -508,7 +510,7 @@ func (b *bench) put(t *testing.T, name, path, agent string) {
 	require.NoError(t, err)
 }
 
-// create makes a vault.
+// create creates a vault.
 func (b *bench) create(t *testing.T, name string) {
 	t.Helper()
 	call := repo.Call{Who: repo.Who{Principal: "admin", Agent: "admin"}, Tool: "team_vault_create"}

@@ -9,27 +9,28 @@ import (
 	"time"
 )
 
-// A reading is one call that reads the log. What it costs is counted, for a call is to end.
+// A reading is one call that reads the log. It counts its cost, which is bounded for each call.
 type reading struct {
 	log   Refusals
 	now   time.Time
 	spent *int
 }
 
+// Limits of reading the log in one call.
 const (
-	// mostSpent is what one call reads: about as many entries.
+	// mostSpent is the maximum cost of one call, in entries read.
 	mostSpent = 5000
 
-	// archiveCost is what an archive costs, in entries.
+	// archiveCost is the cost of reading an archive, in entries.
 	archiveCost = 50
 
-	// window is of how many days it is asked at a time where archives are.
+	// window is the number of days for which archives are looked up with one Query.
 	window = 8
 )
 
-// back yields the entries with keys from one up to another, newest first, each once: also one that moves
-// into an archive meanwhile, for each block of the table is read before it is asked which archives there
-// are.
+// back yields the entries with keys in the closed interval from `from` to `to`, newest first and
+// each once. An entry that is archived meanwhile is not missed, because each block of the table is
+// read before its archives are looked up.
 func (r reading) back(ctx context.Context, from, to string) iter.Seq2[kept, error] {
 	return func(yield func(kept, error) bool) {
 		for b, err := range r.log.blocks(ctx, from, to, r.now) {
@@ -44,8 +45,8 @@ func (r reading) back(ctx context.Context, from, to string) iter.Seq2[kept, erro
 	}
 }
 
-// with yields the entries of a block and of the archives between its ends, newest first. It reports
-// whether more is wanted.
+// with yields the entries of a block, merged with those of the archives in its range, newest first.
+// It reports whether the loop continues.
 func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool) bool {
 	fresh := b.entries
 	for k, err := range r.archived(ctx, b.from, b.to) {
@@ -67,7 +68,7 @@ func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool
 	return true
 }
 
-// archived yields the entries of the archives, newest first.
+// archived yields the entries in archives, newest first.
 func (r reading) archived(ctx context.Context, from, to string) iter.Seq2[kept, error] {
 	return func(yield func(kept, error) bool) {
 		h, _, err := r.log.readHead(ctx)
@@ -99,13 +100,13 @@ func (r reading) archived(ctx context.Context, from, to string) iter.Seq2[kept, 
 	}
 }
 
-// daysBefore is a day some days before another.
+// daysBefore returns the day n days before another.
 func daysBefore(day string, n int) string {
-	t, _ := time.Parse(time.DateOnly, day) // dayOf made it
+	t, _ := time.Parse(time.DateOnly, day) // dayOf returned it
 	return t.AddDate(0, 0, -n).Format(time.DateOnly)
 }
 
-// days are where the entries of some days are, by day.
+// days returns the spans of the archives from one day to another, grouped by day.
 func (r reading) days(ctx context.Context, first, last string) ([][]span, error) {
 	var days [][]span
 	day := ""
@@ -125,13 +126,13 @@ func (r reading) days(ctx context.Context, first, last string) ([][]span, error)
 	return days, nil
 }
 
-// A part is an archive, and which of its entries are wanted.
+// A part is an archive with the range of its entries that are requested.
 type part struct {
 	span
 	from, to string
 }
 
-// within are the archives that may have entries with keys from one up to another.
+// within returns the archives that may have entries with keys in a range.
 func within(all []span, from, to string) []part {
 	var parts []part
 	for _, s := range all {
@@ -142,13 +143,13 @@ func within(all []span, from, to string) []part {
 	return parts
 }
 
-// day yields the wanted entries of archives that may overlap, newest first: an archive is read when the
-// next entry may be one of its. It reports whether more is wanted.
+// day yields the requested entries of archives that may overlap, newest first. An archive is read
+// only when the next entry may be in it. It reports whether the loop continues.
 func (r reading) day(
 	ctx context.Context, parts []part, yield func(kept, error) bool,
 ) bool {
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(b.Last, a.Last) })
-	var read []kept // oldest first
+	var read []kept // not yielded yet, oldest first
 	emit := func(behind string) bool {
 		for len(read) > 0 && read[len(read)-1].Key > behind {
 			k := read[len(read)-1]
@@ -174,9 +175,10 @@ func (r reading) day(
 	return emit("")
 }
 
+// byKey orders entries by key.
 func byKey(a, b kept) int { return cmp.Compare(a.Key, b.Key) }
 
-// entries are the wanted ones of an archive.
+// entries reads the requested entries of an archive.
 func (r reading) entries(ctx context.Context, p part) ([]kept, error) {
 	*r.spent += archiveCost
 	a, _, err := r.log.archive(ctx, p.N)

@@ -7,25 +7,28 @@ import (
 	"time"
 )
 
-// A block is what was in the table with keys from one up to another.
+// A block is the entries in the table with keys in a range.
 type block struct {
 	from, to string
 	entries  []kept // oldest first
 }
 
+// Sizes of blocks.
 const (
-	// firstBlock is about how many entries the first block has at most. Each one that follows may have
-	// twice as many as the one before: who reads on wants more.
+	// firstBlock is the approximate maximum number of entries in the first block. Each following
+	// block may have twice as many, because a caller that continues wants more.
 	firstBlock = 100
 
-	// firstWidth is how much time the first block is tried with, and leastWidth how little a block has.
+	// firstWidth is the initial time range of the first block, and leastWidth the minimum time
+	// range of a block.
 	firstWidth = time.Second
 	leastWidth = time.Millisecond
 )
 
-// blocks yields what is in the table with keys from one up to another, newest first, block by block: all
-// of them together reach from the one to the other. What is read for the first ones follows from how many
-// entries they have, and not from how many there are. now is about when the newest were written.
+// blocks yields the entries in the table with keys in the closed interval from `from` to `to`, in
+// blocks from newest to oldest that together cover the interval. The cost of the first blocks
+// depends on the number of their entries, not on that of all entries. now is approximately the time
+// of the newest entry.
 func (r Refusals) blocks(
 	ctx context.Context, from, to string, now time.Time,
 ) iter.Seq2[block, error] {
@@ -48,8 +51,8 @@ func (r Refusals) blocks(
 	}
 }
 
-// first is the key of the oldest entry in the table with a key from one up to another; empty: there is
-// none.
+// first returns the key of the oldest entry in the table with a key in the interval, or "" if there
+// is none.
 func (r Refusals) first(ctx context.Context, from, to string) (string, error) {
 	for k, err := range r.waiting(ctx, from, to) {
 		return k.Key, err
@@ -57,21 +60,21 @@ func (r Refusals) first(ctx context.Context, from, to string) (string, error) {
 	return "", nil
 }
 
-// A walk goes over the entries in the table, newest first.
+// A walk reads the entries in the table in blocks, newest first.
 type walk struct {
 	Refusals
-	from  string // nothing before is wanted
-	to    string // nothing behind is wanted any more
-	first string // the key of the oldest entry
+	from  string // lower end of the keys
+	to    string // upper end of the keys that remain
+	first string // key of the oldest entry
 	end   time.Time
 
-	// How much time before the end the next block is tried with, and how many entries are too many for it.
+	// The time range of the next block before end, and the maximum number of its entries.
 	width time.Duration
 	most  int
 }
 
-// next is the next block. The time that it has follows from how dense the entries were so far; where there
-// are too many it is tried with less.
+// next returns the next block. Its time range is adapted to the density of the entries so far; if
+// there are too many, it tries a smaller one.
 func (w *walk) next(ctx context.Context) (block, error) {
 	for {
 		begin := w.end.Add(-w.width)
@@ -98,8 +101,8 @@ func (w *walk) next(ctx context.Context) (block, error) {
 	}
 }
 
-// between are the entries in the table with keys from one up to another, oldest first, unless they are more
-// than most.
+// between returns the entries in the table with keys in the interval, oldest first. whole is false,
+// and there is no result, if there are more than most.
 func (r Refusals) between(
 	ctx context.Context, from, to string, most int,
 ) (all []kept, whole bool, err error) {

@@ -14,7 +14,7 @@ import (
 	"rookery/internal/table"
 )
 
-// flood writes n entries of refused calls into the table, some time apart, the last one now.
+// flood writes n entries of refused calls to the table, at a constant interval, the last one now.
 func (b *bench) flood(t *testing.T, n int, apart time.Duration) {
 	t.Helper()
 	var ops []table.Op
@@ -32,8 +32,9 @@ func (b *bench) flood(t *testing.T, n int, apart time.Duration) {
 	}
 }
 
-// TestAFloodCostsAPage holds that a page costs what it has, however many calls were refused lately and
-// however close they are: the first one, one in the middle, and one of a caller who is not among them.
+// TestAFloodCostsAPage checks that the cost of a page depends on its entries, however many calls
+// were refused recently and however close they are: the first page, one in the middle, and one of a
+// caller without entries.
 func TestAFloodCostsAPage(t *testing.T) {
 	for name, f := range map[string]struct {
 		n     int
@@ -83,7 +84,8 @@ func TestAFloodCostsAPage(t *testing.T) {
 	}
 }
 
-// TestAFloodIsListedWhole holds that pages of a flood have each entry once, in order, however dense it is.
+// TestAFloodIsListedWhole checks that pages of many entries contain each entry once, in order,
+// however dense they are.
 func TestAFloodIsListedWhole(t *testing.T) {
 	for _, apart := range []time.Duration{0, time.Nanosecond, time.Millisecond, time.Minute} {
 		b := newBench(t)
@@ -101,7 +103,7 @@ func TestAFloodIsListedWhole(t *testing.T) {
 	}
 }
 
-// An archiving table archives before one of the Queries for refused calls.
+// An archiving is a table that archives before one of the Queries for refused calls.
 type archiving struct {
 	table.Table
 	left    int
@@ -121,8 +123,8 @@ func (a *archiving) Query(
 	}
 }
 
-// TestAFloodThatIsArchivedMeanwhile holds that a list has each entry once that was there, at whichever of
-// its reads the entries move into archives.
+// TestAFloodThatIsArchivedMeanwhile checks that a list contains each existing entry once, whichever
+// read the archiving precedes.
 func TestAFloodThatIsArchivedMeanwhile(t *testing.T) {
 	for n := 1; ; n++ {
 		require.Less(t, n, 60)

@@ -14,8 +14,8 @@ import (
 	"rookery/internal/team"
 )
 
-// TestListOpensNoVault covers that the entries of many vaults are listed although the server has memory for none
-// of them, each once and in order, with pages of any size.
+// TestListOpensNoVault checks that the entries of many vaults can be listed although the server has
+// memory for none of them, each once and in order, with pages of any size.
 func TestListOpensNoVault(t *testing.T) {
 	b := newBench(t)
 	const vaults, each = 30, 5
@@ -48,7 +48,7 @@ func TestListOpensNoVault(t *testing.T) {
 	}
 }
 
-// pages are all entries of a tenant, read in pages.
+// pages returns all entries of a tenant, read in pages.
 func pages(t *testing.T, a *team.Team, limit int) (all []audit.Entry) {
 	t.Helper()
 	for after := (audit.Position{}); ; {

@@ -9,18 +9,20 @@ import (
 	"rookery/internal/table"
 )
 
-// A Deed is a call that went well and makes no commit of a log: it changes what is kept beside one.
+// A Deed is a successful call that makes no commit of a log, because it changes data outside the
+// logs.
 type Deed struct {
 	Caller    auth.Caller
 	Operation string // the name of the tool
 	Vault     string
-	Targets   []string // ids that it names
-	Version   string   // of the vault, before and after
+	Targets   []string // ids that the call names
+	Version   string   // of the vault; equal before and after the call
 	At        time.Time
 }
 
-// Done is the operation that writes the entry of a call which makes no commit, to be done in one commit of the tenant's
-// table with what the call changes. Entries of such calls are in the refusal log, beside those that were refused.
+// Done returns the operation that writes the entry of a call without a commit. It must be part of
+// the commit of the tenant's table that makes the call's change. These entries are in the refusal
+// log together with those of refused calls.
 func Done(d Deed) (table.Op, error) {
 	who := d.Caller
 	e := Entry{

@@ -13,7 +13,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// An Entry says of one call who made it, which tool, on what, and what came of it (CONTRACT §4,
+// An Entry describes one call: its caller, its tool, its targets and its outcome (CONTRACT §4,
 // team_audit).
 type Entry struct {
 	Time      time.Time  `json:"ts" title:"when" jsonschema:"when it was done or refused, UTC"`
@@ -35,24 +35,25 @@ type Entry struct {
 	Took      *int64     `json:"duration_ms,omitempty" jsonschema:"how long it took; of what was done, until it was written"`
 }
 
-// An Outcome says in a word what came of a call.
+// An Outcome is the result of a call in one word.
 type Outcome string
 
 // The outcomes.
 const (
 	OK      Outcome = "ok"
-	Refused Outcome = "refused" // not for this caller, or not now
-	Failed  Outcome = "failed"  // whatever else it was
+	Refused Outcome = "refused" // not permitted for this caller, or not now
+	Failed  Outcome = "failed"  // any other error
 )
 
-// okLine is the code of a call that went well, in its log line.
+// okLine is the code of a successful call in its log line.
 const okLine = "ok"
 
-// line is what a log line tells: nothing that a caller has written but names, ids and codes. A vault
-// that was not found is nobody's, so its name is left out.
+// line returns the attributes of a log line. From the caller's input it contains only names, ids
+// and codes. It omits the name of a vault that was not found, because that is input that names no
+// vault.
 func (e ending) line(c *tool.Call) []slog.Attr {
 	who, code := c.Caller, e.code()
-	line := append(make([]slog.Attr, 0, 12), // all there can be
+	line := append(make([]slog.Attr, 0, 12), // the usual maximum
 		slog.String("tenant", who.Tenant), slog.String("principal", clean(who.Principal)),
 		slog.String("agent", clean(who.Agent)), slog.String("tool", c.Tool.Name))
 	add := func(key, value string) {
@@ -74,7 +75,7 @@ func (e ending) line(c *tool.Call) []slog.Attr {
 	return append(line, e.more...)
 }
 
-// told is what Options.Measure is told of the call.
+// told returns the description of the call for Options.Measure.
 func (e ending) told(c *tool.Call) Ended {
 	ended := Ended{Tool: c.Tool.Name, Took: e.took}
 	if errors.As(e.err, &ended.Fault) || e.err == nil {
@@ -84,7 +85,7 @@ func (e ending) told(c *tool.Call) Ended {
 	return ended
 }
 
-// entry is what is kept of a mutation that was refused or failed.
+// entry returns the entry of a mutation that was refused or failed.
 func (e ending) entry(c *tool.Call) Entry {
 	who, took := c.Caller, e.took.Milliseconds()
 	entry := Entry{
@@ -99,7 +100,7 @@ func (e ending) entry(c *tool.Call) Entry {
 	return entry
 }
 
-// code is the code that the caller is told; empty if the call went well.
+// code returns the code that the caller gets, or "" if the call succeeded.
 func (e ending) code() fault.Code {
 	var f *fault.Fault
 	switch {
@@ -113,8 +114,8 @@ func (e ending) code() fault.Code {
 	return fault.Internal
 }
 
-// outcome says whether a call was refused, or failed. A vault that the caller may not see is refused,
-// though it is told that there is none.
+// outcome returns whether a call was refused or failed. A call for a vault that the caller is not
+// allowed to see was refused, although the caller is told that there is no such vault.
 func (e ending) outcome(c *tool.Call) Outcome {
 	code := e.code()
 	switch code.Status() {
@@ -128,7 +129,7 @@ func (e ending) outcome(c *tool.Call) Outcome {
 	return Failed
 }
 
-// vaultOf is the vault that a call is about; empty if it is about none, or what it names cannot be one.
+// vaultOf returns the vault of a call, or "" if there is none or its name is invalid.
 func vaultOf(c *tool.Call) string {
 	name := c.Text("vault")
 	if c.Tool.Subject != "" {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A stream is a part of the entries, in the order of all.
+// A stream is a sequence of entries in the order of a listing.
 type stream struct {
 	pull func() (item, error, bool)
 	stop func()
 
-	bound time.Time // none that comes is younger
-	top   *item     // the next one, if it is known
+	bound time.Time // no remaining item is younger
+	top   *item     // the next item; nil: not known yet
 }
 
-// add adds a stream, none of whose items is younger than bound. Nothing is read of it before that may be
-// the next one.
+// add adds a stream without items younger than bound. The stream is not read before its next item
+// may be the next one of the listing.
 func (l *listing) add(bound time.Time, items iter.Seq2[item, error]) {
 	pull, stop := iter.Pull2(items)
 	l.streams = append(l.streams, &stream{pull: pull, stop: stop, bound: bound})
@@ -58,7 +58,7 @@ func (l *listing) merged() iter.Seq2[item, error] {
 	}
 }
 
-// next is the stream that has the next item, or that must be asked whether it has.
+// next returns the index of the stream that has the next item, or must be read to find out.
 func next(all []*stream) int {
 	best := 0
 	for i, s := range all {
@@ -69,7 +69,7 @@ func next(all []*stream) int {
 	return best
 }
 
-// before reports whether a stream is to be looked at before another.
+// before reports whether s must be considered before t.
 func (s *stream) before(t *stream) bool {
 	at, than := s.bound, t.bound
 	if s.top != nil {

@@ -14,14 +14,14 @@ import (
 	"rookery/internal/team"
 )
 
-// A Query says which entries of a tenant are asked for: those that are all that it says. The zero value
-// asks for every one.
+// A Query selects entries of a tenant. An entry must match all fields that are set; the zero value
+// selects all entries.
 type Query struct {
-	Since, Until time.Time // Since is in it, Until is not
+	Since, Until time.Time // Since is inclusive, Until exclusive
 	Agent        string
 	Principal    string
-	Tool         string // its long name
-	Target       string // a path, with or without .md, an id, or a vault's name
+	Tool         string // long name
+	Target       string // a path, with or without .md, an id, or the name of a vault
 	Outcome      Outcome
 }
 
@@ -29,45 +29,47 @@ type Query struct {
 type Page struct {
 	Entries []Entry
 	Version uint64 // of the tenant
-	More    bool   // there are more, or may be
-	Partial bool   // the page is short, for much was read that was not asked for
+	More    bool   // there are more entries, or there may be
+	Partial bool   // the page is short because many entries were read that do not match
 	Next    Position
 }
 
-// A Position is an entry's place in the order of all: newest first, those of one time by where they are
-// kept. A list goes on behind it. The zero value is before the first.
+// A Position is the position of an entry in the order of a list: newest first, and entries of the
+// same time by Place and Rank. A list continues after it. The zero value is before the first entry.
 type Position struct {
 	At    time.Time `json:"t"`
 	Place string    `json:"p"`
-	Rank  string    `json:"r"` // the higher ones of a place come first
+	Rank  string    `json:"r"` // within a place, higher ranks come first
 }
 
 // beforeAll reports whether the position is before every entry.
 func (p Position) beforeAll() bool { return p.At.IsZero() }
 
-// compare is less than 0 if p comes before q.
+// compare returns a negative number if p comes before q, 0 if they are equal, and a positive number
+// otherwise.
 func (p Position) compare(q Position) int {
 	return cmp.Or(q.At.Compare(p.At), strings.Compare(p.Place, q.Place),
 		strings.Compare(q.Rank, p.Rank))
 }
 
-// An item is an entry at its place. One that is not wanted only counts.
+// An item is an entry with its position. An entry that does not match the query has wanted == false
+// and no content.
 type item struct {
 	Position
 	Entry
 	wanted bool
 }
 
-// item is an entry at its place, with the targets that are told.
+// item returns the item of an entry, with at most mostTargets targets.
 func (l *listing) item(p Position, e Entry) item {
 	if !l.wants(e) {
 		return item{Position: p}
 	}
-	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), mostTargets)]) // without the array of all
+	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), mostTargets)]) // copied, so that the array of all targets can be freed
 	return item{p, e, true}
 }
 
-// size is about how many bytes the entry takes.
+// size returns the approximate size of the entry in bytes.
 func (it item) size() int {
 	n := 0
 	for _, t := range it.Targets {
@@ -76,13 +78,14 @@ func (it item) size() int {
 	return n
 }
 
-// refusalsPlace is where the entries of the refusal log are. No log of commits has this name.
+// refusalsPlace is the Place of entries in the refusal log. It is not the partition of a log of
+// commits.
 const refusalsPlace = "~refusals"
 
-// List reads a page of the entries of a tenant: of the commits of its own log and of all its vaults, and
-// of its refusal log, newest first. What was there when a first page was read stands on it or on exactly
-// one of those that follow, whatever is written meanwhile. A call reads a bounded part, which may be less
-// than a page.
+// List returns a page of the entries of a tenant, newest first: those of the commits of its own log
+// and of all its vaults, and those of its refusal log. An entry that existed when the first page
+// was read is on exactly one page, whatever is written meanwhile. A call reads a bounded amount,
+// and may therefore return less than a page.
 func List(
 	ctx context.Context, t *team.Team, q Query, limit int, after Position,
 ) (Page, error) {
@@ -115,10 +118,10 @@ func List(
 	return page, nil
 }
 
-// mostTargets is how many targets of a commit are told.
+// mostTargets is the maximum number of targets in an entry.
 const mostTargets = 100
 
-// wants reports whether an entry is asked for, but for its time.
+// wants reports whether an entry matches the query, apart from its time.
 func (q Query) wants(e Entry) bool {
 	same := func(want, is string) bool { return want == "" || want == is }
 	return same(q.Agent, e.Agent) && same(q.Principal, e.Principal) &&
@@ -127,7 +130,7 @@ func (q Query) wants(e Entry) bool {
 			slices.Contains(e.Targets, q.Target+".md"))
 }
 
-// A listing is a List that runs.
+// A listing is the state of one List.
 type listing struct {
 	Query
 	team    *team.Team
@@ -136,9 +139,9 @@ type listing struct {
 	streams []*stream
 }
 
-// begin makes the streams. It costs one Query for each log.
+// begin creates the streams and returns the version of the tenant. It costs one Query for each log.
 func (l *listing) begin(ctx context.Context) (version uint64, err error) {
-	l.add(l.end(), l.refusals(ctx)) // what is beside the logs has entries that went well there too
+	l.add(l.end(), l.refusals(ctx)) // also contains successful calls without a commit
 	if l.Outcome == Refused || l.Outcome == Failed {
 		_, version, err = l.team.State(ctx)
 		return version, err
@@ -150,7 +153,7 @@ func (l *listing) begin(ctx context.Context) (version uint64, err error) {
 	for _, h := range all {
 		last, at, err := h.LastAt(ctx, l.end())
 		if fault.Is(err, fault.NotFound) {
-			continue // it is gone since
+			continue // it was erased meanwhile
 		}
 		if err != nil {
 			return 0, err
@@ -160,7 +163,7 @@ func (l *listing) begin(ctx context.Context) (version uint64, err error) {
 	return version, nil
 }
 
-// end is a time behind which nothing is asked for.
+// end returns a time after which no entries are requested.
 func (l *listing) end() time.Time {
 	end := lastTime()
 	if !l.Until.IsZero() && l.Until.Before(end) {
@@ -172,26 +175,26 @@ func (l *listing) end() time.Time {
 	return end
 }
 
-// behind reports whether a place is one that is asked for.
+// behind reports whether entries at a position are requested.
 func (l *listing) behind(p Position) bool {
 	return (l.Until.IsZero() || p.At.Before(l.Until)) &&
 		(l.after.beforeAll() || l.after.compare(p) < 0)
 }
 
-// About how many commits of a log are read at once, and how many bytes the targets of their entries, and the
-// texts of the commits, have at most, or those of one commit. Only entries are kept until they are asked for, of
-// no log the commits.
+// Limits of reading a log: the number of commits read at once, and the approximate maximum sizes in
+// bytes of the targets of their entries and of their texts. A single commit may exceed them. Only
+// the entries are kept in memory, not the commits.
 const (
 	someCommits = 64
 	someBytes   = 256 << 10
 	someTexts   = 4 << 20
 )
 
-// textCost is how many bytes of texts cost as much as an entry. Those of a commit, and what it says of the things
-// in them, are read with it: several bytes are allocated for each of these.
+// textCost is the number of bytes of texts that cost as much as an entry. The texts and events of a
+// commit are read with it, and need several times their size in memory.
 const textCost = 3 << 9
 
-// commits are the entries of a log, newest first, from a commit on.
+// commits yields the entries of a log, newest first, from the commit `last` backwards.
 func (l *listing) commits(
 	ctx context.Context, h team.History, last uint64,
 ) iter.Seq2[item, error] {
@@ -204,7 +207,7 @@ func (l *listing) commits(
 				}
 			}
 			if fault.Is(err, fault.NotFound) {
-				return // it is gone since
+				return // it was erased meanwhile
 			}
 			if err != nil {
 				yield(item{}, err)
@@ -215,7 +218,8 @@ func (l *listing) commits(
 	}
 }
 
-// some are the entries of a log from a commit back, of some commits, and the commit before them.
+// some returns the entries of several commits of a log, from the commit `last` backwards, and the
+// number of the commit before them.
 func (l *listing) some(
 	ctx context.Context, h team.History, last uint64,
 ) (items []item, next uint64, err error) {
@@ -237,13 +241,14 @@ func (l *listing) some(
 	return items, next, nil
 }
 
-// traitCost is how many bytes the id of a trait takes beside its letters.
+// traitCost is the size in bytes of a trait's id without its text.
 const traitCost = 16
 
-// nodeCost is how many bytes the UID of a node takes.
+// nodeCost is the size in bytes of a node's UID.
 const nodeCost = 16
 
-// sizeOf is how many bytes the texts, the events and the ids of traits of a commit take.
+// sizeOf returns the size in bytes of a commit's texts and events, and of the ids of its traits and
+// nodes.
 func sizeOf(c *repo.Commit) int {
 	n := 0
 	for i := range c.Notes {
@@ -256,7 +261,7 @@ func sizeOf(c *repo.Commit) int {
 	return n
 }
 
-// of is the entry that a commit is.
+// of returns the entry of a commit.
 func (l *listing) of(h team.History, c *repo.Commit) Entry {
 	e := Entry{
 		Time: c.Time.UTC(), Request: c.Who.Request, Tenant: l.team.Name(),
@@ -282,7 +287,7 @@ func (l *listing) of(h team.History, c *repo.Commit) Entry {
 	return e
 }
 
-// refusals are the entries of the refusal log, newest first.
+// refusals yields the entries of the refusal log, newest first.
 func (l *listing) refusals(ctx context.Context) iter.Seq2[item, error] {
 	from, to := "", headKey
 	if !l.Since.IsZero() {

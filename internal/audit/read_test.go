@@ -20,8 +20,9 @@ import (
 	"rookery/internal/team"
 )
 
-// story makes two vaults, writes to both, puts one in the trash, and has calls refused: four commits of
-// the tenant's, four of the vaults', and three refusals, a minute apart. The oldest refusal is archived.
+// story creates two vaults, writes to both, puts one in the trash, and makes refused calls: four
+// commits of the tenant, four of the vaults, and three refusals, a minute apart. The oldest refusal
+// is archived.
 func story(t *testing.T) (*bench, *audit.Auditor) {
 	t.Helper()
 	b := newBench(t)
@@ -47,7 +48,7 @@ func story(t *testing.T) (*bench, *audit.Auditor) {
 	return b, a
 }
 
-// brief is an entry in a line.
+// brief formats an entry on one line.
 func brief(e audit.Entry) string {
 	return fmt.Sprintf("%s %s %s %s %s", e.Operation, e.Vault, strings.Join(e.Targets, ","),
 		e.Outcome, e.After)
@@ -61,8 +62,8 @@ func briefs(all []audit.Entry) []string {
 	return lines
 }
 
-// TestList holds that commits of the tenant and of all its vaults, also of one in the trash, and refusals,
-// archived or not, are one list, newest first, with who, what, on what and what came of it.
+// TestList checks that commits of the tenant and of all its vaults, including one in the trash, and
+// refusals, archived or not, are one list, newest first, with caller, tool, targets and outcome.
 func TestList(t *testing.T) {
 	b, _ := story(t)
 	all := b.list(t, audit.Query{})
@@ -93,7 +94,7 @@ func TestList(t *testing.T) {
 	require.Equal(t, all, page.Entries)
 }
 
-// TestListFilters holds that each filter leaves exactly what it names.
+// TestListFilters checks that each filter selects exactly the matching entries.
 func TestListFilters(t *testing.T) {
 	b, _ := story(t)
 	all := b.list(t, audit.Query{})
@@ -135,8 +136,8 @@ func TestListFilters(t *testing.T) {
 	require.Empty(t, b.list(t, audit.Query{Outcome: audit.Refused}))
 }
 
-// TestPagesWhileMuchHappens holds that what was there when the first page was read stands on exactly one
-// page, whatever is written, refused, archived and put in the trash between two pages.
+// TestPagesWhileMuchHappens checks that each entry that existed when the first page was read is on
+// exactly one page, whatever is written, refused, archived and put in the trash between two pages.
 func TestPagesWhileMuchHappens(t *testing.T) {
 	b, a := story(t)
 	b.refuse(t, a, 20)
@@ -161,8 +162,8 @@ func TestPagesWhileMuchHappens(t *testing.T) {
 	require.Equal(t, want, briefs(got))
 }
 
-// TestPagesOfOneMoment holds that entries of one time come in one order, each once, however they are cut
-// into pages: also those of one log.
+// TestPagesOfOneMoment checks that entries with the same time have a fixed order, each once,
+// however they are divided into pages, including those of one log.
 func TestPagesOfOneMoment(t *testing.T) {
 	b := newBench(t)
 	b.create(t, "one")
@@ -192,8 +193,8 @@ func TestPagesOfOneMoment(t *testing.T) {
 	}
 }
 
-// TestListCosts holds how much is read for a page of a vault with 10,000 commits: the same for the first
-// page as for one in the middle, but for what finds it.
+// TestListCosts checks the cost of a page of a vault with 10,000 commits: the same for the first
+// page and one in the middle, except for finding it.
 func TestListCosts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -242,7 +243,7 @@ func TestListCosts(t *testing.T) {
 	require.False(t, end.More || end.Partial)
 }
 
-// A counted table counts the items that are read in a context of counting, and not in the background.
+// A counted is a table that counts the items read in a counting context, and not in the background.
 type counted struct {
 	table.Table
 	items, queries int
@@ -267,7 +268,7 @@ func (c *counted) Query(
 	}
 }
 
-// TestListOfAFoldedLog holds that commits whose items have left the table are listed as well.
+// TestListOfAFoldedLog checks that commits whose items have left the table are listed too.
 func TestListOfAFoldedLog(t *testing.T) {
 	b := newBench(t)
 	b.create(t, "notes")
@@ -296,7 +297,8 @@ func (b *bench) has(t *testing.T, part, sort string) bool {
 	return err == nil
 }
 
-// TestListWhenTheStoreFails holds that a list that cannot be read is an error, and never a shorter one.
+// TestListWhenTheStoreFails checks that a list that cannot be read is an error, and never
+// incomplete.
 func TestListWhenTheStoreFails(t *testing.T) {
 	b, _ := story(t)
 	for n := 1; ; n++ {
@@ -329,7 +331,7 @@ func TestListWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestTenantsAreApart holds that nobody lists what another tenant did.
+// TestTenantsAreApart checks that a tenant cannot list entries of another.
 func TestTenantsAreApart(t *testing.T) {
 	b, a := story(t)
 	require.NoError(t, b.teams.Make(t.Context(), "evil"))
@@ -348,8 +350,8 @@ func TestTenantsAreApart(t *testing.T) {
 	require.Len(t, b.list(t, audit.Query{}), 12)
 }
 
-// TestListOfManyDays holds that archived entries of days far apart are found, from any time to any other,
-// and that what an archive that is gone had is an error.
+// TestListOfManyDays checks that archived entries of distant days are found in any interval, and
+// that a missing archive is an error.
 func TestListOfManyDays(t *testing.T) {
 	b := newBench(t)
 	a := b.auditor(t)

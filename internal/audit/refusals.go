@@ -15,40 +15,42 @@ import (
 	"rookery/internal/team"
 )
 
-// Refusals are the refusal log of a tenant: the entries of the mutations that were refused or failed.
+// A Refusals is the refusal log of a tenant: the entries of mutations that were refused or failed.
 //
-// An entry is an item of the table at once. When it is some minutes old it moves into an archive: an
-// immutable object that names the hash of the one before. The head item names the last archive and its
-// hash, and an item for each archive the times of its entries. Entries are kept for ever.
+// A new entry is an item of the table. After some minutes it is moved to an archive: an immutable
+// object that contains the hash of the archive before. The head item contains the number and the
+// hash of the last archive, and there is an item for each archive with the keys of its first and
+// last entry. Entries are kept forever.
 type Refusals struct {
 	table  table.Table // of the tenant
 	bucket blob.Bucket // of the tenant
 }
 
-// Of is the refusal log of a tenant.
+// Of returns the refusal log of a tenant.
 func Of(t *team.Team) Refusals { return Refusals{t.Table(), t.Bucket()} }
 
-// The partitions of the log: of the entries that are not archived yet, and of what is known of the
-// archives. The head sorts behind all of these.
+// The partitions of the log: the entries that are not archived yet, and the items of the archives.
+// headKey is the sort key of the head item; it sorts after all others.
 const (
 	partEntries  = "refusals"
 	partArchives = "refusals/archives"
 	headKey      = "~"
 )
 
-// Parts are the partitions of a tenant that the refusal log has.
+// Parts returns the partitions of the refusal log within a tenant's table.
 func Parts() []string { return []string{partEntries, partArchives} }
 
-// A kept is an entry under its key.
+// A kept is an entry with its key.
 type kept struct {
 	Key string `json:"key"`
 	Entry
 }
 
-// keyLength is how many characters the time of a key has: nanoseconds since 1970.
+// keyLength is the number of digits of the time in a key: nanoseconds since 1970.
 const keyLength = 19
 
-// keyAt is before the keys of all entries of a time, and behind those of earlier ones.
+// keyAt returns a key that sorts before those of all entries of a time, and after those of earlier
+// entries.
 func keyAt(t time.Time) string {
 	nanos := int64(0)
 	if t.After(time.Unix(0, 0)) {
@@ -57,20 +59,20 @@ func keyAt(t time.Time) string {
 	return fmt.Sprintf("%0*d", keyLength, nanos)
 }
 
-// timeOf is the time of a key.
+// timeOf returns the time in a key.
 func timeOf(key string) time.Time {
 	var nanos int64
 	_, _ = fmt.Sscanf(key[:min(len(key), keyLength)], "%d", &nanos) // a key begins with a number
 	return time.Unix(0, nanos).UTC()
 }
 
-// lastTime is behind every time of an entry.
+// lastTime returns a time after that of every entry.
 func lastTime() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// newKey is a key of an entry. No two are alike.
+// newKey returns a unique key for an entry.
 func newKey(e Entry) string { return keyAt(e.Time) + "-" + rand.Text()[:16] }
 
-// add writes an entry: one write.
+// add writes an entry to the table.
 func (r Refusals) add(ctx context.Context, e Entry) error {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -85,7 +87,8 @@ func (r Refusals) add(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// waiting yields the entries that are not archived, with keys from one up to another, oldest first.
+// waiting yields the entries that are not archived with keys in the closed interval from `from` to
+// `to`, oldest first.
 func (r Refusals) waiting(ctx context.Context, from, to string) iter.Seq2[kept, error] {
 	return func(yield func(kept, error) bool) {
 		for it, err := range r.table.Query(ctx, partEntries, from, to) {
@@ -105,7 +108,7 @@ func (r Refusals) waiting(ctx context.Context, from, to string) iter.Seq2[kept, 
 	}
 }
 
-// oldest are the first entries that are not archived, up to a key, oldest first.
+// oldest returns the oldest entries that are not archived, up to a key and at most `most`.
 func (r Refusals) oldest(ctx context.Context, to string, most int) ([]kept, error) {
 	var all []kept
 	for k, err := range r.waiting(ctx, "", to) {
@@ -125,19 +128,20 @@ func (r Refusals) any(ctx context.Context) (bool, error) {
 	return len(some) > 0, err
 }
 
-// A head is the head item: what is known of the archives as a whole.
+// A head is the head item, which describes all archives.
 type head struct {
 	Format int    `json:"format"`
-	N      uint64 `json:"n"`      // the number of the last archive; the first one is 1
-	Hash   []byte `json:"hash"`   // its sha256
-	Oldest string `json:"oldest"` // the first day and the last one of archived entries
+	N      uint64 `json:"n"`      // number of the last archive, from 1; 0: there is none
+	Hash   []byte `json:"hash"`   // SHA-256 of the last archive
+	Oldest string `json:"oldest"` // first and last day of archived entries
 	Newest string `json:"newest"`
 }
 
-// headFormat is the version of the items and objects of the log.
+// headFormat is the version of the format of the log's items and objects.
 const headFormat = 1
 
-// readHead is the head, and its item; without archives both are empty.
+// readHead returns the head and its item. Without archives the item is the zero Item. A newer
+// format is INDEX_INCOMPATIBLE.
 func (r Refusals) readHead(ctx context.Context) (head, table.Item, error) {
 	h := head{Format: headFormat}
 	it, err := r.table.Get(ctx, table.Key{Part: partArchives, Sort: headKey})
@@ -158,7 +162,8 @@ func (r Refusals) readHead(ctx context.Context) (head, table.Item, error) {
 	return h, it, nil
 }
 
-// unread is the fault of a log that cannot be read just now.
+// unread returns the fault of a log that cannot be read at the moment or, if the database is
+// damaged, INDEX_ERROR.
 func unread(err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return broken("the database is damaged", err)
@@ -167,7 +172,7 @@ func unread(err error) error {
 		After(time.Second).Because(fmt.Errorf("read refused calls: %w", err))
 }
 
-// broken is the fault of a log that is not what was written.
+// broken returns the INDEX_ERROR of a damaged log.
 func broken(what string, err error) error {
 	return fault.New(fault.IndexError, "the log of refused calls is damaged: %s", what).
 		Fix("restore the database and the files beside it from a backup").Because(err)

@@ -12,11 +12,11 @@ import (
 	"rookery/internal/vault"
 )
 
-// longest is how many bytes of a name, an id or a path are told at most.
+// longest is the maximum length, in bytes, of a name, an id or a path in an entry.
 const longest = 256
 
-// naming are the arguments whose values are names, ids or paths in every tool that has them, and those
-// that a tool says are targets.
+// naming returns the arguments whose values are names, ids or paths: those with usual names, and
+// those that the tool declares as targets.
 func naming(t *tool.Tool) []string {
 	all := []string{"path", "id", "name", "reference", "to", "source", "destination"}
 	for _, a := range t.Args {
@@ -27,9 +27,8 @@ func naming(t *tool.Tool) []string {
 	return all
 }
 
-// targetsOf is what a call was about, as far as it is safe to tell: what it names by an id, a name or a
-// path. What cannot be one of these is left out, for it may be a text that somebody put there by
-// mistake.
+// targetsOf returns the targets of a call: the ids, names and paths in its arguments. A value that
+// cannot be one of these is omitted, because it may be a text given by mistake.
 func targetsOf(c *tool.Call) []string {
 	targets := []string{}
 	for _, arg := range append([]string{c.Tool.Subject, c.Tool.PathArg()}, naming(c.Tool)...) {
@@ -46,7 +45,7 @@ func targetsOf(c *tool.Call) []string {
 	return targets
 }
 
-// textsOf are the texts of an argument: one, or those of a list.
+// textsOf returns the texts of an argument: the elements of a list, or a single one.
 func textsOf(c *tool.Call, name string) []string {
 	var list []string
 	if json.Unmarshal(c.Args[name], &list) == nil {
@@ -55,25 +54,26 @@ func textsOf(c *tool.Call, name string) []string {
 	return []string{c.Text(name)}
 }
 
-// named reports whether a text can be a name, an id or a path: short, of one line, what a file of a vault
-// might be called, and no token.
+// named reports whether a text can be a name, an id or a path: it is short, is a valid name in a
+// vault, and does not look like a token.
 func named(s string) bool {
 	if len(s) > longest || secret(s) {
 		return false
 	}
-	note, _, _ := strings.Cut(s, "#") // an object in a note
+	note, _, _ := strings.Cut(s, "#") // without the name of an object in the note
 	if vault.CheckName(s) == nil {
 		return true
 	}
-	note, _, _ = strings.Cut(note, ".md:") // a trait of one
+	note, _, _ = strings.Cut(note, ".md:") // without the number of a trait in it
 	_, err := vault.NotePath(note)
 	return err == nil
 }
 
-// longestRun is how many letters and digits stand one behind the other in what people and programs name.
+// longestRun is the maximum number of consecutive letters and digits in a name. Longer runs may be
+// part of a token.
 const longestRun = 40
 
-// secret reports whether a text may be a token, or a part of one.
+// secret reports whether a text may be a token or a part of one.
 func secret(s string) bool {
 	words := strings.FieldsFunc(s, func(r rune) bool {
 		return r != '_' && r != '.' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
@@ -92,7 +92,8 @@ func secret(s string) bool {
 	return false
 }
 
-// clean is a name or id that a caller chose, as it may be told: short, valid and of one line, and no token.
+// clean returns a name or an id chosen by a caller in a form that is safe to log: at most longest
+// bytes, valid UTF-8 on one line, and not a token.
 func clean(s string) string {
 	if auth.HoldsToken(s) {
 		return "(a token)"

@@ -12,10 +12,10 @@ import (
 	"rookery/internal/blob"
 )
 
-// Verify reads all archives, and says how many entries they have. It is INDEX_ERROR where one is missing,
-// altered, or none of the chain, where an archive is not where the table says, and where there are
-// archives and no head that names them. Entries of the last minutes, which are not archived yet, stand
-// in no chain.
+// Verify reads all archives and returns the number of their entries. It returns INDEX_ERROR if an
+// archive is missing, altered or not in the chain, if the items in the table do not match, or if
+// there are archives without a head. The entries of the last minutes, which are not archived yet,
+// are not protected by the chain.
 func (r Refusals) Verify(ctx context.Context) (entries int, err error) {
 	h, _, err := r.readHead(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r Refusals) Verify(ctx context.Context) (entries int, err error) {
 	return c.entries, c.strangers(ctx)
 }
 
-// spans are the items of all archives, by their keys.
+// spans returns the items of all archives by their sort keys.
 func (r Refusals) spans(ctx context.Context) (map[string]span, error) {
 	all := map[string]span{}
 	for it, err := range r.table.Query(ctx, partArchives, "", headKey) {
@@ -54,21 +54,21 @@ func (r Refusals) spans(ctx context.Context) (map[string]span, error) {
 	return all, nil
 }
 
-// A chain is the archives as they are read one after the other.
+// A chain is the state of verifying the archives in order.
 type chain struct {
 	log     Refusals
 	head    head
 	spans   map[string]span
-	most    uint64 // the last one that the table names
-	links   []link // of those that were read, the first one first
+	most    uint64 // highest archive number in the table
+	links   []link // of the archives read so far
 	entries int
 }
 
-// A link is the hash of an archive, and that of the one before as the archive names it.
+// A link is the hash of an archive, and the hash that it contains for the archive before.
 type link struct{ hash, prev []byte }
 
-// walk reads the archives from the first to the last that is there. Behind the head there may be
-// one that was put just now.
+// walk reads the archives from the first to the last existing one. After the head there may be one
+// that was just written.
 func (c *chain) walk(ctx context.Context) error {
 	for {
 		n := uint64(len(c.links)) + 1
@@ -80,15 +80,16 @@ func (c *chain) walk(ctx context.Context) error {
 			return c.linked()
 		}
 		if err != nil {
-			return cmp.Or(c.linked(), err) // what was altered before comes first
+			return cmp.Or(c.linked(), err) // report an earlier alteration first
 		}
 		c.links = append(c.links, link{hash, a.Prev})
 	}
 }
 
-// linked is a fault of the first archive that is not what the one behind it, or the head, says of it.
+// linked returns a fault for the first archive whose hash differs from that in the next archive or
+// in the head.
 func (c *chain) linked() error {
-	var before []byte // the first has none before it
+	var before []byte // there is none before the first
 	for i, l := range c.links {
 		n := uint64(i) + 1
 		switch {
@@ -104,7 +105,8 @@ func (c *chain) linked() error {
 	return nil
 }
 
-// take counts the entries of an archive. It is a fault if they are not what they should be.
+// take counts the entries of an archive. It returns a fault if they do not match the archive's
+// item.
 func (c *chain) take(a archive) error {
 	first, last := a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key
 	if !slices.IsSortedFunc(a.Entries, byKey) || dayOf(first) != dayOf(last) {
@@ -121,8 +123,8 @@ func (c *chain) take(a archive) error {
 	return nil
 }
 
-// strangers is a fault if there is more than the chain: behind the head as it is now at most one archive,
-// and no item or object of another.
+// strangers returns a fault if there are items or objects outside the chain. One archive after the
+// current head is allowed.
 func (c *chain) strangers(ctx context.Context) error {
 	h, _, err := c.log.readHead(ctx)
 	if err != nil {
@@ -139,7 +141,7 @@ func (c *chain) strangers(ctx context.Context) error {
 			return unread(err)
 		}
 		var n uint64
-		_, _ = fmt.Sscanf(o.Key, archivePrefix+"%d.jsonl", &n) // what it is not has no number
+		_, _ = fmt.Sscanf(o.Key, archivePrefix+"%d.jsonl", &n) // 0 for another name
 		if n == 0 || archiveKey(n) != o.Key || n > h.N+1 {
 			return broken("an object lies beside the archives that is none of the chain", nil)
 		}

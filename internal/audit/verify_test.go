@@ -14,8 +14,8 @@ import (
 	"rookery/internal/table"
 )
 
-// TestVerify holds that verification finds each thing that somebody may do to the archives, and names the
-// first of them that it was done to.
+// TestVerify checks that verification detects each manipulation of the archives, and names the
+// first affected one.
 func TestVerify(t *testing.T) {
 	key := func(n int) string { return fmt.Sprintf("refusals/%012d.jsonl", n) }
 	lines := func(b *bench, t *testing.T, n int) []string {
@@ -34,7 +34,7 @@ func TestVerify(t *testing.T) {
 		write(b, t, n, strings.Replace(string(b.object(t, key(n))), "freya-bot", "freya-bat", 1))
 	}
 	head := table.Key{Part: "refusals/archives", Sort: "~"}
-	named := map[string]int{ // the first archive that is not what it was
+	named := map[string]int{ // the first archive that was changed
 		"the first is removed": 1, "the last is removed": 3, "an entry of the first is altered": 1,
 		"an entry is altered": 2, "an entry of the last is altered": 3, "entries of two are altered": 1,
 		"an entry is removed": 2, "entries change places": 2, "one is cut off": 2, "one is emptied": 2,
@@ -126,8 +126,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyOneArchiveWithoutAHead holds that a head that was taken away is missed also where there is
-// only one archive, but not where a process was about to write it.
+// TestVerifyOneArchiveWithoutAHead checks that a removed head is detected even with a single
+// archive, but not if a process was about to write it.
 func TestVerifyOneArchiveWithoutAHead(t *testing.T) {
 	b := newBench(t)
 	a := b.auditor(t)
@@ -146,8 +146,8 @@ func TestVerifyOneArchiveWithoutAHead(t *testing.T) {
 	require.Zero(t, n, "none is archived yet")
 }
 
-// TestVerifyTheTenantsLog holds that a commit of the tenant's own log that was altered or taken away is
-// found.
+// TestVerifyTheTenantsLog checks that an altered or removed commit of the tenant's own log is
+// detected.
 func TestVerifyTheTenantsLog(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, own table.Table, all []table.Item){
 		"altered": func(t *testing.T, own table.Table, all []table.Item) {

@@ -12,16 +12,16 @@ import (
 	"rookery/internal/vault"
 )
 
-// An archive writes the files of an audit log again, as the log of the vault gives them. A file that is
-// right is not written.
+// An archive writes the files of an audit log again from the log of the vault. Files that are
+// already correct are not written.
 type archive struct {
 	vault *repo.Vault
 	files Files
-	made  []string // the months that close has closed
+	made  []string // months that close has written
 }
 
-// close makes the closed months durable, up to a commit, and returns the one that stays open: the
-// last, or a later one that is open already, of which there is nothing yet.
+// close writes the closed months up to a commit durably, and returns the month that stays open: the
+// last one, or the given month if it is later, which then has no lines yet.
 func (a *archive) close(ctx context.Context, upTo uint64, month string) (repo.AuditMonth, error) {
 	var open repo.AuditMonth
 	for next, err := range a.vault.AuditMonths(ctx, upTo) {
@@ -39,6 +39,7 @@ func (a *archive) close(ctx context.Context, upTo uint64, month string) (repo.Au
 	return repo.AuditMonth{Month: month}, a.closeMonth(ctx, open)
 }
 
+// closeMonth writes the file of a closed month. Without lines there is no file.
 func (a *archive) closeMonth(ctx context.Context, m repo.AuditMonth) error {
 	if len(m.Lines) == 0 {
 		return nil
@@ -47,7 +48,8 @@ func (a *archive) closeMonth(ctx context.Context, m repo.AuditMonth) error {
 	return a.put(ctx, vault.ClosedAudit(m.Month), m.Lines)
 }
 
-// open makes `.raven/audit.log` durable with the lines of a month. Without any there is no file.
+// open writes `.raven/audit.log` durably with the lines of a month. Without lines it deletes the
+// file.
 func (a *archive) open(ctx context.Context, m repo.AuditMonth) error {
 	if len(m.Lines) == 0 {
 		return a.files.Delete(ctx, vault.AuditLog)
@@ -55,7 +57,7 @@ func (a *archive) open(ctx context.Context, m repo.AuditMonth) error {
 	return a.put(ctx, vault.AuditLog, m.Lines)
 }
 
-// put makes a file durable with a text, at once: nobody finds a part of it.
+// put writes a file durably and atomically, unless it already has this text.
 func (a *archive) put(ctx context.Context, path string, text []byte) error {
 	found, _, err := a.files.Get(ctx, path, 0, -1)
 	if err == nil && bytes.Equal(found, text) {
@@ -67,7 +69,7 @@ func (a *archive) put(ctx context.Context, path string, text []byte) error {
 	return unwritten(err)
 }
 
-// write replaces a file by one with a text. Where the text is empty there is no file.
+// write replaces a file by one with a text. If the text is empty, it deletes the file.
 func write(ctx context.Context, files Files, path string, text []byte) error {
 	if len(text) == 0 {
 		return files.Delete(ctx, path)
@@ -76,6 +78,7 @@ func write(ctx context.Context, files Files, path string, text []byte) error {
 	return unwritten(err)
 }
 
+// unwritten wraps an error of writing a file; nil stays nil.
 func unwritten(err error) error {
 	if err != nil {
 		return fmt.Errorf("write a file of the audit log: %w", err)
@@ -83,8 +86,8 @@ func unwritten(err error) error {
 	return nil
 }
 
-// tidy takes away the closed audit logs that close did not make, and that tell nothing which the log
-// of the vault does not tell too.
+// tidy removes closed audit logs that close did not write and whose lines are all in the log of the
+// vault.
 func (a *archive) tidy(ctx context.Context) error {
 	months, err := closedMonths(ctx, a.files)
 	if err != nil {
@@ -112,7 +115,7 @@ func (a *archive) tidy(ctx context.Context) error {
 	})
 }
 
-// remove takes away the closed audit logs of the months that keep does not want.
+// remove deletes the closed audit logs of the months for which keep returns false.
 func (a *archive) remove(ctx context.Context, keep func(month string) bool) error {
 	months, err := closedMonths(ctx, a.files)
 	if err != nil {
@@ -129,7 +132,7 @@ func (a *archive) remove(ctx context.Context, keep func(month string) bool) erro
 	return nil
 }
 
-// RemoveClosed removes the closed months of an audit log.
+// RemoveClosed deletes the closed months of an audit log.
 func RemoveClosed(ctx context.Context, files Files) error {
 	all := archive{files: files}
 	return all.remove(ctx, func(string) bool { return false })

@@ -1,6 +1,7 @@
-// Package auditlog keeps the audit log of a vault in files beside its notes: `.raven/audit.log`, and a file for each
-// month that is over. The files follow from the log of the vault (docs/design/0005-audit-log.md); a cursor in its
-// control item says how far they are durable.
+// Package auditlog writes the audit log of a vault to files beside its notes: `.raven/audit.log`,
+// and one file for each past month. The files are derived from the log of the vault
+// (docs/design/0005-audit-log.md); a cursor in the vault's control item records how far they are
+// durable.
 package auditlog
 
 import (
@@ -13,28 +14,32 @@ import (
 	"rookery/internal/vault"
 )
 
-// Cursor is the name of the cursor in the control item, behind which the log must not be trimmed.
+// Cursor is the name of the cursor in the control item. The vault's log must not be trimmed after
+// it.
 const Cursor = repo.AuditCursor
 
-// Files are where the audit log is, by the paths of its files: a folder, or a bucket; see In.
+// Files is the storage of an audit log, by the paths of its files: a folder, or a bucket (see In).
 type Files interface {
 	blob.Bucket
 
-	// Append and Sync are as those of a blob.Exchanger.
+	// Append and Sync are those of blob.Exchanger.
 	Append(ctx context.Context, key string, n int64, data []byte) error
 	Sync(ctx context.Context, keys ...string) error
 }
 
-// A copier is Files that can copy the first n bytes of a file into another one, without reading them. It reports whether
-// it did: it need not copy what is small. A file that has fewer bytes is blob.ErrCondition.
+// A copier is a Files that can copy the first n bytes of a file to another one without reading
+// them. It returns false if it did not copy, which it may do for small files. If the file has fewer
+// bytes, the error is blob.ErrCondition.
 type copier interface {
 	copyTo(ctx context.Context, to, from string, n int64) (bool, error)
 }
 
-// A Log is the audit log of a vault. Its methods are called one after the other, by one process at a time.
+// A Log is the audit log of a vault. Its methods must not be called concurrently, and only by one
+// process at a time.
 //
-// `.raven/audit.log` has the lines of the commits of one month. With the first line of a later one it is closed: what it
-// has goes into a file of that month's name, and it begins with the later month.
+// `.raven/audit.log` contains the lines of one month's commits. When the first line of a later
+// month arrives, the file is closed: its contents are written to a file with the name of that
+// month, and it starts again with the later month.
 type Log struct {
 	vault      *repo.Vault
 	files      Files
@@ -50,11 +55,11 @@ func New(v *repo.Vault, files Files, control repo.Control) *Log {
 	}
 }
 
-// Seq returns the last commit whose lines the files have.
+// Seq returns the last commit whose lines are in the files.
 func (l *Log) Seq() uint64 { return l.cursor.Seq }
 
-// Save appends what commits add, the parts of each month durably before the next. Files that are not what the cursor
-// says are made again from the log.
+// Save appends the lines of a batch. The lines of each month are durable before those of the next
+// are written. Files that do not match the cursor are written again from the log.
 func (l *Log) Save(ctx context.Context, b Batch) error {
 	for _, p := range b.parts {
 		err := l.save(ctx, p)
@@ -68,7 +73,7 @@ func (l *Log) Save(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// save appends one part. It is blob.ErrCondition where the file is not what the cursor says.
+// save appends one part. If the file does not match the cursor, the error is blob.ErrCondition.
 func (l *Log) save(ctx context.Context, p part) error {
 	at := l.cursor
 	switch {
@@ -76,7 +81,7 @@ func (l *Log) save(ctx context.Context, p part) error {
 		return nil
 	case len(p.lines) == 0:
 		return l.moveTo(ctx, repo.Cursor{Seq: p.seen, Size: at.Size, Month: at.Month})
-	case at.Month == "" && at.Size > 0: // from before months were closed: it may have several
+	case at.Month == "" && at.Size > 0: // written before months were closed; may contain several months
 		return blob.ErrCondition
 	case p.month > at.Month:
 		if err := l.turnMonth(ctx, p.month); err != nil {
@@ -91,8 +96,9 @@ func (l *Log) save(ctx context.Context, p part) error {
 	return l.moveTo(ctx, at)
 }
 
-// turnMonth closes the file, if it has something, and begins it with a later month. What it has is durable under the
-// other name before the cursor says that nothing of it counts any more, and it is cut off by the next line.
+// turnMonth closes the file, if it has lines, and starts a later month. The closed file is durable
+// before the cursor says that the open one is empty; its old lines are truncated by the next
+// append.
 func (l *Log) turnMonth(ctx context.Context, month string) error {
 	at := l.cursor
 	if at.Size > 0 {
@@ -103,7 +109,7 @@ func (l *Log) turnMonth(ctx context.Context, month string) error {
 	return l.moveTo(ctx, repo.Cursor{Seq: at.Seq, Month: month})
 }
 
-// close makes what the file has of a month durable under the month's name.
+// close writes the lines of the open file durably to the file of its month.
 func (l *Log) close(ctx context.Context, at repo.Cursor) error {
 	if c, ok := l.files.(copier); ok {
 		copied, err := c.copyTo(ctx, vault.ClosedAudit(at.Month), vault.AuditLog, at.Size)
@@ -119,8 +125,8 @@ func (l *Log) close(ctx context.Context, at repo.Cursor) error {
 	return closing.put(ctx, vault.ClosedAudit(at.Month), text)
 }
 
-// readAll returns the error of a read of the audit log that must have so many bytes: blob.ErrCondition if there are
-// fewer.
+// readAll returns the error of a read of n bytes that must return `want` bytes: blob.ErrCondition
+// if there are fewer.
 func readAll(n int, want int64, err error) error {
 	switch {
 	case errors.Is(err, blob.ErrNotExist), err == nil && int64(n) < want:
@@ -131,7 +137,7 @@ func readAll(n int, want int64, err error) error {
 	return nil
 }
 
-// moveTo makes the audit log durable up to a cursor.
+// moveTo makes the audit log durable up to a cursor, and stores the cursor.
 func (l *Log) moveTo(ctx context.Context, to repo.Cursor) error {
 	if to.Size > 0 {
 		if err := l.files.Sync(ctx, vault.AuditLog); err != nil {
@@ -145,10 +151,10 @@ func (l *Log) moveTo(ctx context.Context, to repo.Cursor) error {
 	return nil
 }
 
-// rewrite makes all files again from the log, up to a commit: somebody cut the open one, or took it away, or it is of a
-// release that closed none. Each file is replaced as a whole, the closed ones first, and the open one only when the
-// cursor is in its month: what a crash leaves is right as far as the cursor says, or it is made again. It returns the
-// months of the closed ones.
+// rewrite writes all files again from the log, up to a commit. It is needed if the open file was
+// truncated or removed, or if a release that did not close months wrote it. Each file is replaced
+// as a whole: first the closed ones, and the open one only when the cursor is in its month. After a
+// crash the files match the cursor, or are written again. It returns the closed months.
 func (l *Log) rewrite(ctx context.Context, upTo uint64) (closed []string, err error) {
 	at, all := l.cursor, archive{vault: l.vault, files: l.files}
 	open, err := all.close(ctx, upTo, at.Month)
@@ -167,8 +173,8 @@ func (l *Log) rewrite(ctx context.Context, upTo uint64) (closed []string, err er
 	return all.made, l.moveTo(ctx, to)
 }
 
-// Replace makes all files again from the log, up to a commit, and removes closed months which tell nothing that the log
-// does not tell. An audit log without lines is left as it is.
+// Replace writes all files again from the log, up to a commit, and removes closed months whose
+// lines are all in the log. If the audit log has no lines, it does nothing.
 func Replace(ctx context.Context, v *repo.Vault, files Files, upTo uint64) error {
 	all := archive{vault: v, files: files}
 	open, err := all.close(ctx, upTo, "")

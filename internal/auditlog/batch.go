@@ -5,24 +5,24 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Batch collects what commits add to the audit log.
+// A Batch collects the audit lines of commits until they are saved.
 type Batch struct {
-	seen    uint64 // the parts hold the commits up to here
+	seen    uint64 // last commit that was added
 	parts   []part
-	erasing []*repo.Commit // that erase histories, whose lines Redact has to take out
+	erasing []*repo.Commit // commits that erase histories, whose lines Redact must remove
 }
 
-// A part is what commits of one month add to the audit log, one after the other.
+// A part is the audit lines of consecutive commits of one month.
 type part struct {
-	month string // "" while there are no lines
-	seen  uint64 // the last of the commits
+	month string // "": there are no lines yet
+	seen  uint64 // last of the commits
 	lines []byte
 }
 
-// NewBatch returns an empty batch for the commits behind one.
+// NewBatch returns an empty batch for the commits after a commit.
 func NewBatch(after uint64) Batch { return Batch{seen: after} }
 
-// Add takes the lines of a commit, unless the batch has it, or has begun behind it.
+// Add adds the lines of a commit. It ignores a commit that is not newer than those in the batch.
 func (b *Batch) Add(c *repo.Commit) {
 	if c.Seq <= b.seen {
 		return
@@ -45,12 +45,13 @@ func (b *Batch) Add(c *repo.Commit) {
 	p.month = max(p.month, month)
 }
 
-// Take empties the batch, and returns what was in it.
+// Take empties the batch and returns its contents.
 func (b *Batch) Take() Batch {
 	taken := *b
 	b.parts, b.erasing = nil, nil
 	return taken
 }
 
-// Return puts the lines of a batch that could not be saved in front of the others.
+// Return puts the lines of a batch that could not be saved back before the others. The erasing
+// commits are not put back, because Foresee has recorded them.
 func (b *Batch) Return(taken Batch) { b.parts = append(taken.parts, b.parts...) }

@@ -12,7 +12,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// TestCutPieces covers that pieces of whole lines are cut out of a text where each stands in it once.
+// TestCutPieces checks that pieces of whole lines are cut out of a text if each occurs once.
 func TestCutPieces(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
@@ -42,7 +42,7 @@ func TestCutPieces(t *testing.T) {
 	}
 }
 
-// TestCutPiecesInOnePass covers that many pieces cost no more than one pass over the text.
+// TestCutPiecesInOnePass checks that many pieces cost no more than one pass over the text.
 func TestCutPiecesInOnePass(t *testing.T) {
 	var text, rest []byte
 	var pieces [][]byte

@@ -1,9 +1,9 @@
 package auditlog
 
-// CutPieces cuts out pieces of whole lines.
+// CutPieces calls cutPieces.
 func CutPieces(text []byte, pieces [][]byte) ([]byte, bool) { return cutPieces(text, pieces) }
 
-// Large are files of a bucket in which an object of so many bytes is extended.
+// Large returns the files of a bucket in which objects of at least this many bytes are extended.
 func Large(f Files, bytes int64) Files {
 	o := f.(objects)
 	o.large = bytes

@@ -17,8 +17,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// months makes a vault with changes in three months, and saves its audit log a few commits at a time in the files that
-// are made over a bucket. It returns what is in them, by path.
+// months creates a vault with changes in three months, and saves its audit log a few commits at a
+// time in files over a bucket. It returns their contents by path.
 func months(t *testing.T, over func(blob.Bucket) auditlog.Files) map[string]string {
 	t.Helper()
 	now := time.Date(2026, 9, 29, 12, 0, 0, 0, time.UTC)
@@ -64,8 +64,8 @@ func months(t *testing.T, over func(blob.Bucket) auditlog.Files) map[string]stri
 	return all
 }
 
-// TestLargeMonths holds that the files are the same to the byte where large objects are extended and copied, and that
-// what such an object has is not read.
+// TestLargeMonths checks that the files are the same, byte for byte, if large objects are extended
+// and copied, and that the contents of such an object are not read.
 func TestLargeMonths(t *testing.T) {
 	want := months(t, auditlog.In)
 	require.Len(t, want, 3)

@@ -10,17 +10,19 @@ import (
 	"rookery/internal/blob"
 )
 
-// In returns the files of a bucket that cannot append to objects: to append is to put the object again, on the condition
-// that it is the one that was read. What is put is durable. Where the bucket is a blob.Extender, what an object of more
-// than 32 MiB has is neither read nor sent.
+// In returns Files in a bucket that cannot append to objects. To append it puts the object again,
+// with the condition that it has not changed since it was read. A put is durable. If the bucket is
+// a blob.Extender, objects of at least 32 MiB are extended without reading or sending their
+// contents.
 func In(b blob.Bucket) Files { return objects{b, largeObject} }
 
-// largeObject is from how many bytes on an object is extended.
+// largeObject is the minimum size in bytes of an object that is extended.
 const largeObject = 32 << 20
 
+// objects implements Files, copier and blob.Eraser for a bucket.
 type objects struct {
 	blob.Bucket
-	large int64 // bytes, see In
+	large int64 // minimum size in bytes of an object that is extended
 }
 
 var (
@@ -29,11 +31,11 @@ var (
 	_ blob.Eraser = objects{}
 )
 
-// attempts is how often an object is read that another process writes at the same time.
+// attempts is the number of times that an append is tried while another process writes the object.
 const attempts = 5
 
-// Append implements Files. What another process has appended of the same lines stays, also if there are more of them:
-// all lines follow from the log.
+// Append implements Files. If another process has already appended the same lines, or more, they
+// are kept, because all lines follow from the log.
 func (o objects) Append(ctx context.Context, key string, n int64, data []byte) error {
 	for range attempts {
 		err := o.appendTo(ctx, key, n, data)
@@ -44,9 +46,10 @@ func (o objects) Append(ctx context.Context, key string, n int64, data []byte) e
 	return fmt.Errorf("append to the audit log: %w", errMeanwhile)
 }
 
-// errMeanwhile says that an object was another one by the time when it was to be put.
+// errMeanwhile means that the object changed between the read and the put.
 var errMeanwhile = errors.New("it is written by another process")
 
+// appendTo makes one attempt of Append.
 func (o objects) appendTo(ctx context.Context, key string, n int64, data []byte) error {
 	if n >= o.large {
 		err := o.extend(ctx, key, n, data)
@@ -54,7 +57,7 @@ func (o objects) appendTo(ctx context.Context, key string, n int64, data []byte)
 			return err
 		}
 	}
-	text, tag, err := o.Get(ctx, key, 0, n+int64(len(data))) // the file of an earlier month may be large
+	text, tag, err := o.Get(ctx, key, 0, n+int64(len(data))) // limited, because the file of an earlier month may be large
 	cond := blob.IfTag(tag)
 	if errors.Is(err, blob.ErrNotExist) {
 		cond, err = blob.IfAbsent, nil
@@ -74,7 +77,8 @@ func (o objects) appendTo(ctx context.Context, key string, n int64, data []byte)
 	return err
 }
 
-// extend appends to a large object, of which it reads the last byte that counts and what may be there of the data.
+// extend appends to a large object. It reads only the last byte to keep, and what may already be
+// there of data.
 func (o objects) extend(ctx context.Context, key string, n int64, data []byte) error {
 	tail, tag, err := o.Get(ctx, key, n-1, int64(len(data))+1)
 	if err := readAll(len(tail), 1, err); err != nil {
@@ -106,10 +110,10 @@ func (o objects) copyTo(ctx context.Context, to, from string, n int64) (bool, er
 	return err == nil, err
 }
 
-// Sync implements Files.
+// Sync implements Files. It does nothing, because a put is durable.
 func (objects) Sync(context.Context, ...string) error { return nil }
 
-// EraseKept implements blob.Eraser: it destroys what the bucket keeps, if it can.
+// EraseKept implements blob.Eraser. It destroys what the bucket keeps, if the bucket supports that.
 func (o objects) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
 	return blob.EraseKept(ctx, o.Bucket, prefix)
 }

@@ -14,7 +14,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// A contested bucket is one into which another process writes between a read and the write behind it.
+// A contested is a bucket to which another process writes between a read and the following write.
 type contested struct {
 	blob.Bucket
 	meanwhile func()
@@ -29,8 +29,9 @@ func (c *contested) Get(ctx context.Context, key string, off, n int64) ([]byte, 
 	return text, tag, err
 }
 
-// TestAppend holds that data is in an object behind the bytes that count, once, whatever was there behind these and
-// whatever another process appends meanwhile; and that an object with fewer bytes is refused.
+// TestAppend checks that data is in an object once, after the bytes that count, whatever followed
+// them before and whatever another process appends meanwhile, and that an object with fewer bytes
+// is refused.
 func TestAppend(t *testing.T) {
 	const key = vault.AuditLog
 	for name, c := range map[string]struct {
@@ -80,14 +81,15 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// always is a bucket in which another process is always faster.
+// An always is a bucket in which another process is always faster.
 type always struct{ blob.Bucket }
 
 func (always) Put(context.Context, string, []byte, blob.Cond) (blob.Tag, error) {
 	return "", blob.ErrCondition
 }
 
-// TestAppendGivesUp holds that who never comes first gives up, and does not say that the object is too short.
+// TestAppendGivesUp checks that an append that is always overtaken gives up, and does not report
+// that the object is too short.
 func TestAppendGivesUp(t *testing.T) {
 	files, err := fileblob.Open(t.TempDir())
 	require.NoError(t, err)
@@ -97,7 +99,7 @@ func TestAppendGivesUp(t *testing.T) {
 	require.NotErrorIs(t, err, blob.ErrCondition)
 }
 
-// An extended bucket is a blob.Extender of files, which counts the bytes that are read and put through it.
+// An extended is a blob.Extender that counts the bytes that are read and put.
 type extended struct {
 	blob.Bucket
 	read, put int
@@ -127,8 +129,8 @@ func (e *extended) Extend(ctx context.Context, key string, x blob.Extension, c b
 	return e.Bucket.Put(ctx, key, append(text, x.Data...), c)
 }
 
-// TestAppendToALargeObject holds that what a large object has is neither read nor sent to append to it, in all cases of
-// TestAppend that there are of one.
+// TestAppendToALargeObject checks that the contents of a large object are neither read nor sent to
+// append to it, in all cases of TestAppend that apply.
 func TestAppendToALargeObject(t *testing.T) {
 	const key = vault.AuditLog
 	one := strings.Repeat("one\n", 1000)

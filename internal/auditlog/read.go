@@ -11,9 +11,10 @@ import (
 	"rookery/internal/vault"
 )
 
-// Read reads the audit log of a vault from the folder or bucket of its notes. What is not there is empty; a link or a
-// folder in the place of a file is FILE_ERROR. Closed months are read when they are asked for. It is nil while the files
-// hold lines of a history that was erased, and are to be made again.
+// Read reads the audit log of a vault from the folder or bucket of its notes. A missing file is
+// empty; a link or a folder in place of a file is FILE_ERROR. Closed months are read on demand.
+// Read returns nil while the files may contain lines of an erased history and must be written
+// again.
 func Read(ctx context.Context, v *repo.Vault, files blob.Bucket) (*repo.AuditFile, error) {
 	control, err := v.Control(ctx)
 	for err == nil {
@@ -25,7 +26,7 @@ func Read(ctx context.Context, v *repo.Vault, files blob.Bucket) (*repo.AuditFil
 			break
 		}
 		if control.Cursors[Cursor].Month != file.Cursor.Month {
-			continue // the file that was read was closed meanwhile
+			continue // the file was closed meanwhile
 		}
 		if control.Anew {
 			return nil, nil
@@ -39,7 +40,8 @@ func Read(ctx context.Context, v *repo.Vault, files blob.Bucket) (*repo.AuditFil
 	return nil, err
 }
 
-// Whole returns the audit log as it is in the files: the closed months, oldest first, and the open one.
+// Whole returns the audit log in the files: the closed months, oldest first, followed by the open
+// one.
 func Whole(ctx context.Context, files blob.Bucket) ([]byte, error) {
 	months, err := closedMonths(ctx, files)
 	if err != nil {
@@ -63,7 +65,7 @@ func Whole(ctx context.Context, files blob.Bucket) ([]byte, error) {
 	return all, nil
 }
 
-// readFile reads a file of an audit log. One that is not there is nil.
+// readFile reads a file of an audit log. It returns nil if the file does not exist.
 func readFile(ctx context.Context, files blob.Bucket, path string) ([]byte, error) {
 	text, _, err := files.Get(ctx, path, 0, -1)
 	switch {
@@ -78,7 +80,7 @@ func readFile(ctx context.Context, files blob.Bucket, path string) ([]byte, erro
 	return text, nil
 }
 
-// closedMonths are the months whose closed audit logs are there, oldest first.
+// closedMonths returns the months of the closed audit logs, oldest first.
 func closedMonths(ctx context.Context, files blob.Bucket) ([]string, error) {
 	var months []string
 	for o, err := range files.List(ctx, vault.ClosedAudits) {

@@ -10,23 +10,23 @@ import (
 	"rookery/internal/vault"
 )
 
-// auditFiles is what the paths of the audit log begin with.
+// auditFiles is the common prefix of the paths of the audit log.
 const auditFiles = ".raven/audit"
 
-// redactions are the lines of the audit log that erasures have to replace.
+// redactions are the lines of the audit log that erasures must remove.
 type redactions struct {
 	all     []redaction
-	lacking bool // there may be others, which only the log knows
+	lacking bool // there may be others, which only the log contains
 }
 
-// A redaction is what a commit erases of the audit log: the pieces as they were before.
+// A redaction is an erasing commit with the audit lines of the erased history before the erasure.
 type redaction struct {
 	commit *repo.Commit
 	before []repo.AuditPiece
 }
 
-// Foresee notes which lines the histories have that commits of a batch erase. It is called before Save, whose cursor
-// has not passed the commits: nothing of them is empty yet.
+// Foresee records the lines of histories that the commits of a batch erase. It must be called
+// before Save, because these lines still exist only until the cursor has passed the commits.
 func (l *Log) Foresee(ctx context.Context, b Batch) {
 	for _, e := range b.erasing {
 		before, err := l.vault.ErasedAudit(ctx, e)
@@ -38,9 +38,10 @@ func (l *Log) Foresee(ctx context.Context, b Batch) {
 	}
 }
 
-// Redact takes the lines of erased histories out of the files, and destroys what is kept of these. They are cut out
-// where they are, if all of them are known and each is in its file once: what somebody else changed in a file stays, and
-// is found by a verification. Else the files are made again from the log.
+// Redact removes the lines of erased histories from the files, and destroys old versions of the
+// files. If all lines are known and each occurs exactly once in its file, they are cut out in
+// place, so that other changes to the file remain and a verification can find them. Otherwise the
+// files are written again from the log.
 func (l *Log) Redact(ctx context.Context) error {
 	cut, err := l.cutLines(ctx)
 	if err == nil && !cut {
@@ -62,7 +63,7 @@ func (l *Log) Redact(ctx context.Context) error {
 	})
 }
 
-// redactAll makes the files of the audit log anew from the log.
+// redactAll writes all files of the audit log again from the log.
 func (l *Log) redactAll(ctx context.Context) error {
 	closed, err := l.rewrite(ctx, l.cursor.Seq)
 	if err != nil {
@@ -70,13 +71,13 @@ func (l *Log) redactAll(ctx context.Context) error {
 	}
 	l.redactions = redactions{}
 	all := archive{vault: l.vault, files: l.files}
-	return all.remove(ctx, func(month string) bool { // a copy of the open one is no closed one yet
+	return all.remove(ctx, func(month string) bool { // a copy of the open month is not a closed month yet
 		return slices.Contains(closed, month) && month < l.cursor.Month
 	})
 }
 
-// cutLines cuts out the lines that are known. It reports false, and has changed nothing, where these are not all, or a
-// file is not what it should be.
+// cutLines cuts out the recorded lines. It returns false, and has changed nothing, if not all lines
+// are known or a file is not as expected.
 func (l *Log) cutLines(ctx context.Context) (bool, error) {
 	if l.redactions.lacking || len(l.redactions.all) == 0 {
 		return false, nil
@@ -100,8 +101,8 @@ func (l *Log) cutLines(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// duePieces are the lines to cut out of the file of each month, and the redactions that are not due yet: nothing is
-// empty of what they erase.
+// duePieces returns the lines to cut out of each month's file, and the redactions that are not due
+// yet, because the erased content still exists in the log.
 func (l *Log) duePieces(
 	ctx context.Context,
 ) (pieces map[string][][]byte, later []redaction, err error) {
@@ -126,7 +127,8 @@ func (l *Log) duePieces(
 	return pieces, later, nil
 }
 
-// without is the file of a month without some pieces. It reports false where a piece does not stand in it once.
+// without returns the file of a month without some pieces. It returns false if a piece does not
+// occur exactly once.
 func (l *Log) without(ctx context.Context, month string, pieces [][]byte) ([]byte, bool, error) {
 	at := l.cursor
 	path, size := vault.ClosedAudit(month), int64(-1)
@@ -147,10 +149,10 @@ func (l *Log) without(ctx context.Context, month string, pieces [][]byte) ([]byt
 	return rest, ok, nil
 }
 
-// cutPieces cuts out pieces of whole lines, in one pass, and changes the text for it. It reports false where a piece does
-// not stand in it once.
+// cutPieces cuts pieces of whole lines out of a text, in one pass. It reuses the memory of text. It
+// returns false if a piece does not occur exactly once.
 func cutPieces(text []byte, pieces [][]byte) ([]byte, bool) {
-	byFirst := map[string][]int{} // line
+	byFirst := map[string][]int{} // keyed by the first line
 	for i, lines := range pieces {
 		first := lines[:lineEnd(lines)]
 		byFirst[string(first)] = append(byFirst[string(first)], i)
@@ -170,7 +172,7 @@ func cutPieces(text []byte, pieces [][]byte) ([]byte, bool) {
 	return kept, !slices.Contains(cut, false)
 }
 
-// pieceAt is which of some pieces a text begins with; -1: none.
+// pieceAt returns the index of the piece with which a text begins, of those in some, or -1.
 func pieceAt(text []byte, pieces [][]byte, some []int) int {
 	i := slices.IndexFunc(some, func(at int) bool { return bytes.HasPrefix(text, pieces[at]) })
 	if i < 0 {
@@ -179,7 +181,7 @@ func pieceAt(text []byte, pieces [][]byte, some []int) int {
 	return some[i]
 }
 
-// lineEnd is how long the first line of a text is, with its end.
+// lineEnd returns the length of the first line of a text, with its line feed.
 func lineEnd(text []byte) int {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		return i + 1
@@ -187,7 +189,7 @@ func lineEnd(text []byte) int {
 	return len(text)
 }
 
-// putMonths makes the files of months durable with these texts, the open one last.
+// putMonths writes the files of months durably with these texts, the open one last.
 func (l *Log) putMonths(ctx context.Context, texts map[string][]byte) error {
 	at := l.cursor
 	for month, text := range texts {

@@ -52,6 +52,7 @@ type WalkError struct {
 	Err    error
 }
 
+// Error returns a message with the folder and the cause.
 func (e *WalkError) Error() string {
 	if e.Folder == "" {
 		return fmt.Sprintf("read the folder: %v", e.Err)

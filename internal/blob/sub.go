@@ -63,6 +63,7 @@ func (s sub) key(key string) (string, error) {
 	return s.prefix + key, nil
 }
 
+// Put implements Bucket.
 func (s sub) Put(ctx context.Context, key string, data []byte, c Cond) (Tag, error) {
 	key, err := s.key(key)
 	if err != nil {
@@ -71,6 +72,7 @@ func (s sub) Put(ctx context.Context, key string, data []byte, c Cond) (Tag, err
 	return s.bucket.Put(ctx, key, data, c)
 }
 
+// Get implements Bucket.
 func (s sub) Get(ctx context.Context, key string, off, n int64) ([]byte, Tag, error) {
 	key, err := s.key(key)
 	if err != nil {
@@ -79,6 +81,7 @@ func (s sub) Get(ctx context.Context, key string, off, n int64) ([]byte, Tag, er
 	return s.bucket.Get(ctx, key, off, n)
 }
 
+// Delete implements Bucket.
 func (s sub) Delete(ctx context.Context, key string) error {
 	key, err := s.key(key)
 	if err != nil {
@@ -87,6 +90,7 @@ func (s sub) Delete(ctx context.Context, key string) error {
 	return s.bucket.Delete(ctx, key)
 }
 
+// List implements Bucket.
 func (s sub) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		if s.err != nil {
@@ -115,6 +119,7 @@ type subExchanger struct {
 
 var _ Exchanger = subExchanger{}
 
+// Exchange implements Exchanger.
 func (s subExchanger) Exchange(ctx context.Context, key string, data, want []byte) error {
 	key, err := s.key(key)
 	if err != nil {
@@ -123,6 +128,7 @@ func (s subExchanger) Exchange(ctx context.Context, key string, data, want []byt
 	return s.exchanger.Exchange(ctx, key, data, want)
 }
 
+// Remove implements Exchanger.
 func (s subExchanger) Remove(ctx context.Context, key string, want []byte) error {
 	key, err := s.key(key)
 	if err != nil {
@@ -131,6 +137,7 @@ func (s subExchanger) Remove(ctx context.Context, key string, want []byte) error
 	return s.exchanger.Remove(ctx, key, want)
 }
 
+// Append implements Exchanger.
 func (s subExchanger) Append(ctx context.Context, key string, n int64, data []byte) error {
 	key, err := s.key(key)
 	if err != nil {
@@ -139,6 +146,7 @@ func (s subExchanger) Append(ctx context.Context, key string, n int64, data []by
 	return s.exchanger.Append(ctx, key, n, data)
 }
 
+// Sync implements Exchanger.
 func (s subExchanger) Sync(ctx context.Context, keys ...string) error {
 	whole := make([]string, len(keys))
 	for i, key := range keys {

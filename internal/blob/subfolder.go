@@ -16,6 +16,7 @@ type subFolder struct {
 
 var _ Folder = subFolder{}
 
+// Walk implements Walker. enter gets the keys of folders without the prefix of the sub.
 func (s subFolder) Walk(
 	ctx context.Context, prefix string, enter func(folder string) bool,
 ) iter.Seq2[Object, error] {
@@ -51,6 +52,7 @@ func (s subFolder) walkError(err error) error {
 	return &WalkError{strings.TrimSuffix(inside, "/"), failed.Err}
 }
 
+// Look implements Looker.
 func (s subFolder) Look(ctx context.Context, key string) (Object, error) {
 	whole, err := s.key(key)
 	if err != nil {
@@ -61,6 +63,7 @@ func (s subFolder) Look(ctx context.Context, key string) (Object, error) {
 	return o, err
 }
 
+// Touched implements Looker.
 func (s subFolder) Touched(ctx context.Context, key string) (time.Time, error) {
 	whole, err := s.key(key)
 	if err != nil {
@@ -69,10 +72,13 @@ func (s subFolder) Touched(ctx context.Context, key string) (time.Time, error) {
 	return s.folder.Touched(ctx, whole)
 }
 
+// Displaced implements Keeper. It yields only texts of keys in the sub.
 func (s subFolder) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {
 	return s.own(s.folder.Displaced(ctx))
 }
 
+// Due implements Keeper. It yields only texts of keys in the sub, but examines all files of the
+// bucket.
 func (s subFolder) Due(ctx context.Context) iter.Seq2[Displaced, error] {
 	return s.own(s.folder.Due(ctx))
 }
@@ -97,6 +103,7 @@ func (s subFolder) own(all iter.Seq2[Displaced, error]) iter.Seq2[Displaced, err
 	}
 }
 
+// Settle implements Keeper.
 func (s subFolder) Settle(ctx context.Context, d Displaced) error {
 	var err error
 	if d.Key, err = s.key(d.Key); err != nil {

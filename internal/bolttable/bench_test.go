@@ -11,7 +11,8 @@ import (
 	"rookery/internal/table"
 )
 
-// BenchmarkCommit measures durable commits of one item of 1 KB, of so many callers at a time.
+// BenchmarkCommit measures durable commits of one item of 1 KB, with different numbers of
+// concurrent callers.
 func BenchmarkCommit(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
@@ -42,7 +43,7 @@ func benchmarkCommit(b *testing.B, tab table.Table, callers int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
 }
 
-// BenchmarkGet measures reads of one item among many.
+// BenchmarkGet measures reading one item among many.
 func BenchmarkGet(b *testing.B) {
 	tab := open(b, filepath.Join(b.TempDir(), "table.db"), bolttable.Options{})
 	benchmarkFill(b, tab, 1000)

@@ -114,6 +114,7 @@ func settings(o Options) *bolt.Options {
 	}
 }
 
+// The names of the buckets, and the key and the value of the format's version.
 var (
 	itemBucket   = []byte("item")
 	expiryBucket = []byte("expiry")

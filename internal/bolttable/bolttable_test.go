@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestFlakyConformance holds that a Flaky without faults is a table as any other.
+// TestFlakyConformance checks that a Flaky without faults passes the suite.
 func TestFlakyConformance(t *testing.T) {
 	tabletest.Run(t, func(t *testing.T, now func() time.Time) table.Table {
 		path := filepath.Join(t.TempDir(), "table.db")
@@ -132,8 +132,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCloseFinishesWhatIsQueued closes under load: what was acknowledged is there, and what was
-// told that the table is closed is not.
+// TestCloseFinishesWhatIsQueued closes the table under load and checks that acknowledged commits
+// are there, and those that got ErrClosed are not.
 func TestCloseFinishesWhatIsQueued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table.db")
 	b := open(t, path, bolttable.Options{})
@@ -164,7 +164,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 	require.Equal(t, want, collect(t, open(t, path, bolttable.Options{}), "part"))
 }
 
-// TestSweep looks into the file: nothing stays of what has expired, in either bucket.
+// TestSweep checks in the file that nothing of expired items remains in either bucket.
 func TestSweep(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table.db")
 	now := time.Now().Truncate(time.Second)
@@ -176,7 +176,7 @@ func TestSweep(t *testing.T) {
 		ops = append(ops, table.Create(it))
 	}
 	require.NoError(t, b.Commit(t.Context(), ops...))
-	// One lives for ever after all, one goes before its time, one lives longer.
+	// One now never expires, one was removed before its time, one lives longer.
 	longer := item("02", "longer")
 	longer.Expires = now.Add(time.Hour)
 	require.NoError(t, b.Commit(t.Context(),
@@ -188,7 +188,7 @@ func TestSweep(t *testing.T) {
 	require.Equal(t, map[string]int{"item": 3, "expiry": 1, "meta": 1}, sizes(t, path))
 }
 
-// sizes counts the keys of the buckets of a database.
+// sizes returns the number of keys in each bucket of a database.
 func sizes(t *testing.T, path string) map[string]int {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, nil)

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/table"
 )
 
-// holds reports whether any file of a folder has a text in it.
+// holds reports whether any file of a folder contains a text.
 func holds(t *testing.T, dir, text string) bool {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -30,8 +30,8 @@ func holds(t *testing.T, dir, text string) bool {
 	return false
 }
 
-// TestCompact holds that what was removed and replaced is nowhere in the folder any more, and that all
-// else is there, also for the next who opens the database.
+// TestCompact checks that removed and replaced data is nowhere in the folder any more, and that all
+// other data is there, also after the database is opened again.
 func TestCompact(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "table.db")
@@ -74,8 +74,8 @@ func TestCompact(t *testing.T) {
 	require.Len(t, files, 1)
 }
 
-// TestCompactAmidst holds that nothing is lost or refused while the database is compacted, also where the file must be
-// closed for that.
+// TestCompactAmidst checks that nothing is lost or refused while the database is compacted, also if
+// the file must be closed for that.
 func TestCompactAmidst(t *testing.T) {
 	for name, closes := range map[string]bool{"in place": false, "closed": true} {
 		t.Run(name, func(t *testing.T) { compactAmidst(t, closes) })
@@ -122,7 +122,7 @@ func compactAmidst(t *testing.T, closes bool) {
 	require.NoError(t, b.Close())
 }
 
-// TestCompactKilled holds that a new file which was not completed is taken away by the next Open.
+// TestCompactKilled checks that the next Open removes a new file that was not completed.
 func TestCompactKilled(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "table.db")

@@ -1,4 +1,4 @@
 package bolttable
 
-// CloseToReplace makes Compact close the old file before it puts the new one in its place, as on Windows.
+// CloseToReplace makes Compact close the old file before it replaces it, as on Windows.
 func (t *Table) CloseToReplace() { t.closes = true }

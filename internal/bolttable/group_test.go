@@ -16,15 +16,15 @@ import (
 	"rookery/internal/table"
 )
 
-// A gate is a clock that holds the writer, which looks at it once in each transaction. So a test
-// can let Commits queue up behind one.
+// A gate is a clock that blocks the writer, which reads it once in each transaction. With it a test
+// can let commits queue up during a transaction.
 type gate struct {
 	looks  atomic.Int64
 	looked chan struct{}
 	open   chan struct{}
 }
 
-// holdFirst is an open table whose first transaction has begun and waits at the gate.
+// holdFirst returns an open table whose first transaction has begun and is blocked at the gate.
 func holdFirst(t *testing.T) (b *bolttable.Table, g *gate, first <-chan error) {
 	t.Helper()
 	g = &gate{looked: make(chan struct{}), open: make(chan struct{})}
@@ -42,15 +42,15 @@ func (g *gate) now() time.Time {
 	return time.Unix(1_800_000_000, 0)
 }
 
-// commit begins a Commit and returns where its answer comes.
+// commit starts a Commit and returns the channel of its result.
 func commit(ctx context.Context, b table.Table, ops ...table.Op) <-chan error {
 	answer := make(chan error, 1)
 	go func() { answer <- b.Commit(ctx, ops...) }()
 	return answer
 }
 
-// watched is a context that tells when somebody begins to wait for its end, as a Commit does when
-// it is queued.
+// A watched is a context that signals when a caller begins to wait for its end, as a Commit does
+// when it is queued.
 type watched struct {
 	context.Context
 	waits chan struct{}
@@ -61,7 +61,7 @@ func (w watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// queue begins a Commit and returns when it is queued.
+// queue starts a Commit and returns when it is queued.
 func queue(ctx context.Context, b table.Table, ops ...table.Op) <-chan error {
 	w := watched{ctx, make(chan struct{}, 1)}
 	answer := commit(w, b, ops...)
@@ -69,8 +69,8 @@ func queue(ctx context.Context, b table.Table, ops ...table.Op) <-chan error {
 	return answer
 }
 
-// TestGroup holds that what queues up behind a transaction is written in one, and that each Commit
-// in it is judged for itself, in its turn.
+// TestGroup checks that commits that queue up during a transaction are written in one transaction,
+// and that each of them is checked separately and in order.
 func TestGroup(t *testing.T) {
 	b, g, first := holdFirst(t)
 	var own, prize []<-chan error
@@ -95,7 +95,7 @@ func TestGroup(t *testing.T) {
 	require.Len(t, collect(t, b, "part"), 1+10+2)
 }
 
-// TestGroupIsBounded holds that however much is queued, one transaction stays of a sane size.
+// TestGroupIsBounded checks that the size of a transaction is limited, however much is queued.
 func TestGroupIsBounded(t *testing.T) {
 	b, g, first := holdFirst(t)
 	var answers []<-chan error
@@ -111,8 +111,8 @@ func TestGroupIsBounded(t *testing.T) {
 	require.Equal(t, int64(1+3), g.looks.Load(), "39 MB, at most 16 a transaction")
 }
 
-// TestContextEndsWhileWaiting holds that a Commit whose ctx ends does not wait for the writer, and
-// that the others are not disturbed.
+// TestContextEndsWhileWaiting checks that a Commit whose ctx ends does not wait for the writer, and
+// that others are not affected.
 func TestContextEndsWhileWaiting(t *testing.T) {
 	b, g, first := holdFirst(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,8 +134,8 @@ func TestContextEndsWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestDataOfWhoLeft holds that a caller who left may use its data again at once, also while the
-// Commit is being written. The race detector looks on.
+// TestDataOfWhoLeft checks that a caller that stopped waiting may change its data at once, even
+// while the Commit is being written. The race detector verifies that.
 func TestDataOfWhoLeft(t *testing.T) {
 	b := open(t, filepath.Join(t.TempDir(), "table.db"), bolttable.Options{})
 	before := bytes.Repeat([]byte("before"), 50_000)
@@ -161,7 +161,7 @@ func TestDataOfWhoLeft(t *testing.T) {
 	}
 }
 
-// TestLockTimeout holds that an Open waits for as long as it is told to.
+// TestLockTimeout checks that Open waits for the configured time.
 func TestLockTimeout(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table.db")
 	b := open(t, path, bolttable.Options{})

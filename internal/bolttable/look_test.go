@@ -14,7 +14,7 @@ import (
 	"rookery/internal/table"
 )
 
-// filled makes a database with a thousand items, and is its path.
+// filled creates a database with a thousand items and returns its path.
 func filled(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "table.db")
@@ -33,8 +33,8 @@ func filled(t *testing.T) string {
 	return path
 }
 
-// TestLook holds that a database can be read by several at once without a byte of it being changed, and
-// that nothing can be written so.
+// TestLook checks that several processes can read a database without changing a byte of it, and
+// that nothing can be written this way.
 func TestLook(t *testing.T) {
 	path := filled(t)
 	before, err := os.ReadFile(path)
@@ -58,7 +58,8 @@ func TestLook(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// TestLookAtDamage cuts a database at every page, and says so without an end of the program.
+// TestLookAtDamage truncates a database at every page and checks that this is reported without
+// crashing the program.
 func TestLookAtDamage(t *testing.T) {
 	path := filled(t)
 	whole, err := os.ReadFile(path)
@@ -67,7 +68,7 @@ func TestLookAtDamage(t *testing.T) {
 	for size := 0; size < len(whole); size += 4096 {
 		require.NoError(t, os.WriteFile(bad, whole[:size], 0o600))
 		db, err := bolttable.Look(bad, bolttable.Options{})
-		if err == nil { // what is cut off is free
+		if err == nil { // the missing pages are free
 			for damage := range db.Check(t.Context()) {
 				require.NoError(t, damage)
 			}
@@ -80,8 +81,8 @@ func TestLookAtDamage(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestOpenDamage cuts a database at every page. Open says so without an end of the program, and changes
-// nothing.
+// TestOpenDamage truncates a database at every page and checks that Open reports it without
+// crashing the program, and changes nothing.
 func TestOpenDamage(t *testing.T) {
 	whole, err := os.ReadFile(filled(t))
 	require.NoError(t, err)
@@ -90,7 +91,7 @@ func TestOpenDamage(t *testing.T) {
 		bad := filepath.Join(dir, fmt.Sprint(size))
 		require.NoError(t, os.WriteFile(bad, whole[:size], 0o600))
 		db, err := bolttable.Open(bad, bolttable.Options{})
-		if err == nil { // what is cut off is free
+		if err == nil { // the missing pages are free
 			require.NoError(t, db.Close())
 			continue
 		}
@@ -103,8 +104,8 @@ func TestOpenDamage(t *testing.T) {
 	require.NotZero(t, damaged)
 }
 
-// TestWriteDamagedPage makes each page in turn one of no kind. A write is done, or it is ErrDamaged and changes
-// nothing, and the program goes on.
+// TestWriteDamagedPage damages each page in turn. A write succeeds, or returns ErrDamaged and
+// changes nothing, and the program continues.
 func TestWriteDamagedPage(t *testing.T) {
 	whole, err := os.ReadFile(filled(t))
 	require.NoError(t, err)
@@ -133,8 +134,8 @@ func TestWriteDamagedPage(t *testing.T) {
 	require.NotZero(t, damaged)
 }
 
-// TestReadDamagedPage makes each page in turn one of no kind. Whatever is read then is what was written,
-// or ErrDamaged, and the program goes on.
+// TestReadDamagedPage damages each page in turn. A read returns what was written, or ErrDamaged,
+// and the program continues.
 func TestReadDamagedPage(t *testing.T) {
 	whole, err := os.ReadFile(filled(t))
 	require.NoError(t, err)

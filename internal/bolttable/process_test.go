@@ -17,7 +17,8 @@ import (
 	"rookery/internal/table"
 )
 
-// The test binary runs itself as another process: these say as which, and on which database.
+// Environment variables with which the test binary runs itself as another process: its role and its
+// database.
 const (
 	roleVariable = "ROOKERY_BOLTTABLE_ROLE"
 	pathVariable = "ROOKERY_BOLTTABLE_PATH"
@@ -41,7 +42,7 @@ func exitOn(err error) {
 	os.Exit(0)
 }
 
-// child starts this binary in a role. It is killed when the test ends, if it still runs.
+// child starts this binary in a role. It is killed at the end of the test if it is still running.
 func child(t *testing.T, role, path string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
 	self, err := os.Executable()
@@ -58,7 +59,7 @@ func child(t *testing.T, role, path string) (cmd *exec.Cmd, in io.WriteCloser, o
 	return cmd, in, bufio.NewReader(pipe)
 }
 
-// hold keeps a database open until nothing more comes in.
+// hold keeps a database open until its input ends.
 func hold(path string) error {
 	b, err := bolttable.Open(path, bolttable.Options{})
 	if err != nil {
@@ -87,8 +88,8 @@ func TestLockedByAnotherProcess(t *testing.T) {
 
 const writers = 4
 
-// writeForEver commits from several goroutines until it is killed. A commit makes three items and
-// moves the head of its writer; when it is acknowledged, a line says so.
+// writeForEver commits from several goroutines until it is killed. A commit creates three items and
+// moves the head of its writer; it prints a line when the commit is acknowledged.
 func writeForEver(path string) error {
 	b, err := bolttable.Open(path, bolttable.Options{})
 	if err != nil {
@@ -125,15 +126,15 @@ func writeAlone(b *bolttable.Table, name string) error {
 	}
 }
 
-// after is the next number, with six digits.
+// after returns the next number, with six digits.
 func after(s string) string {
 	var n int
 	_, _ = fmt.Sscanf(s, "%d", &n)
 	return fmt.Sprintf("%06d", n+1)
 }
 
-// TestKill kills a writing process again and again, on one database. Each acknowledged commit is
-// there, and each that is there is whole.
+// TestKill kills a writing process repeatedly on one database, and checks that each acknowledged
+// commit is there and that each existing one is complete.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table.db")
 	acknowledged := map[string]bool{}
@@ -156,7 +157,7 @@ func TestKill(t *testing.T) {
 	require.Greater(t, len(acknowledged), 20*19/2*3)
 }
 
-// inspect opens the database after a kill, and closes it.
+// inspect checks the database after a kill.
 func inspect(t *testing.T, path string, acknowledged map[string]bool) {
 	t.Helper()
 	b, err := bolttable.Open(path, bolttable.Options{})

@@ -15,13 +15,13 @@ import (
 	"rookery/internal/table"
 )
 
-// TestSnapshot holds that a copy has what was committed before the moment at which it froze, and nothing that came
-// later, whatever is written and compacted meanwhile.
+// TestSnapshot checks that a copy has the commits before the moment at which it was frozen and none
+// after it, whatever is written and compacted meanwhile.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	b, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{})
 	require.NoError(t, err)
-	var done atomic.Int64 // commits that were answered
+	var done atomic.Int64 // commits that were acknowledged
 	var stop atomic.Bool
 	var writers sync.WaitGroup
 	for w := range 4 {
@@ -42,7 +42,7 @@ func TestSnapshot(t *testing.T) {
 		var before, after int64
 		path, err := b.Snapshot(func() error {
 			before = done.Load()
-			after = done.Load() // none came between: nothing is committed
+			after = done.Load() // unchanged: no commit was made meanwhile
 			return nil
 		})
 		require.NoError(t, err)

@@ -18,6 +18,7 @@ func (a *attendant) follow(ctx context.Context) {
 	if changes.Everything {
 		_, err := a.Sweep(ctx)
 		a.report(ctx, err)
+		a.doubt(ctx, err) // watches may have run out, or are to be had again
 		return
 	}
 	a.upToDate(ctx)

@@ -154,11 +154,15 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 		c.refuse(path, repo.LeftUnread)
 		return nil, nil
 	}
-	if why := intake.Unfit(text); why != "" {
-		c.refuse(path, why)
+	now := sight{o.Mark, index.DigestOf(text), intake.Unfit(text)}
+	if err == nil {
+		c.remember(path, now, o)
+	}
+	if now.why != "" {
+		c.refuse(path, now.why)
 		return nil, nil
 	}
-	f.Text, f.Digest, f.Modified = text, index.DigestOf(text), o.Modified
+	f.Text, f.Digest, f.Modified = text, now.digest, o.Modified
 	return f, nil
 }
 

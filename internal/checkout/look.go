@@ -93,6 +93,10 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 		c.differs(path, edit{before: before, upTo: upTo, at: c.goneAt(ctx, path), to: o.to})
 		return nil
 	}
+	if want == nil && c.readLater(path, o) {
+		c.differsNow(path, o)
+		return nil
+	}
 	now, err := c.digest(ctx, path, o)
 	switch {
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
@@ -108,10 +112,22 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	case c.refused(path, o):
 		return nil
 	}
+	c.differsNow(path, o)
+	return nil
+}
+
+// differsNow notes that a file is not what it should be, and how it looks. The caller holds mu.
+func (c *Checkout) differsNow(path string, o look) {
 	c.mayStay(c.key(path))
 	before, upTo := c.had(path)
 	c.differs(path, edit{before: before, upTo: upTo, mark: o.Mark, at: changedAt(o.Changed)})
-	return nil
+}
+
+// readLater reports whether a file that the log does not have needs not be read to be compared: in the first sweep,
+// where all of a folder may be new, each is read when it is taken in, and not twice. The caller holds mu.
+func (c *Checkout) readLater(path string, o look) bool {
+	_, known := c.outside.seen[path]
+	return c.first() && !known && o.Mark != "" && o.Size <= repo.MaxNote
 }
 
 // refused reports whether the vault would not take a file, which is as it was then. The caller holds mu.
@@ -153,12 +169,27 @@ func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, erro
 		return sight{}, err
 	}
 	s := sight{o.Mark, index.DigestOf(text), intake.Unfit(text)}
+	c.remember(path, s, o.Object)
+	return s, nil
+}
+
+// remember notes what was read of a file that looked like this. The caller holds mu.
+func (c *Checkout) remember(path string, s sight, o blob.Object) {
 	if o.Mark == "" || time.Since(o.Changed) < atRest {
 		delete(c.outside.seen, path)
-	} else {
-		c.outside.seen[path], c.outside.learned = s, true
+		return
 	}
-	return s, nil
+	c.outside.seen[path], c.outside.learned = s, true
+}
+
+// holds reports whether a file has a text of the log, as far as that is known without reading it. The caller holds mu.
+func (c *Checkout) holds(ctx context.Context, path string, f *index.File) bool {
+	s, ok := c.outside.seen[path]
+	if !ok || f == nil || s.digest != f.Digest {
+		return false
+	}
+	o, err := c.files.Look(ctx, c.key(path))
+	return err == nil && !o.Foreign && o.Mark == s.mark
 }
 
 // A place says what a file in the folder is to the vault.

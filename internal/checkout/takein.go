@@ -110,7 +110,9 @@ func (b *batch) commitAll(ctx context.Context) error {
 	for _, piece := range pieces {
 		total += len(piece)
 	}
-	for _, piece := range pieces {
+	b.found = nil // so that the texts of each piece are garbage when it is committed
+	for i, piece := range pieces {
+		pieces[i] = nil
 		err := intake.InHalves(piece, func(part []*found) error { return b.commit(ctx, part) })
 		if err != nil {
 			return err

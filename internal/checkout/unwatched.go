@@ -59,6 +59,13 @@ func (c *Checkout) setUnwatched(ctx context.Context, why repo.Unwatched) {
 	c.tell(ctx)
 }
 
+// limited reports whether the control item says that the system allows no more watches.
+func (c *Checkout) limited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outside.unwatched == repo.UnwatchedLimit
+}
+
 // sweepUnwatched looks at the folders that are not watched, and whether the folder is still where it is served. One
 // that came back is compared as a whole.
 func (a *attendant) sweepUnwatched(ctx context.Context) {
@@ -73,7 +80,10 @@ func (a *attendant) sweepUnwatched(ctx context.Context) {
 			a.sweepSoon()
 		}
 	}
-	folders, _ := a.unwatchedFolders()
+	folders, some := a.unwatchedFolders()
+	if some != a.limited() && !a.away.Load() {
+		a.doubt(ctx, nil)
+	}
 	if slices.Contains(folders, "") {
 		a.sweepSoon() // all of it
 		return

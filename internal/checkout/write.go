@@ -59,6 +59,9 @@ func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
 		}
 	}
 	if _, edited := c.outside.edits[path]; edited || w.took {
+		if c.holds(ctx, path, w.after) {
+			return nil
+		}
 		return c.peek(ctx, path)
 	}
 	return c.exchange(ctx, path, w)

@@ -10,7 +10,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// An answer is the envelope of a call, taken apart.
+// An answer is the decoded envelope of a call.
 type answer struct {
 	ok       bool
 	data     value
@@ -18,10 +18,10 @@ type answer struct {
 	warnings []tool.Warning
 	meta     value
 
-	raw json.RawMessage // as it came; empty for an answer that is made here
+	raw json.RawMessage // the JSON as received; empty for an answer built here
 }
 
-// envelope is the wire form of an answer (CONTRACT §1).
+// An envelope is the JSON form of an answer (CONTRACT §1).
 type envelope struct {
 	OK       bool           `json:"ok"`
 	Data     *value         `json:"data,omitempty"`
@@ -30,13 +30,13 @@ type envelope struct {
 	Meta     *value         `json:"meta,omitempty"`
 }
 
-// UnmarshalJSON keeps the order of the members.
+// UnmarshalJSON decodes a value and keeps the order of its members.
 func (v *value) UnmarshalJSON(data []byte) (err error) {
 	*v, err = decode(data)
 	return err
 }
 
-// open takes an envelope apart.
+// open decodes an envelope.
 func open(raw json.RawMessage) (*answer, error) {
 	var e envelope
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -55,7 +55,8 @@ func open(raw json.RawMessage) (*answer, error) {
 	return ans, nil
 }
 
-// json is the answer in its envelope: as it came, if it came from elsewhere.
+// json returns the answer in its envelope: the JSON as received, or a new encoding if the answer
+// was built here.
 func (ans *answer) json() (json.RawMessage, error) {
 	if len(ans.raw) > 0 {
 		return ans.raw, nil
@@ -73,21 +74,22 @@ func (ans *answer) json() (json.RawMessage, error) {
 	return tool.Marshal(e)
 }
 
-// A failure is a call that ended in a fault, on its way out to the exit code.
+// A failure is the error of a call that ended in a fault. Run prints it and derives the exit code
+// from it.
 type failure struct {
 	fault  *fault.Fault
 	answer *answer // never nil
 	form   form
-	terms  *terms       // of the line; nil: the fault keeps its own
+	terms  *terms       // of the line; nil: the fault is printed unchanged
 	family *tool.Family // of the tool; nil: no tool was called
-	summed bool         // the answer is of files that came in: people see it on one line
+	summed bool         // the answer is about imported files; people see a one-line summary of it
 }
 
-// Error is the fault's.
+// Error returns the text of the fault.
 func (f *failure) Error() string { return f.fault.Error() }
 
-// newFailure is the failure of a call. What it carries beside the fault is in the answer, which may
-// be nil.
+// newFailure returns the failure of a call. ans is the call's answer, whose data and warnings are
+// printed too; it may be nil.
 func newFailure(ans *answer, err error) *failure {
 	f := fault.Of(err)
 	if ans == nil || ans.fault == nil {
@@ -96,7 +98,7 @@ func newFailure(ans *answer, err error) *failure {
 	return &failure{fault: f, answer: ans}
 }
 
-// invoke calls a tool. The error, if any, is a *failure.
+// invoke calls a tool. A non-nil error is a *failure.
 func invoke(
 	ctx context.Context, inv tool.Invoker, name string, args map[string]json.RawMessage,
 ) (*answer, error) {

@@ -1,9 +1,9 @@
-// Package clitool is the command line: one command, with its flags, arguments, completion and help,
-// for each way that a tool's Spec says it is called from a shell (CONTRACT §7).
+// Package clitool implements the command line. It has one command, with flags, arguments,
+// completion and help, for each Command in the Spec of a tool (CONTRACT §7).
 //
-// It is handed an Invoker and cannot tell which one it is: the catalogue in process, or a client
-// that reaches one over HTTP. Nothing here knows a tool by name; how an answer is shown follows
-// from the shape of its JSON.
+// It calls the tools through an Invoker and does not depend on its implementation: the catalogue in
+// process, or a client that reaches one over HTTP. The package knows no tool by name; the way in
+// which an answer is shown depends only on the shape of its JSON.
 package clitool
 
 import (
@@ -23,59 +23,60 @@ import (
 type App struct {
 	Tools []*tool.Tool
 
-	// Connect reaches the tools at a target. It is called once a command is read and is sure to
-	// call a tool; the Closer, which may be nil, is closed at its end. Its error is shown as the
-	// fault that it is, or as INTERNAL.
+	// Connect returns an Invoker for a target. It is called after the command line was parsed, and
+	// only if a tool will be called. The Closer may be nil; it is closed at the end of the command.
+	// An error that is not a fault is shown as INTERNAL.
 	Connect func(ctx context.Context, t Target) (tool.Invoker, io.Closer, error)
 
-	// Extra are commands that call no tool, such as one that serves. A RunE answers a fault, or a
-	// usage error made by Usage. A command keeps what it has parsed: an App with such commands runs
-	// once.
+	// Extra are commands that call no tool, such as the one that starts a server. A RunE returns a
+	// fault, an error made by Usage, or an ExitStatus. A cobra command keeps its parsed flags, so
+	// an App with Extra commands can run only once.
 	Extra []*cobra.Command
 
-	// Convert, by the name of a tool that brings files in, returns the file that is read in the place of one that is
-	// named; the same one if it is read as it is. done is called when it has been read.
+	// Convert contains, by the name of an importing tool, a function that returns the file to read
+	// instead of the one at a path; it may return the same path. done is called after that file was
+	// read.
 	Convert map[string]func(ctx context.Context, path string) (file string, done func(), err error)
 
-	// Sections are the commands that the help of the whole shows first. Words that are no commands are left
-	// out.
+	// Sections are the groups of commands that the root help shows first. Unknown words are
+	// ignored.
 	Sections []Section
 
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(name string) string // nil: the environment is empty
 
-	Version string // the line that --version prints; empty: there is no such flag
+	Version string // printed by --version; empty: there is no such flag
 
-	Terminal bool // a person reads Out: tables, colour and indented JSON
-	Progress bool // a person reads Err: a progress bar on long work
-	Asks     bool // a person reads Err and types In: questions before what cannot be undone
+	Terminal bool // Out is a terminal: use tables, colour and indented JSON
+	Progress bool // Err is a terminal: show a progress bar for long work
+	Asks     bool // Err and In are a terminal: ask before what cannot be undone
 	Width    int  // columns of the terminal; 0: 100
 
-	Now func() time.Time // the clock, in the zone of the person; nil: time.Now
+	Now func() time.Time // the clock, in the user's time zone; nil: time.Now
 
-	nodes map[*cobra.Command]*command // of the line that is being read
+	nodes map[*cobra.Command]*command // commands of the current line
 
-	// Wait pauses before a call that was refused for now is made again; nil: for that long.
+	// Wait pauses before a temporarily refused call is repeated; nil: it sleeps for d.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// exitUsage is the exit code of a command line that cannot be read (CONTRACT §2).
+// exitUsage is the exit code of a command line that cannot be parsed (CONTRACT §2).
 const exitUsage = 1
 
-// An ExitStatus is what RunE of a command of Extra returns to end the program with that exit code, and to print
-// nothing more.
+// An ExitStatus is an error with which the RunE of an Extra command ends the program with that exit
+// code, without printing anything more.
 type ExitStatus int
 
 // Error implements error.
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// Run reads a command line, without the program's name, does what it says, and answers the exit
-// code (CONTRACT §2). It never panics over what was typed.
+// Run parses and executes a command line, without the program's name, and returns the exit code
+// (CONTRACT §2). It prints all results and errors. It does not panic on invalid input.
 func (a *App) Run(ctx context.Context, args []string) int {
 	root := a.root(completes(args))
 	args = a.paired(root, args)
-	root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -97,7 +98,7 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	return failed.fault.Code.Exit()
 }
 
-// commandOf is the command that a line calls, nil if it calls no tool.
+// commandOf returns the command that a line calls, or nil if it calls no tool.
 func (a *App) commandOf(root *cobra.Command, args []string) *command {
 	node, _, err := root.Find(args)
 	if err != nil {
@@ -106,14 +107,14 @@ func (a *App) commandOf(root *cobra.Command, args []string) *command {
 	return a.nodes[node]
 }
 
-// completes reports whether a shell asks what can stand at the end of a command line.
+// completes reports whether the line is a completion request of a shell.
 func completes(args []string) bool {
 	return len(args) > 0 &&
 		(args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// root is the whole tree of commands. What completes flags is added only where it is asked for: cobra
-// keeps it for as long as the process lives.
+// root returns the tree of commands. Completion functions of flags are added only for a completion
+// request, because cobra keeps them for the life of the process.
 func (a *App) root(completing bool) *cobra.Command {
 	a.nodes = map[*cobra.Command]*command{}
 	root := &cobra.Command{
@@ -160,10 +161,12 @@ func (a *App) root(completing bool) *cobra.Command {
 	return root
 }
 
-// versionFlag prints the version. Cobra's own flag of that name prints another text.
+// versionFlag is the flag that prints the version. Cobra's own flag with that name prints another
+// text.
 const versionFlag = "version"
 
-// runRoot prints the version if the line asks for it, else does what any group does.
+// runRoot prints the version if the line has --version. Otherwise it does the same as for any
+// group.
 func (a *App) runRoot(c *cobra.Command, args []string) error {
 	if asked, err := c.Flags().GetBool(versionFlag); err != nil || !asked {
 		return runGroup(c, args)
@@ -172,7 +175,7 @@ func (a *App) runRoot(c *cobra.Command, args []string) error {
 	return err
 }
 
-// env is a variable of the environment; empty without one.
+// env returns a variable of the environment, or "".
 func (a *App) env(name string) string {
 	if a.Env == nil {
 		return ""
@@ -180,7 +183,7 @@ func (a *App) env(name string) string {
 	return a.Env(name)
 }
 
-// width is the number of columns that tables have.
+// width returns the number of columns for tables.
 func (a *App) width() int {
 	if a.Width > 0 {
 		return a.Width
@@ -188,7 +191,7 @@ func (a *App) width() int {
 	return 100
 }
 
-// now returns the time, in the zone of the person.
+// now returns the current time in the user's time zone.
 func (a *App) now() time.Time {
 	if a.Now == nil {
 		return time.Now()
@@ -196,7 +199,7 @@ func (a *App) now() time.Time {
 	return a.Now()
 }
 
-// wait pauses, or ends early with the context.
+// wait pauses. It returns an error if ctx ends first.
 func (a *App) wait(ctx context.Context, d time.Duration) error {
 	if a.Wait != nil {
 		return a.Wait(ctx, d)

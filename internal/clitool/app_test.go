@@ -18,7 +18,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// A shell runs command lines over a catalogue, and remembers what they called.
+// A shell runs command lines over a catalogue and records the calls.
 type shell struct {
 	app    clitool.App
 	inner  tool.Invoker
@@ -32,13 +32,13 @@ type shell struct {
 	out, err strings.Builder
 }
 
-// A call is what reached the Invoker.
+// A call is one call of the Invoker.
 type call struct {
 	tool string
 	args string
 }
 
-// newShell is a shell over tools, whose caller is an admin on loopback.
+// newShell returns a shell over tools. Its caller is an admin on loopback.
 func newShell(t *testing.T, tools []*tool.Tool) *shell {
 	t.Helper()
 	catalogue, err := tool.NewCatalogue(tools, tool.Options{})
@@ -59,7 +59,7 @@ func newShell(t *testing.T, tools []*tool.Tool) *shell {
 	return s
 }
 
-// sample is a shell over the sample tools.
+// sample returns a shell over the sample tools.
 func sample(t *testing.T) *shell { return newShell(t, tooltest.SampleTools()) }
 
 func (s *shell) Invoke(
@@ -72,7 +72,7 @@ func (s *shell) Invoke(
 	return s.inner.Invoke(auth.WithCaller(ctx, auth.LocalCaller()), name, args)
 }
 
-// run runs one command line, and answers its exit code and what it printed.
+// run runs one command line and returns its exit code and output.
 func (s *shell) run(args ...string) (code int, out, err string) {
 	s.out.Reset()
 	s.err.Reset()
@@ -130,7 +130,7 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 	}
 }
 
-// TestWhatReads holds that who connects knows whether the one call changes something.
+// TestWhatReads checks that Connect is told whether the only call changes something.
 func TestWhatReads(t *testing.T) {
 	for line, reads := range map[string]bool{"book list": true, "book new Title": false} {
 		s := sample(t)
@@ -140,7 +140,7 @@ func TestWhatReads(t *testing.T) {
 	}
 }
 
-// TestServerAndDirectory holds that a line which names both is refused.
+// TestServerAndDirectory checks that a line with both a server and a directory is refused.
 func TestServerAndDirectory(t *testing.T) {
 	s := sample(t)
 	code, _, errs := s.run("whoami", "--server", "http://flag", "--data", "d")
@@ -215,7 +215,7 @@ func TestExtraCommands(t *testing.T) {
 	}
 }
 
-// serve is a command that fails in each way that a command of the program may.
+// serve returns a command that fails in each way in which a command of the program can.
 func serve(app *clitool.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Short: "serve a folder", Args: cobra.NoArgs,

@@ -14,14 +14,14 @@ import (
 	"rookery/internal/tool"
 )
 
-// yesFlag is the flag of the commands that ask a person first.
+// yesFlag is the flag that answers the questions of a command.
 const yesFlag = "yes"
 
-// confirm asks a person before a call that cannot be undone. Where nobody can be asked, the line answers
-// already, or the call only shows its plan, it asks nothing.
+// confirm asks the person before a call that cannot be undone. It asks nothing if In and Err are
+// not a terminal, if the line contains the answer, or in a dry run.
 func (c *command) confirm(cmd *cobra.Command, r *request) error {
 	if r.isTrue(c.dryArg()) {
-		return nil // a plan changes nothing
+		return nil // a dry run changes nothing
 	}
 	for _, ask := range c.tool.Asks {
 		if !r.concerns(ask) {
@@ -43,27 +43,29 @@ func (c *command) confirm(cmd *cobra.Command, r *request) error {
 	return nil
 }
 
-// dryArg is the name of the argument that asks for a plan; empty: there is none.
+// dryArg returns the name of the dry-run argument, or "" if there is none.
 func (c *command) dryArg() string {
 	a, _ := c.tool.Meant(tool.MeansDry)
 	return a.Name
 }
 
-// concerns reports whether a question is to be asked before the call.
+// concerns reports whether a question must be asked before the call.
 func (r *request) concerns(ask tool.Ask) bool {
 	return (ask.With == "" || r.isTrue(ask.With)) && (ask.Skip == "" || !r.isTrue(ask.Skip))
 }
 
+// isTrue reports whether an argument is true.
 func (r *request) isTrue(name string) bool { return string(r.args[name]) == "true" }
 
-// fill gives the argument that confirms the value that it must have.
+// fill sets the confirming argument to the required value.
 func (r *request) fill(ask tool.Ask) {
 	if raw, ok := r.args[ask.Of]; ok {
 		r.args[ask.Confirm] = slices.Clone(raw)
 	}
 }
 
-// question asks, and takes down the answer. Any other than the one that is asked for ends the command.
+// question asks a question and stores the answer. If the call is not confirmed, it returns an
+// error.
 func (a *App) question(r *request, ask tool.Ask) error {
 	text := tool.Empty{}.Fill(ask.Question, r.text)
 	want := r.text(ask.Of)

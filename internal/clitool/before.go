@@ -10,8 +10,9 @@ import (
 	"rookery/internal/tool"
 )
 
-// before calls the tool that a flag asks for first, if there is such a flag. It is fine if that was
-// done before. In a dry run it may find that there is nothing yet to plan the call on.
+// before calls the tool that a flag requests to be called first, if the flag is set. A DUPLICATE_ID
+// from that tool is ignored. planned is true in a dry run in which the main call cannot be planned,
+// because what the first tool creates does not exist yet.
 func (c *command) before(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (planned bool, err error) {
@@ -40,7 +41,7 @@ func (c *command) before(
 	return dry && err == nil, err
 }
 
-// meant is the argument of a meaning that a tool of the App has.
+// meant returns the argument with a meaning of one of the App's tools.
 func (a *App) meant(name string, m tool.Meaning) (tool.Arg, bool) {
 	for _, t := range a.Tools {
 		if t.Name == name {
@@ -50,7 +51,7 @@ func (a *App) meant(name string, m tool.Meaning) (tool.Arg, bool) {
 	return tool.Arg{}, false
 }
 
-// plannedOnly is the answer of a dry run whose call was not made.
+// plannedOnly returns the answer of a dry run whose main call was not made.
 func plannedOnly() *answer {
 	ans := &answer{ok: true}
 	ans.data.set("dry_run", value{kind: boolKind, text: "true"})

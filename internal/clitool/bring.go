@@ -22,7 +22,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// An importing is one run of bringing files in: as many calls as they need.
+// An importing is one import of files, in as many calls as necessary.
 type importing struct {
 	*command
 	inv   tool.Invoker
@@ -30,19 +30,19 @@ type importing struct {
 	src   *source
 	files []string
 	left  []leftOut
-	key   string // what the idempotency keys of the calls are made of
+	key   string // base of the idempotency keys of the calls
 
-	sum    answer // of the calls so far
-	done   int    // files of the calls so far
+	sum    answer // combined answer of the calls so far
+	done   int    // number of files imported so far
 	cuts   cuts
-	strict bool // files whose names no note can have are refused, and not left out
+	strict bool // refuse files with invalid note names instead of skipping them
 
-	refused []*fault.Fault // parts of the files of calls whose other parts came in
+	refused []*fault.Fault // faults of parts of files, in calls whose other parts were imported
 
-	most int // bytes of files that were too many for a call, in front of which a gateway may be; 0: none were
+	most int // smallest size in bytes of a list that was too large for the server or a gateway; 0: none was
 }
 
-// bringIn sends the files of a folder or archive. Every file is checked before the first call.
+// bringIn imports the files of a folder or an archive. It checks all files before the first call.
 func (c *command) bringIn(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -100,7 +100,7 @@ func (c *command) bringIn(
 	return &in.sum, nil
 }
 
-// picked are the patterns of the files that come in; nil: all do.
+// picked returns the patterns of the files to import; nil means all files.
 func (c *command) picked(r *request) ([]string, error) {
 	pick := c.tool.Input.Pick
 	if pick == nil {
@@ -119,7 +119,7 @@ func (c *command) picked(r *request) ([]string, error) {
 	return names, nil
 }
 
-// nothing is the fault of a path with no file that could come in.
+// nothing returns the fault of a path without files to import.
 func (in *importing) nothing() *fault.Fault {
 	f := fault.New(in.tool.Family.Malformed, "there is no %s in %q", nounOf(in.tool.Input), in.r.path)
 	if in.src.names != nil {
@@ -128,7 +128,8 @@ func (in *importing) nothing() *fault.Fault {
 	return f
 }
 
-// refusal is the failure of a run in which parts of files were refused, and the rest came in.
+// refusal returns the failure of an import in which parts of files were refused and the rest was
+// imported.
 func (in *importing) refusal() error {
 	code := in.refused[0].Code
 	if slices.ContainsFunc(in.refused, func(f *fault.Fault) bool { return f.Code != code }) {
@@ -139,7 +140,7 @@ func (in *importing) refusal() error {
 	return &failure{fault: in.sum.fault, answer: &in.sum, summed: true}
 }
 
-// nounOf is what the files are that come in.
+// nounOf returns the noun for the imported files in messages.
 func nounOf(of *tool.Files) string {
 	if of.Any {
 		return "file"
@@ -147,15 +148,16 @@ func nounOf(of *tool.Files) string {
 	return "note"
 }
 
-// A portion is what one entry of a call has: a file, or a piece of one.
+// A portion is the content of one entry of a call: a file, or a piece of one.
 type portion struct {
 	name  string // of the file
-	piece int    // of a file that is cut, from 1; 0: the file is whole
-	last  bool   // nothing of the file comes behind it
+	piece int    // number of the piece, from 1; 0: the file is whole
+	last  bool   // it is the last portion of its file
 	size  int    // bytes in a call
 }
 
-// split reads every file once, for all problems at once, and shares the files out to calls.
+// split reads every file once and distributes the files over calls. It reports the problems of all
+// files together.
 func (in *importing) split() ([][]portion, error) {
 	var calls [][]portion
 	var problems []*fault.Fault
@@ -186,8 +188,8 @@ func (in *importing) split() ([][]portion, error) {
 	return calls, nil
 }
 
-// leaveOut leaves a file out whose name no note can have, and reports whether it did. The first one of several whose
-// names a file system may take for one comes in.
+// leaveOut adds a file with an invalid note name to the skipped files, and reports whether it did.
+// If the names of several files may be the same to a file system, the first one is imported.
 func (in *importing) leaveOut(name string, err error) bool {
 	f := fault.Of(err)
 	if in.tool.Input.Any || f.Code != fault.InvalidPath && f.Code != fault.DuplicateID {
@@ -197,8 +199,8 @@ func (in *importing) leaveOut(name string, err error) bool {
 	return true
 }
 
-// portions are the entries that a file takes. Folded holds the names of the files before it, under the keys by
-// which a file system may take two names for one.
+// portions returns the entries of a file. folded contains the names of earlier files by their
+// case-folded names, to detect files that a file system may treat as the same.
 func (in *importing) portions(name string, folded map[string]string) ([]portion, error) {
 	if large, err := in.src.isLarger(name); err != nil || large {
 		return in.pieces(name, err)
@@ -222,7 +224,7 @@ func (in *importing) portions(name string, folded map[string]string) ([]portion,
 	return []portion{{name: name, last: true, size: size}}, err
 }
 
-// pieces cuts a file that is too large for a call.
+// pieces splits a file that is too large for a call.
 func (in *importing) pieces(name string, err error) ([]portion, error) {
 	if err != nil {
 		return nil, err
@@ -246,7 +248,7 @@ func (in *importing) pieces(name string, err error) ([]portion, error) {
 	return all, nil
 }
 
-// load reads what an entry has.
+// load reads the content of a portion.
 func (in *importing) load(p portion) (file, error) {
 	if p.piece == 0 {
 		return in.src.read(p.name)
@@ -269,8 +271,9 @@ func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
 	return nil
 }
 
-// send sends entries in one call and adds up its answer, or in two halves if they are too large for the server, or
-// for a gateway in front of it. The id is that of the call among all.
+// send sends portions in one call and adds its answer to the sum. If the call is too large for the
+// server or a gateway in front of it, send splits it into two halves. id identifies the call within
+// the import.
 func (in *importing) send(ctx context.Context, id string, portions []portion) error {
 	list, err := in.listOf(portions)
 	if err != nil {
@@ -285,7 +288,7 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 		return in.halve(ctx, id, portions)
 	}
 	if failed := (*failure)(nil); errors.As(err, &failed) && failed.answer.data.kind == objectKind && in.tool.Input.Any {
-		ans, err = failed.answer, nil // the rest of the call came in
+		ans, err = failed.answer, nil // the rest of the call was imported
 		in.refused = append(in.refused, problemsIn(failed.fault)...)
 	}
 	if err != nil {
@@ -300,7 +303,7 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 	return nil
 }
 
-// problemsIn are the single problems of a fault.
+// problemsIn returns the individual problems of a fault.
 func problemsIn(f *fault.Fault) []*fault.Fault {
 	if len(f.Errors) == 0 {
 		return []*fault.Fault{f}
@@ -308,7 +311,7 @@ func problemsIn(f *fault.Fault) []*fault.Fault {
 	return f.Errors
 }
 
-// halve sends entries in two calls.
+// halve sends portions in two calls.
 func (in *importing) halve(ctx context.Context, id string, portions []portion) error {
 	half := len(portions) / 2
 	if err := in.send(ctx, id+".0", portions[:half]); err != nil {
@@ -317,7 +320,7 @@ func (in *importing) halve(ctx context.Context, id string, portions []portion) e
 	return in.send(ctx, id+".1", portions[half:])
 }
 
-// bar shows how many files are in, to a person.
+// bar returns a progress bar of the imported files. It is visible only on a terminal.
 func (in *importing) bar() *progressbar.ProgressBar {
 	return progressbar.NewOptions(len(in.files),
 		progressbar.OptionSetWriter(in.app.Err),
@@ -329,7 +332,7 @@ func (in *importing) bar() *progressbar.ProgressBar {
 	)
 }
 
-// listOf are entries as an argument.
+// listOf returns the JSON list of the entries for portions.
 func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
 	files := value{kind: listKind}
 	for _, p := range portions {
@@ -350,8 +353,8 @@ func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
 	return list, nil
 }
 
-// argsOf are the arguments of one call. Its idempotency key is its own, so that the call may be
-// made again when its outcome is unknown.
+// argsOf returns the arguments of one call. Each call has its own idempotency key, so that it can
+// be repeated if its outcome is unknown.
 func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.RawMessage {
 	args := maps.Clone(in.r.args)
 	args[in.tool.Input.Arg] = list
@@ -362,8 +365,8 @@ func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.Raw
 	return args
 }
 
-// baseKey is the caller's idempotency key, else one of this run alone: the same files may be
-// brought in again on purpose, after they were changed or removed.
+// baseKey returns the caller's idempotency key, or a random one: the same files may be imported
+// again intentionally, after they were changed or removed.
 func (in *importing) baseKey() string {
 	a, _ := in.tool.Meant(tool.MeansKey)
 	if raw, ok := in.r.args[a.Name]; ok {
@@ -372,7 +375,8 @@ func (in *importing) baseKey() string {
 	return rand.Text()
 }
 
-// partly is the failure of a run whose first calls succeeded: what is in, and what to do.
+// partly returns the failure of an import whose first calls succeeded, with the number of imported
+// files and a fix.
 func (in *importing) partly(err error) error {
 	failed := (*failure)(nil)
 	if !errors.As(err, &failed) {
@@ -390,7 +394,7 @@ func (in *importing) partly(err error) error {
 	return failed
 }
 
-// nameLeftOut adds to the answer what was left out.
+// nameLeftOut adds the skipped files to the answer.
 func (in *importing) nameLeftOut() {
 	names := value{kind: listKind}
 	for _, left := range in.left {
@@ -401,7 +405,7 @@ func (in *importing) nameLeftOut() {
 	}
 	if !in.tool.Family.Terse {
 		in.sum.data.set("left_out", names)
-	} else if len(names.items) > 0 { // the data is that of a document
+	} else if len(names.items) > 0 { // the data has a fixed form
 		in.sum.meta.set("left_out", sum(in.sum.meta.get("left_out"), names))
 	}
 }

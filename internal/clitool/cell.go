@@ -9,20 +9,21 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// A cell is a text of a table, on one line.
+// A cell is one line of text in a table.
 type cell struct {
 	text  string
-	marks [][2]int // the bytes of it that are emphasized: from, up to; in order
-	whole bool     // it is not cut
+	marks [][2]int // byte ranges to emphasize, as start and end, in order
+	whole bool     // must not be cut
 }
 
-// cut is the sign for text that is left out.
+// cut marks omitted text.
 const cut = "…"
 
+// width returns the number of columns of the text on a terminal.
 func (c cell) width() int { return text.StringWidthWithoutEscSequences(c.text) }
 
-// within returns the cell cut to a width. If the first mark would be cut off, text before the mark is
-// left out as well.
+// within returns the cell cut to a width. If the first mark would be cut off, it also omits text
+// before the mark.
 func (c cell) within(width int) cell {
 	if c.width() <= width {
 		return c
@@ -40,7 +41,8 @@ func (c cell) within(width int) cell {
 	return c
 }
 
-// from returns the cell without its beginning, so that the first mark is in the first part of a width.
+// from returns the cell without its beginning, so that the first mark is within the first third of
+// a width.
 func (c cell) from(width int) cell {
 	start, end := c.marks[0][0], c.marks[0][1]
 	if start == 0 || text.StringWidthWithoutEscSequences(c.text[:end]) < width {
@@ -61,7 +63,8 @@ func (c cell) from(width int) cell {
 	return short
 }
 
-// wordFrom returns where the first whole word begins in a stretch of a text; its end if there is none.
+// wordFrom returns the offset of the first whole word in s[from:end]; if there is no space in it,
+// an offset that does not separate a character from its combining marks.
 func wordFrom(s string, from, end int) int {
 	if from == 0 || from == end {
 		return from
@@ -69,7 +72,7 @@ func wordFrom(s string, from, end int) int {
 	if i := strings.IndexByte(s[from:end], ' '); i >= 0 {
 		return from + i + 1
 	}
-	for from < end { // a text without spaces: not between a character and a mark on it
+	for from < end { // no spaces: do not cut between a character and a combining mark
 		r, n := utf8.DecodeRuneInString(s[from:])
 		if !unicode.IsMark(r) {
 			break
@@ -79,7 +82,7 @@ func wordFrom(s string, from, end int) int {
 	return from
 }
 
-// painted returns the text with its marks in bold, where there are colours.
+// painted returns the text with its marks in bold, if colours are used.
 func (c cell) painted(p *printer) string {
 	var b strings.Builder
 	at := 0
@@ -95,7 +98,8 @@ func (c cell) painted(p *printer) string {
 	return b.String() + c.text[at:]
 }
 
-// rangesOf returns the ranges of bytes in a list of pairs, as far as they are in a text of a length.
+// rangesOf returns the byte ranges in a list of pairs. Ranges that are invalid for a text of this
+// length are ignored.
 func rangesOf(list value, length int) [][2]int {
 	var all [][2]int
 	for _, pair := range list.items {

@@ -12,29 +12,29 @@ import (
 	"rookery/internal/tool"
 )
 
-// A command is one way to call a tool.
+// A command is one command of a tool.
 type command struct {
 	app   *App
 	tool  *tool.Tool
 	slots []slot
-	pairs string            // the argument that takes the words of the form name=value
-	set   map[string]string // the values of arguments that the command stands for
+	pairs string            // the argument that receives words of the form name=value
+	set   map[string]string // values of arguments that the command implies
 	flags map[string][]*texts
 
 	nested []nestedFlag
 }
 
-// A slot is one place for a word on the command line.
+// A slot is a positional argument of a command.
 type slot struct {
-	name     string // of the argument; empty for the path of files
-	lone     bool   // the path may be that of a lone file
+	name     string // name of the argument; empty: the path of files
+	lone     bool   // the path may be a single file
 	optional bool
-	rest     bool // it takes all the words that are left
-	required bool // the tool needs it
+	rest     bool // it takes all remaining words
+	required bool // the tool requires it
 }
 
-// slotsOf are the places for words. Where files go in or out, one of them is for a path: the place
-// of the argument that the files are for, else one behind the others.
+// slotsOf returns the positional arguments of a command. If the tool imports or exports files, one
+// of them is a path: that of the argument for the files, or an additional last one.
 func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	var slots []slot
 	files := t.Input != nil || t.Output != nil
@@ -53,12 +53,12 @@ func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	return slots
 }
 
-// pathSlot is the place for the path of files.
+// pathSlot returns the positional argument for the path of files.
 func pathSlot(t *tool.Tool) slot {
 	return slot{lone: t.Input != nil && t.Input.Single || t.Output != nil && t.Output.Single}
 }
 
-// pathLabel is how help names a path of files.
+// pathLabel returns the placeholder for a path of files in help.
 func pathLabel(lone bool) string {
 	if lone {
 		return "FILE|DIR|ZIP"
@@ -66,7 +66,7 @@ func pathLabel(lone bool) string {
 	return "DIR|ZIP"
 }
 
-// pathDoc says what a path of files is.
+// pathDoc describes a path of files.
 func pathDoc(lone bool) string {
 	if lone {
 		return "a file, a folder or a .zip file"
@@ -74,7 +74,7 @@ func pathDoc(lone bool) string {
 	return "a folder or a .zip file"
 }
 
-// label is how help names the place.
+// label returns the placeholder in help.
 func (s slot) label() string {
 	if s.name == "" {
 		return pathLabel(s.lone)
@@ -91,20 +91,20 @@ func (s slot) label() string {
 	return label
 }
 
-// placeLabel is how a person names the place of an argument.
+// placeLabel returns the placeholder for an argument.
 func placeLabel(name string) string { return strings.ToUpper(tool.Kebab(name)) }
 
-// A request is a command line that has been read.
+// A request is a parsed command line.
 type request struct {
 	args map[string]json.RawMessage
-	path string // of files that go in or out; empty for a plain call
+	path string // of files to import or export; empty: a call without files
 	form form
 
-	terms *terms // nil: the line has no words for the arguments yet
+	terms *terms // nil: the line has no words for arguments yet
 }
 
-// read makes a request of a command line: the words, the flags, then the input for what neither of
-// them says, and the environment for the vault.
+// read parses a command line. The arguments come from words and flags first, then from the input,
+// then from presets; the vault may also come from the environment.
 func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	how, err := c.formFor(cmd)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	return r, c.needPath(r)
 }
 
-// inJSON are the names of the arguments that the input has, and not the line.
+// inJSON returns the names of the arguments that only the input contains.
 func (c *command) inJSON(r *request, typed []string) []string {
 	var names []string
 	for name := range r.args {
@@ -153,11 +153,11 @@ func (c *command) inJSON(r *request, typed []string) []string {
 	return names
 }
 
-// pair is a word of the form name=value. The name of a field holds no slash, space, ? or #, which
-// the paths and ids beside it may.
+// pair matches a word of the form name=value. The name of a field contains no slash, space, ? or #,
+// which paths and ids may contain.
 var pair = regexp.MustCompile(`^[^=/#?\s]+=`)
 
-// sort gives each word of the line to its argument; the path of files is under "".
+// sort assigns each word of the line to an argument. The path of files has the key "".
 func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, error) {
 	words, next := map[string][]string{}, 0
 	for _, word := range line {
@@ -177,7 +177,8 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 	return words, nil
 }
 
-// tooMany says why a word has no place: most often a text lacks its quotes.
+// tooMany returns the error of a word without a positional argument. The most frequent cause is a
+// text without quotes.
 func (c *command) tooMany(cmd *cobra.Command, word string) error {
 	if len(c.slots) == 0 && cmd.HasSubCommands() {
 		return unknownCommand(cmd, word)
@@ -192,8 +193,8 @@ func (c *command) tooMany(cmd *cobra.Command, word string) error {
 	return e.fix("%s --help", cmd.CommandPath())
 }
 
-// takePath is the path of files: the word in its place, or the flag of the argument that the files
-// are for. A flag that holds a JSON list is the argument itself.
+// takePath returns the path of files: the positional one, or the value of the flag for the argument
+// of the files. A flag with a JSON list is that argument itself.
 func (c *command) takePath(words map[string][]string) (string, error) {
 	path := strings.Join(words[""], "")
 	if c.tool.Input == nil {
@@ -211,7 +212,8 @@ func (c *command) takePath(words map[string][]string) (string, error) {
 	return path, nil
 }
 
-// needPath refuses to show files to a person who has not said where they go.
+// needPath returns an error if files would be printed to a person because the line has no path for
+// them.
 func (c *command) needPath(r *request) error {
 	in := c.tool.Input
 	if r.path != "" || r.form != forPeople || c.tool.Output == nil && in == nil {
@@ -224,7 +226,8 @@ func (c *command) needPath(r *request) error {
 	return usagef("%s is missing", doc).fix("name %s", doc)
 }
 
-// addVault fills the vault: the global flag beats the input, and the environment does not.
+// addVault sets the vault argument. The global flag takes precedence over the input, and the input
+// over the environment.
 func (c *command) addVault(cmd *cobra.Command, r *request) error {
 	const vault = "vault"
 	t, err := c.app.Target(cmd)
@@ -239,7 +242,7 @@ func (c *command) addVault(cmd *cobra.Command, r *request) error {
 	return err
 }
 
-// only returns the names in the argument that keeps some members of each item.
+// only returns the names in the argument `only`.
 func (r *request) only() []string {
 	var list, names []string
 	if json.Unmarshal(r.args["only"], &list) != nil {
@@ -253,8 +256,9 @@ func (r *request) only() []string {
 	return names
 }
 
-// takeEnvelope obeys an input that asks for the bare form. The answer always comes in its envelope,
-// and is taken out here. What is neither true nor false stays, for the tool to refuse.
+// takeEnvelope applies the argument `envelope` of an input. The call is always made with the
+// envelope, and the data is extracted here. A value that is not a boolean is kept, so that the tool
+// refuses it.
 func (r *request) takeEnvelope() {
 	switch string(r.args["envelope"]) {
 	case "false":

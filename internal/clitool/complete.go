@@ -12,12 +12,11 @@ import (
 	"rookery/internal/tool"
 )
 
-// patience is how long a person who has pressed Tab waits at most.
+// patience is the time limit for completion suggestions.
 const patience = 2 * time.Second
 
-// complete offers the values of the argument that the next word is for. Words of the form
-// name=value have no place among the others: one is offered where it has begun, or where all places
-// are taken.
+// complete returns suggestions for the next word. A word of the form name=value is suggested if
+// such a word has begun or if no positional argument is left.
 func (c *command) complete(
 	cmd *cobra.Command, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
@@ -39,8 +38,8 @@ func (c *command) complete(
 	return c.offer(cmd, a, words, typed)
 }
 
-// completeFlags offers the values of flags, and files only where a path is wanted: for the flag of
-// the argument that files are for.
+// completeFlags registers the completion of flags. The flag for files keeps the shell's own
+// completion of file names.
 func (c *command) completeFlags(cmd *cobra.Command) {
 	for _, a := range c.tool.Args {
 		if isGlobal(a) || c.set[a.Name] != "" || cmd.Flags().Lookup(a.Flag) == nil ||
@@ -51,14 +50,14 @@ func (c *command) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// completeFlag offers the values of one flag.
+// completeFlag registers the completion of one flag.
 func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic("clitool: " + err.Error())
 	}
 }
 
-// completion offers the values of an argument that is a flag.
+// completion returns the completion function of an argument's flag.
 func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 	return func(
 		cmd *cobra.Command, words []string, typed string,
@@ -67,14 +66,14 @@ func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 	}
 }
 
-// offer offers the values of an argument, beside the words that are written.
+// offer returns suggestions for an argument. words are the words before it.
 func (c *command) offer(
 	cmd *cobra.Command, a tool.Arg, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	return c.app.values(cmd, wanted{a, c.written(a.Of, words)}, typed)
 }
 
-// written returns what the line has for an argument, as a word or a flag; empty if it has nothing.
+// written returns the value that the line gives to an argument, by a flag or a word, or "".
 func (c *command) written(name string, words []string) string {
 	for _, flag := range c.flags[name] {
 		if len(flag.values) > 0 {
@@ -89,8 +88,8 @@ func (c *command) written(name string, words []string) string {
 	return ""
 }
 
-// completeVault offers the names of vaults for the global flag, and files where there are none: it
-// may name a folder as well.
+// completeVault completes the global flag for the vault: with names of vaults, or with file names
+// if there are none, because the value may also be a folder.
 func (a *App) completeVault(
 	cmd *cobra.Command, _ []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
@@ -101,14 +100,14 @@ func (a *App) completeVault(
 	return values, how
 }
 
-// A wanted is an argument whose values are wanted, and what its Of is on the line.
+// A wanted is an argument to complete, with the value of the argument named by its Of.
 type wanted struct {
 	tool.Arg
 	of string
 }
 
-// values are what an argument may become: the few values that its schema has, else those that a tool
-// completes it with. What goes wrong says nothing: whoever is typing sees no values, and no error.
+// values returns the suggestions for an argument: the values of its enumeration, or those of the
+// tool that completes its kind. Errors are not shown; the result is then empty.
 func (a *App) values(
 	cmd *cobra.Command, w wanted, typed string,
 ) ([]string, cobra.ShellCompDirective) {
@@ -120,11 +119,11 @@ func (a *App) values(
 	if err != nil {
 		return nil, how
 	}
-	// What the shell would write as it is must not steer the terminal.
+	// The shell writes values to the terminal unescaped, so control characters are not allowed.
 	values := slices.DeleteFunc(slices.Clone(done.Items), control.Has)
 	if done.Next != "" {
-		// The shell writes what all values have in common. There are more than these, so that is
-		// what is typed, and no more.
+		// The shell inserts the common prefix of all suggestions. There are more than these, so add
+		// the typed text, which limits that prefix to it.
 		values = append(values[:min(len(values), tool.MaxValues-1)], typed)
 	}
 	if slices.ContainsFunc(values, isOpen) || done.Next != "" {
@@ -136,7 +135,7 @@ func (a *App) values(
 	return described(values, done.About), how
 }
 
-// described adds to the values what is known about them, as the shell takes it.
+// described adds descriptions to values in the format of cobra.
 func described(values []string, about map[string]string) []string {
 	all := slices.Clone(values)
 	for i, value := range values {
@@ -147,13 +146,13 @@ func described(values []string, about map[string]string) []string {
 	return all
 }
 
-// isOpen reports whether a value is the beginning of others.
+// isOpen reports whether a value is a prefix of other values.
 func isOpen(value string) bool {
 	return strings.HasSuffix(value, "/") || strings.HasSuffix(value, "=")
 }
 
-// ask asks the tools for values, where the command line points. It waits no longer than a person
-// does, whatever hangs, and makes nothing where there is nothing.
+// ask calls the tool that completes, at the target of the command line. It waits at most for
+// patience, even if the connection hangs, and creates no data directory.
 func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error) {
 	target, err := a.Target(cmd)
 	if err != nil {
@@ -179,6 +178,7 @@ func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error)
 	}
 }
 
+// askAt connects to a target and asks for suggestions.
 func (a *App) askAt(ctx context.Context, t Target, u tool.Unfinished) (tool.Completed, error) {
 	inv, closer, err := a.Connect(ctx, t)
 	if err != nil {
@@ -190,7 +190,7 @@ func (a *App) askAt(ctx context.Context, t Target, u tool.Unfinished) (tool.Comp
 	return tool.Complete(ctx, inv, a.Tools, u)
 }
 
-// completeHelp offers the commands below those that are written.
+// completeHelp completes the names of commands after `help`.
 func completeHelp(
 	c *cobra.Command, words []string, _ string,
 ) ([]string, cobra.ShellCompDirective) {

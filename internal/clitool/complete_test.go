@@ -15,8 +15,8 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// offered are the values for the last word of a line, and the directive behind them: 4 offers no
-// files, 2 writes no space behind the word, 0 leaves it to the shell.
+// offered returns the suggestions for the last word of a line and the directive: 4 suppresses file
+// names, 2 suppresses the space after the word, 0 is the default.
 func offered(t *testing.T, s *shell, line string) (values []string, directive string) {
 	t.Helper()
 	code, out, errs := s.run(append([]string{"__complete"}, strings.Split(line, " ")...)...)
@@ -49,7 +49,8 @@ func TestCompletionAsksTheTools(t *testing.T) {
 	}
 }
 
-// TestCompletionLooksOnly covers that it goes where the line points, and is told to make nothing.
+// TestCompletionLooksOnly checks that completion uses the target of the line, and that nothing may
+// be created.
 func TestCompletionLooksOnly(t *testing.T) {
 	s := newShell(t, tooltest.AidedTools())
 	s.env["ROOKERY_TOKEN"] = "rk_env"
@@ -62,7 +63,8 @@ func TestCompletionLooksOnly(t *testing.T) {
 	require.JSONEq(t, `{"kind":"book","prefix":"p","limit":100,"vault":"main"}`, s.calls[0].args)
 }
 
-// TestPairsHaveNoPlace covers that words which set fields do not count as the words of a place.
+// TestPairsHaveNoPlace checks that words of the form name=value do not count as positional
+// arguments.
 func TestPairsHaveNoPlace(t *testing.T) {
 	s := newShell(t, tooltest.AidedTools())
 	values, _ := offered(t, s, "--vault main book new pages=7 Ed")
@@ -71,8 +73,8 @@ func TestPairsHaveNoPlace(t *testing.T) {
 	require.Equal(t, " :4", strings.Join(values, "|")+" "+directive)
 }
 
-// TestManyValuesHoldWhatIsTyped covers that the shell cannot take what the values that are shown have
-// in common for what all have.
+// TestManyValuesHoldWhatIsTyped checks that the shell cannot take the common prefix of the shown
+// values for that of all values.
 func TestManyValuesHoldWhatIsTyped(t *testing.T) {
 	s := newShell(t, tooltest.AidedTools())
 	for i := range 101 {
@@ -89,7 +91,7 @@ func TestManyValuesHoldWhatIsTyped(t *testing.T) {
 	require.Equal(t, ":4", directive)
 }
 
-// TestCompletionSaysNothingOfFailures covers that a person who types sees no error.
+// TestCompletionSaysNothingOfFailures checks that completion shows no errors.
 func TestCompletionSaysNothingOfFailures(t *testing.T) {
 	s := newShell(t, tooltest.AidedTools())
 	s.fails[0] = fault.New(fault.Unavailable, "the server is away")
@@ -108,7 +110,7 @@ func TestCompletionSaysNothingOfFailures(t *testing.T) {
 	require.Empty(t, values)
 }
 
-// TestCompletionGivesUp covers that it ends with its context, whatever hangs.
+// TestCompletionGivesUp checks that completion ends with its context, even if the connection hangs.
 func TestCompletionGivesUp(t *testing.T) {
 	s := newShell(t, tooltest.AidedTools())
 	ctx, cancel := context.WithCancel(t.Context())

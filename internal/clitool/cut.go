@@ -14,51 +14,53 @@ import (
 	"rookery/internal/tool"
 )
 
-// cuts are the files that come in pieces, by their names.
+// cuts are the split files, by name.
 type cuts map[string]*cutFile
 
+// close closes the files.
 func (c cuts) close() {
 	for _, f := range c {
 		f.close()
 	}
 }
 
-// A cutFile is a file in pieces: each is the head, some of the elements, and the tail.
+// A cutFile is a file split into pieces. Each piece consists of the head, some of the elements, and
+// the tail.
 type cutFile struct {
 	src    *source
 	name   string
-	path   string // as a call has it
+	path   string // as in a call
 	head   []byte
 	tail   []byte
 	pieces []piece
 
-	file fs.File // nil: it is not open
-	at   int64   // where it is read next
+	file fs.File // nil: not open
+	at   int64   // offset of the next read
 }
 
-// A piece is a run of elements.
+// A piece is a range of elements.
 type piece struct {
 	from, to int64
-	offset   int // elements before it
-	quoted   int // bytes as a text in JSON
-	size     int // bytes in a call
+	offset   int // number of elements before it
+	quoted   int // size in bytes within a JSON string
+	size     int // size in bytes in a call
 }
 
-// An element is a part of a file that is not cut itself: a member of a list, a row.
+// An element is a part of a file that is not split further: an element of a list, a row or a line.
 type element struct {
 	from, to int64
-	quoted   int // bytes as a text in JSON
+	quoted   int // size in bytes within a JSON string
 }
 
-// An outline is a file as its elements. What is before the first one is in each piece, and what is behind the
-// last one too.
+// An outline is the positions of a file's elements. Each piece repeats the text before the first
+// element and after the last.
 type outline struct {
 	elements []element
 	size     int64
-	binary   bool // it is not UTF-8
+	binary   bool // it is not valid UTF-8
 }
 
-// isLarger reports whether a file is too large to be read whole, where all files come in.
+// isLarger reports whether a file is too large to be read whole. It is always false for notes.
 func (s *source) isLarger(name string) (bool, error) {
 	if !s.of.Any {
 		return false, nil
@@ -70,7 +72,7 @@ func (s *source) isLarger(name string) (bool, error) {
 	return info.Size() > int64(s.most), nil
 }
 
-// cut finds the pieces of a file.
+// cut splits a file into pieces.
 func (s *source) cut(name string, way tool.Split) (*cutFile, error) {
 	path, err := s.check(name)
 	if err != nil {
@@ -90,7 +92,7 @@ func (s *source) cut(name string, way tool.Split) (*cutFile, error) {
 	return c, c.share(o)
 }
 
-// outline reads a file to its end, an element at a time.
+// outline reads a whole file, one element at a time.
 func (s *source) outline(name string, way tool.Split) (outline, error) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -122,10 +124,10 @@ func (s *source) outline(name string, way tool.Split) (outline, error) {
 	return outline{all, counted.n, counted.binary()}, nil
 }
 
-// errNoList is the fault of a file that has nothing to cut.
+// errNoList is the error of a large file that cannot be split.
 var errNoList = errors.New("the file is larger than a call, and has no list that could be split over several")
 
-// frame reads what is around the elements.
+// frame reads the text around the elements.
 func (c *cutFile) frame(o outline) (err error) {
 	first, last := o.elements[0].from, o.elements[len(o.elements)-1].to
 	if c.head, err = c.bytes(0, first); err == nil {
@@ -134,8 +136,8 @@ func (c *cutFile) frame(o outline) (err error) {
 	return err
 }
 
-// takes is how many bytes a part of the file takes in a call at most: as text, or in base64 where something in
-// the file is not UTF-8.
+// takes returns an upper bound of the size of n bytes of the file in a call, as a text or, if the
+// file is not UTF-8, in base64. quoted is their size within a JSON string.
 func (o outline) takes(n, quoted int) int {
 	if !o.binary {
 		return quoted
@@ -143,7 +145,7 @@ func (o outline) takes(n, quoted int) int {
 	return max(quoted, base64.StdEncoding.EncodedLen(n))
 }
 
-// share shares the elements out to pieces that fit into a call.
+// share distributes the elements over pieces that fit into a call.
 func (c *cutFile) share(o outline) error {
 	frame, err := c.frameSize(o)
 	if err != nil {
@@ -166,8 +168,8 @@ func (c *cutFile) share(o outline) error {
 	return nil
 }
 
-// extend adds the next element to a piece, with what is between the two: blanks and a comma, each of which may be
-// escaped. It returns false if there is no room.
+// extend adds the next element, and the text between the two, to a piece. That text is blanks and a
+// comma, each of which may be escaped. It returns false if the piece would become too large.
 func (p *piece) extend(o outline, i, room int) bool {
 	e := o.elements[i]
 	quoted := p.quoted + 2*int(e.from-p.to) + e.quoted
@@ -178,7 +180,7 @@ func (p *piece) extend(o outline, i, room int) bool {
 	return true
 }
 
-// frameSize is how many bytes an entry takes without elements.
+// frameSize returns the size in bytes of an entry without elements.
 func (c *cutFile) frameSize(o outline) (int, error) {
 	around := bytes.Join([][]byte{c.head, c.tail}, nil)
 	quoted, err := quotedLen(around)
@@ -189,17 +191,17 @@ func (c *cutFile) frameSize(o outline) (int, error) {
 	return entry + o.takes(len(around), quoted) + base64Slack, err
 }
 
-// base64Slack is by how many bytes an entry in base64 can be larger than what takes counts for its parts: its key
-// is longer than that of a text.
+// base64Slack is the number of bytes by which a base64 entry can exceed the sum of its parts,
+// because its key is longer than that of a text.
 const base64Slack = 32
 
-// tooLargeElement is the fault of an element that fits into no call.
+// tooLargeElement returns the fault of an element that does not fit into any call.
 func tooLargeElement(name string, i, most int) error {
 	return fault.New(fault.BatchTooLarge, "element %d of the file is larger than the %d bytes of a call", i+1, most).
 		With("element", i+1).At(name, 0)
 }
 
-// read reads one piece, from 1.
+// read reads the n-th piece, from 1.
 func (c *cutFile) read(n int) (file, error) {
 	p := c.pieces[n-1]
 	data, err := c.bytes(p.from, p.to)
@@ -213,7 +215,8 @@ func (c *cutFile) read(n int) (file, error) {
 	return f, nil
 }
 
-// bytes reads a range of the file. What is in an archive can only be read forward.
+// bytes reads a range of the file. A file in an archive can be read only forward, so it is opened
+// again if necessary.
 func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 	if c.file == nil || from < c.at {
 		c.close()
@@ -234,7 +237,7 @@ func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 	return data, nil
 }
 
-// changed is the fault of a file that has become shorter, or cannot be read any more.
+// changed returns the fault of a file that became shorter or unreadable while it was read.
 func (c *cutFile) changed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.New(fault.FileError, "the file was changed while it was read").At(c.name, 0)
@@ -242,6 +245,7 @@ func (c *cutFile) changed(err error) error {
 	return unreadable(c.name, fmt.Errorf("read: %w", err))
 }
 
+// close closes the file, if it is open.
 func (c *cutFile) close() {
 	if c.file != nil {
 		_ = c.file.Close() // it was only read
@@ -249,12 +253,12 @@ func (c *cutFile) close() {
 	}
 }
 
-// counting counts what is read, and looks whether it is UTF-8.
+// A counting is a reader that counts bytes and checks whether they are UTF-8.
 type counting struct {
 	r    io.Reader
 	n    int64
-	err  error // of the reader, but for its end
-	odd  bool  // something was not UTF-8
+	err  error // of the reader, except io.EOF
+	odd  bool  // some bytes were not UTF-8
 	half []byte
 }
 
@@ -269,7 +273,7 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// look looks at more of the text. A character may be in two readings.
+// look checks more bytes. A character may be split between two reads.
 func (c *counting) look(p []byte) {
 	if c.odd {
 		return
@@ -286,5 +290,5 @@ func (c *counting) look(p []byte) {
 	c.odd = !utf8.Valid(text)
 }
 
-// binary reports whether what was read is not UTF-8.
+// binary reports whether the bytes read were not UTF-8.
 func (c *counting) binary() bool { return c.odd || len(c.half) > 0 }

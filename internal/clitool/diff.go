@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// diffs prints objects that have a diff: the columns of each on one line, and its diff below.
+// diffs prints objects with diffs: the columns of each on one line, and its diff below.
 func (p *printer) diffs(columns []string, items []value) {
 	for i, item := range items {
 		if i > 0 {
@@ -24,7 +24,7 @@ func (p *printer) diffs(columns []string, items []value) {
 	}
 }
 
-// coloured prints a line in a colour, where there are colours.
+// coloured prints a line in a colour, if colours are used.
 func (p *printer) coloured(colour, line string) {
 	if p.terminal {
 		line = harmless(strings.TrimSuffix(line, "\r"))
@@ -32,10 +32,10 @@ func (p *printer) coloured(colour, line string) {
 	if colour != "" {
 		line = p.paint(colour, line)
 	}
-	_, _ = io.WriteString(p.out, line+"\n") // there is no other place to report it
+	_, _ = io.WriteString(p.out, line+"\n") // an error of Out cannot be reported anywhere else
 }
 
-// colourOf is the colour of a line of a diff, as git has it.
+// colourOf returns the colour of a line of a diff, as in git.
 func colourOf(line string) string {
 	switch {
 	case strings.HasPrefix(line, "@@"):

@@ -10,8 +10,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// TestDiffsAreShown covers that items with a diff are shown one after the other, in colour on a terminal, and
-// that nothing in a text steers the terminal.
+// TestDiffsAreShown checks that items with diffs are shown one after the other, in colour on a
+// terminal, and that control characters in a text are escaped.
 func TestDiffsAreShown(t *testing.T) {
 	made := tool.New(tool.Spec{
 		Name: "history", Family: papers, Title: "history", Doc: "Tells.", Kind: tool.Read,

@@ -11,8 +11,9 @@ import (
 	"rookery/internal/tool"
 )
 
-// dress returns data as a person reads it on a terminal: the names that its schema has as words, and
-// times relative to now. Names that people gave, such as those of fields, stay as they are.
+// dress returns data in the form for a person at a terminal: labels from the schema instead of
+// names, and times relative to now. Names that are not in the schema, such as those of fields, are
+// kept.
 func (p *printer) dress(v value, s *jsonschema.Schema) value {
 	switch s = tool.Deref(p.schema, s); {
 	case s == nil:
@@ -41,13 +42,13 @@ func (p *printer) dress(v value, s *jsonschema.Schema) value {
 	return v
 }
 
-// dateTime is the format of a time in a schema, unixMS that of milliseconds since 1970.
+// dateTime and unixMS are schema formats: a time as text, and milliseconds since 1970.
 const (
 	dateTime = "date-time"
 	unixMS   = "unix-ms"
 )
 
-// labelOf returns the words for a member: the title of its schema, else its name.
+// labelOf returns the label of a member: the title in its schema, or its name in words.
 func labelOf(name string, s *jsonschema.Schema) string {
 	if s.Title != "" {
 		return s.Title
@@ -58,8 +59,9 @@ func labelOf(name string, s *jsonschema.Schema) string {
 	return words(name)
 }
 
-// ago returns a time as a person says it, in the zone of the clock: relative within half a day, by its
-// day within a week, else as a date. A text that is no time stays as it is.
+// ago formats a time for a person in the zone of the clock: relative if it is less than twelve
+// hours away, by the day within a week, otherwise as a date. A text that is not a time is returned
+// unchanged.
 func (p *printer) ago(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -68,6 +70,7 @@ func (p *printer) ago(text string) string {
 	return p.agoOf(t)
 }
 
+// agoOf is ago for a time.
 func (p *printer) agoOf(t time.Time) string {
 	t = t.In(p.now.Location())
 	passed := p.now.Sub(t)
@@ -88,7 +91,7 @@ func (p *printer) agoOf(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// relative returns a time that is less than a day away.
+// relative formats a time difference of less than a day.
 func relative(distance time.Duration, future bool) string {
 	count, unit := int(distance.Hours()), "hour"
 	switch {
@@ -108,7 +111,8 @@ func relative(distance time.Duration, future bool) string {
 	return fmt.Sprintf("%d %s ago", count, unit)
 }
 
-// daysBetween returns how many midnights are between two times of one zone.
+// daysBetween returns the number of midnights from one time to another of the same zone; it is
+// negative if to is earlier.
 func daysBetween(from, to time.Time) int {
 	day := func(t time.Time) time.Time {
 		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)

@@ -15,7 +15,8 @@ import (
 // bom is the byte order mark of UTF-8.
 const bom = "\ufeff"
 
-// withoutBOM returns a reader behind a byte order mark, and how many bytes that has.
+// withoutBOM returns a reader after the byte order mark, if there is one, and the length of the
+// mark in bytes.
 func withoutBOM(r io.Reader) (*bufio.Reader, int64) {
 	b := bufio.NewReader(r)
 	if first, err := b.Peek(len(bom)); err != nil || string(first) != bom {
@@ -25,8 +26,8 @@ func withoutBOM(r io.Reader) (*bufio.Reader, int64) {
 	return b, int64(n)
 }
 
-// elements are those of the one list in a JSON file: the file itself, or the one member of an object that is a
-// list and not empty. It is empty if there is no such list.
+// elements returns the elements of the only list in a JSON file: the file itself, or the only
+// member of an object that is a non-empty list. It returns none if there is no such list.
 func elements(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	in := &lists{dec: json.NewDecoder(text), from: from}
@@ -49,6 +50,7 @@ func elements(r io.Reader) ([]element, error) {
 	return in.found, nil
 }
 
+// Errors of files that cannot be split.
 var (
 	errNotJSON    = errors.New("the file is larger than a call, and is not JSON that could be split")
 	errSeveral    = errors.New("the file is larger than a call, and has several lists: it is not known which to split")
@@ -56,17 +58,17 @@ var (
 	errDeepLevels = errors.New("the file is nested too deep")
 )
 
-// lists reads the lists of a JSON file.
+// A lists finds the lists in a JSON file.
 type lists struct {
 	dec   *json.Decoder
-	from  int64 // where the decoder began in the file
+	from  int64 // offset in the file at which the decoder began
 	found []element
 }
 
-// object reads the members of the object that has begun.
+// object reads the members of an object after its opening brace.
 func (in *lists) object() error {
 	for in.dec.More() {
-		if _, err := in.dec.Token(); err != nil { // its name
+		if _, err := in.dec.Token(); err != nil { // the name of the member
 			return errNotJSON
 		}
 		value, err := in.dec.Token()
@@ -94,7 +96,7 @@ func (in *lists) object() error {
 	return nil
 }
 
-// list reads the list that has begun, and adds its elements.
+// list reads a list after its opening bracket and adds its elements.
 func (in *lists) list() error {
 	for in.dec.More() {
 		var raw json.RawMessage
@@ -114,7 +116,7 @@ func (in *lists) list() error {
 	return nil
 }
 
-// skip reads to the end of the object that has begun.
+// skip reads the rest of an object after its opening brace.
 func (in *lists) skip() error {
 	const most = 10_000
 	for depth := 1; depth > 0; {
@@ -132,7 +134,7 @@ func (in *lists) skip() error {
 	return nil
 }
 
-// quotedLen is how many bytes a text takes in JSON, without its quotes.
+// quotedLen returns the size in bytes of a text within a JSON string, without the quotes.
 func quotedLen(text []byte) (int, error) {
 	data, err := tool.Marshal(string(text))
 	if err != nil {
@@ -141,7 +143,7 @@ func quotedLen(text []byte) (int, error) {
 	return len(data) - len(`""`), nil
 }
 
-// lines are the lines of a file.
+// lines returns the lines of a file.
 func lines(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	var all []element
@@ -164,7 +166,7 @@ func lines(r io.Reader) ([]element, error) {
 	}
 }
 
-// rows are the rows of a CSV file behind the first, which says what the columns are.
+// rows returns the rows of a CSV file after the first one, which contains the names of the columns.
 func rows(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	kept := &bytes.Buffer{}
@@ -194,10 +196,10 @@ func rows(r io.Reader) ([]element, error) {
 	return all[1:], nil
 }
 
-// separator is what separates the fields of a CSV file: of the usual ones that which the first line has most
-// often.
+// separator returns the field separator of a CSV file: the usual one that occurs most often in the
+// first line.
 func separator(r *bufio.Reader) rune {
-	first, _ := r.Peek(r.Size()) // an error comes again when it is read
+	first, _ := r.Peek(r.Size()) // an error occurs again in the next read
 	line, _, _ := bytes.Cut(first, []byte("\n"))
 	best := ','
 	for _, other := range ";\t|" {

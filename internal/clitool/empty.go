@@ -15,11 +15,11 @@ import (
 // vaultArg is the argument that names the vault of a call.
 const vaultArg = "vault"
 
-// noFilters are the arguments that many tools take, and that leave nothing out of a list (CONTRACT §3).
+// noFilters are common arguments that do not filter a list (CONTRACT §3).
 var noFilters = []string{vaultArg, "depth", "slim", "list"}
 
-// nothing says of an empty list what there is none of: with filters which they are, else how to make
-// the first. It is empty for any other answer.
+// nothing returns a message about an empty list: with filters, which ones were used; otherwise how
+// to create the first item. It returns "" for any other answer.
 func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
 	token, _ := c.tool.Meant(tool.MeansToken)
 	if len(c.tool.Empty) == 0 || !data.isNothing() || len(r.args[token.Name]) > 0 {
@@ -43,7 +43,7 @@ func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
 	return fmt.Sprintf("%s yet; make one: %s", none, line)
 }
 
-// making returns the call that makes the first item of a list, in the vault of the list.
+// making returns the call that creates the first item of a list, in the list's vault.
 func (c *command) making(r *request, e tool.Empty) fault.Call {
 	args := fault.Args{}
 	for name, text := range e.Args {
@@ -57,7 +57,7 @@ func (c *command) making(r *request, e tool.Empty) fault.Call {
 	return fault.NewCall(e.Tool, args)
 }
 
-// filters returns the flags of the arguments that leave something out of the list.
+// filters returns the flags of the given arguments that filter the list.
 func (c *command) filters(r *request, e tool.Empty) []string {
 	var flags []string
 	for _, a := range c.tool.Args {
@@ -70,7 +70,7 @@ func (c *command) filters(r *request, e tool.Empty) []string {
 	return flags
 }
 
-// text returns the text of an argument; empty if it has none.
+// text returns the value of a text argument, or "".
 func (r *request) text(name string) string {
 	var text string
 	if json.Unmarshal(r.args[name], &text) != nil {
@@ -79,7 +79,7 @@ func (r *request) text(name string) string {
 	return text
 }
 
-// isNothing reports whether data has a list, and only empty ones.
+// isNothing reports whether data contains lists and all of them are empty.
 func (v value) isNothing() bool {
 	lists := 0
 	for _, m := range v.members {

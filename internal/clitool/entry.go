@@ -10,23 +10,24 @@ import (
 	"rookery/internal/tool"
 )
 
-// A file is one entry of the list that a call takes or answers: a whole file, or a part of one.
+// A file is one entry of a list in a call or an answer: a whole file, or a part of one.
 type file struct {
 	path string
 	data []byte
 
-	part   int // of a file that comes in several entries, from 1; 0: the file is whole
-	offset int // elements or rows of the file in the entries before, where it was cut
+	part   int // number of the part, from 1; 0: the file is whole
+	offset int // elements or rows of a split file in the entries before
 }
 
-// The members of an entry beside those that a tool names.
+// The keys of an entry whose names are the same for all tools.
 const (
 	pathKey   = "path"
 	partKey   = "part"
 	offsetKey = "offset"
 )
 
-// entry returns a file as a call has it. One that is not UTF-8 is INVALID_VALUE, if the tool takes only text.
+// entry returns the entry of a file in a call. If the file is not UTF-8 and the tool accepts only
+// text, the error is INVALID_VALUE.
 func (f file) entry(of *tool.Files) (value, error) {
 	v := value{}
 	v.set(pathKey, textValue(f.path))
@@ -45,7 +46,7 @@ func (f file) entry(of *tool.Files) (value, error) {
 	return v, nil
 }
 
-// size is how many bytes the file takes in a call.
+// size returns the size in bytes of the file's entry in a call.
 func (f file) size(of *tool.Files) (int, error) {
 	v, err := f.entry(of)
 	if err != nil {
@@ -55,7 +56,7 @@ func (f file) size(of *tool.Files) (int, error) {
 	return len(data), err
 }
 
-// filesIn reads the entries of an answer.
+// filesIn decodes the entries of an answer.
 func filesIn(list value, of *tool.Files) ([]file, error) {
 	if list.kind != listKind && list.kind != nullKind {
 		return nil, errors.New("read a list of files: it is no list")

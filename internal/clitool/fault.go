@@ -10,8 +10,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// fault prints a fault for people: what was wrong, the details that help, and what to do. The
-// single problems of a call that had several are indented below it.
+// fault prints a fault for people: the message, useful details, and the fixes. The individual
+// problems of a call are indented below it.
 func (p *printer) fault(f *fault.Fault, indent string) {
 	label := indent + "error: "
 	if indent != "" {
@@ -36,20 +36,20 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	p.fixes(f.Fixes)
 }
 
-// repeats reports whether a message has a list already.
+// repeats reports whether a message already contains a list.
 func repeats(message, list string) bool {
 	return strings.Contains(list, ", ") && strings.Contains(message, list)
 }
 
-// fixes prints what to do, a line each.
+// fixes prints each fix on a line.
 func (p *printer) fixes(fixes []string) {
 	for _, fix := range fixes {
 		p.line("try: ", cyan, fix)
 	}
 }
 
-// place is where in the vault a fault is, in front of its message. A file that the message begins with
-// is not named twice.
+// place returns the location of a fault as a prefix of its message. It is "" if the message already
+// begins with the file.
 func place(at *fault.Location, message string) string {
 	switch {
 	case at == nil:
@@ -64,7 +64,7 @@ func place(at *fault.Location, message string) string {
 	return fmt.Sprintf("%s:%d: ", at.File, at.Line)
 }
 
-// detailOf shows a detail on one line.
+// detailOf formats a detail on one line.
 func detailOf(detail any) string {
 	raw, err := json.Marshal(detail)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"rookery/internal/tool"
 )
 
-// A cabinet keeps files by vault. Its tools bring them in and take them out.
+// A cabinet stores files by vault. Its tools import and export them.
 type cabinet struct {
 	vaults map[string]map[string]string
-	parts  []entry // what an export answers instead, if there is any
+	parts  []entry // if not empty, the answer of an export
 }
 
 type entry struct {
@@ -95,7 +95,7 @@ type takeOut struct {
 	Notes      []entry `json:"notes"`
 }
 
-// take answers two entries a page.
+// take returns two entries per page.
 func (c *cabinet) take(_ context.Context, _ auth.Caller, in takeIn) (out takeOut, err error) {
 	all := c.parts
 	if all == nil {
@@ -114,7 +114,7 @@ func (c *cabinet) take(_ context.Context, _ auth.Caller, in takeIn) (out takeOut
 	return out, nil
 }
 
-// tools are the tools of the cabinet: three files and 200 bytes a call.
+// tools returns the tools of the cabinet. A call has at most three files and 200 bytes.
 func (c *cabinet) tools() []*tool.Tool {
 	spec := func(name string, kind tool.Kind, way tool.Command) tool.Spec {
 		return tool.Spec{
@@ -134,7 +134,7 @@ func (c *cabinet) tools() []*tool.Tool {
 	}
 }
 
-// newCabinet is a cabinet with one empty vault, and a shell over it whose vault is that one.
+// newCabinet returns a cabinet with one empty vault, and a shell that uses it.
 func newCabinet(t *testing.T) (*cabinet, *shell) {
 	t.Helper()
 	c := &cabinet{vaults: map[string]map[string]string{"v": {}}}
@@ -143,7 +143,7 @@ func newCabinet(t *testing.T) (*cabinet, *shell) {
 	return c, s
 }
 
-// folder makes a folder of files. A text that begins with "-> " is a link.
+// folder creates a folder of files. A text that begins with "-> " is a link.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -159,7 +159,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// contents are the regular files of a folder.
+// contents returns the regular files of a folder.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -191,7 +191,7 @@ func unzip(t *testing.T, name string) map[string]string {
 	return files
 }
 
-// archive makes an archive of empty files.
+// archive creates an archive of empty files.
 func archive(t *testing.T, names ...string) string {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "in.zip")
@@ -251,11 +251,11 @@ func TestSameExportMakesTheSameArchive(t *testing.T) {
 	require.Equal(t, files["one.zip"], files["two.zip"])
 }
 
-// A narrow invoker refuses calls that are larger than a number of bytes, as a gateway does.
+// A narrow is an Invoker that refuses calls above a size in bytes, as a gateway does.
 type narrow struct {
 	tool.Invoker
 	most int
-	took *[]int // sizes of the calls that were refused
+	took *[]int // sizes of the refused calls
 }
 
 func (n narrow) Invoke(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
@@ -268,14 +268,14 @@ func (n narrow) Invoke(ctx context.Context, name string, args json.RawMessage) (
 	return n.Invoker.Invoke(ctx, name, args)
 }
 
-// TestImportIsHalved covers calls that are too large for a gateway: they are made in halves, also those that come later,
-// and each file comes in once. A file that is too large alone is refused.
+// TestImportIsHalved checks that calls that are too large for a gateway are split in halves, also
+// later ones, and that each file is imported once. A single file that is too large is refused.
 func TestImportIsHalved(t *testing.T) {
 	c, s := newCabinet(t)
 	var refused []int
 	s.inner = narrow{s.inner, 230, &refused}
 	files := map[string]string{}
-	for i := range 9 { // three files a call
+	for i := range 9 { // three files per call
 		files[fmt.Sprintf("%d.md", i)] = strings.Repeat("x", 30)
 	}
 	code, out, errs := s.run("vault", "import", folder(t, files))
@@ -299,7 +299,7 @@ func TestImportIsHalved(t *testing.T) {
 func TestImportIsSplitInOrder(t *testing.T) {
 	_, s := newCabinet(t)
 	files := map[string]string{"schema.yaml": "s", "Z.md": "", "a.md": "", "b.md": "", "c.md": ""}
-	files["d.md"] = strings.Repeat("d", 300) // alone, for it is larger than a call
+	files["d.md"] = strings.Repeat("d", 300) // alone, because it is larger than a call
 	files["e.md"] = strings.Repeat(`"`, 60)  // 120 bytes as JSON
 	files["f.md"] = strings.Repeat(`"`, 60)
 	code, _, errs := s.run("vault", "import", folder(t, files))
@@ -448,7 +448,7 @@ func TestArchiveThatLeadsOutIsRefused(t *testing.T) {
 func TestCreateMakesTheVaultFirst(t *testing.T) {
 	dir := folder(t, map[string]string{"a.md": "a"})
 	c, s := newCabinet(t)
-	for range 2 { // the second time it is there
+	for range 2 { // the second time it exists
 		code, _, errs := s.run("vault", "import", dir, "--vault", "w", "--create")
 		require.Zero(t, code, errs)
 	}
@@ -702,7 +702,7 @@ func TestNamesComeInComposed(t *testing.T) {
 
 func TestAnswersOfCallsAreAddedUp(t *testing.T) {
 	files := map[string]string{}
-	for i := range 6 { // three a call: two calls
+	for i := range 6 { // three per call, so two calls
 		files[fmt.Sprintf("%d.md", i)] = "x"
 	}
 	_, s := newCabinet(t)

@@ -13,17 +13,17 @@ import (
 	"rookery/internal/tool"
 )
 
-// texts is the value of a flag: every text that it was given, as it is.
+// A texts is the value of a flag: all texts given to it, unparsed.
 type texts struct {
-	name   string // of the flag
-	kind   string // what help shows in the place of the value
+	name   string // name of the flag
+	kind   string // placeholder for the value in help
 	check  func(text string) error
 	values []string
 }
 
 var _ pflag.Value = (*texts)(nil)
 
-// Set adds one text.
+// Set implements pflag.Value. It appends a text.
 func (t *texts) Set(text string) error {
 	if t.check != nil {
 		if err := t.check(text); err != nil {
@@ -34,16 +34,19 @@ func (t *texts) Set(text string) error {
 	return nil
 }
 
-// String is empty, so that help shows no default: the doc has it.
+// String implements pflag.Value. It returns "", so that help shows no default; docOf adds it
+// instead.
 func (t *texts) String() string { return "" }
 
-// Type is what help shows in the place of the value; of "bool", nothing.
+// Type implements pflag.Value. Help shows it as the placeholder for the value, and nothing for
+// "bool".
 func (t *texts) Type() string { return t.kind }
 
-// last is the text that counts where only one may. There must be one.
+// last returns the last text, which counts if only one value is allowed. There must be at least
+// one.
 func (t *texts) last() string { return t.values[len(t.values)-1] }
 
-// isNumber lets through any number; whether it is a whole one, and in range, the tool says.
+// isNumber accepts any number. The tool checks whether it is an integer and in range.
 func isNumber(text string) error {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return fmt.Errorf("it must be a number")
@@ -51,6 +54,7 @@ func isNumber(text string) error {
 	return nil
 }
 
+// isBool accepts true and false.
 func isBool(text string) error {
 	if text != "true" && text != "false" {
 		return fmt.Errorf("it must be true or false")
@@ -58,7 +62,7 @@ func isBool(text string) error {
 	return nil
 }
 
-// textsOf is an empty value for a flag of the argument.
+// textsOf returns an empty value for a flag of an argument.
 func textsOf(a tool.Arg) *texts {
 	switch kind := a.Schema().Type; {
 	case a.Bool():
@@ -75,14 +79,14 @@ func textsOf(a tool.Arg) *texts {
 	return &texts{kind: "text"}
 }
 
-// isFields reports whether the argument takes name=value as well as an object.
+// isFields reports whether the argument takes both name=value and an object.
 func isFields(a tool.Arg) bool {
 	return !a.Free() && a.List() && slices.Contains(a.Schema().Types, "object") &&
 		slices.Contains(a.Schema().Types, "string")
 }
 
-// addFlags gives the command a flag for each argument, hidden ones for the other names of the
-// argument, and those that all commands have beside.
+// addFlags adds a flag for each argument, hidden flags for their aliases, and the flags that do not
+// belong to an argument.
 func (c *command) addFlags(cmd *cobra.Command) {
 	c.flags = map[string][]*texts{}
 	for _, a := range c.tool.Args {
@@ -122,13 +126,13 @@ func (c *command) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// strictFlag is the flag for files that must all have names of notes.
+// strictFlag is the flag that refuses files with invalid note names.
 const strictFlag = "strict"
 
 // wideFlag is the flag for tables that are not cut.
 const wideFlag = "wide"
 
-// isTable reports whether answers of the tool may have a table.
+// isTable reports whether answers of the tool may contain a table.
 func (c *command) isTable() bool {
 	for _, s := range c.tool.OutputSchema().Properties {
 		if s.Items != nil && s.Items.Type == "object" {
@@ -138,19 +142,19 @@ func (c *command) isTable() bool {
 	return false
 }
 
-// isWide reports whether the line asks for tables that are not cut.
+// isWide reports whether the line has wideFlag.
 func isWide(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup(wideFlag)
 	return f != nil && f.Value.Type() == "bool" && f.Value.String() == "true"
 }
 
-// hasPlace reports whether an argument has a place among the words, so that help need not show its flag.
+// hasPlace reports whether an argument is positional, so that help need not show its flag.
 func (c *command) hasPlace(name string) bool {
 	return slices.ContainsFunc(c.slots, func(s slot) bool { return s.name == name })
 }
 
-// isGlobal reports whether a global flag stands for the argument: the vault, and what every tool
-// takes.
+// isGlobal reports whether a global flag sets the argument: the vault, and some of the shared
+// arguments.
 func isGlobal(a tool.Arg) bool {
 	if a.Name == "vault" {
 		return true
@@ -158,7 +162,7 @@ func isGlobal(a tool.Arg) bool {
 	return a.Shared && slices.ContainsFunc(globals, func(g global) bool { return g.name == a.Flag })
 }
 
-// addFlag gives the command a flag of this name for an argument.
+// addFlag adds a flag with this name for an argument.
 func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.Flag {
 	value := textsOf(a)
 	value.name = name
@@ -174,7 +178,8 @@ func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.
 	return f
 }
 
-// docOf is the argument's doc with what its schema says beyond it, on one line.
+// docOf returns the description of an argument on one line, with its allowed values and its
+// default.
 func docOf(a tool.Arg) string {
 	doc := strings.ReplaceAll(a.Doc, "`", "")
 	if n := len(a.Schema().Enum); n > 0 {
@@ -192,7 +197,7 @@ func docOf(a tool.Arg) string {
 	return strings.TrimSpace(doc)
 }
 
-// options are the values that the argument may have, if they are few.
+// options returns the values of the argument's enumeration.
 func options(a tool.Arg) []string {
 	var all []string
 	for _, option := range a.Schema().Enum {
@@ -201,8 +206,8 @@ func options(a tool.Arg) []string {
 	return all
 }
 
-// preset gives arguments that the line does not name the values that the command line has for them. A line with an
-// object of arguments is a program's, and has none.
+// preset sets the preset values of arguments that the line does not give. A line with an object of
+// arguments comes from a program and gets no presets.
 func (c *command) preset(cmd *cobra.Command, args map[string]json.RawMessage) error {
 	for _, f := range inputFlags {
 		if cmd.Flags().Changed(f.name) {
@@ -221,7 +226,7 @@ func (c *command) preset(cmd *cobra.Command, args map[string]json.RawMessage) er
 	return nil
 }
 
-// typed are the arguments that stand on the command line, as words or flags.
+// typed returns the arguments given on the command line, as words or flags.
 func (c *command) typed(
 	words map[string][]string, in *pipe,
 ) (map[string]json.RawMessage, error) {
@@ -241,8 +246,8 @@ func (c *command) typed(
 	return args, c.addMembers(args)
 }
 
-// values are the texts of one argument. One that takes a list gets all of them; of any other flag
-// the last one counts, as everywhere.
+// values returns the texts of one argument: all of them for a list, otherwise those of the words or
+// the last value of the flag. Contradictory input is a usage error.
 func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	ways, values := 0, slices.Clone(words)
 	for _, flag := range c.flags[a.Name] {
@@ -266,4 +271,5 @@ func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	return values[len(values)-1:], nil
 }
 
+// isObject reports whether a text looks like a JSON object.
 func isObject(text string) bool { return strings.HasPrefix(text, "{") }

@@ -9,16 +9,17 @@ import (
 	"rookery/internal/fault"
 )
 
-// forwardKey marks a flag of a group of commands that is there for its commands: `rookery --dry-run set …`.
+// forwardKey is the annotation of a flag that a group accepts for its commands: `rookery --dry-run
+// set …`.
 const forwardKey = "rookery_forward"
 
-// forwarded are the flags of many commands that a line may have before the command too (CONTRACT §7), with the
+// forwarded are flags of many commands that may also precede the command (CONTRACT §7), with the
 // kinds of their values.
 var forwarded = map[string]string{"dry-run": "bool", "slim": "bool", "depth": "number"}
 
-// forward lets a command that has others below it take the flags of these: without them, cobra cannot tell the
-// value of a flag from the name of a command. The command that the line names has the flag, or it is a usage
-// error.
+// forward adds these flags to a group of commands: without them cobra cannot distinguish the value
+// of a flag from the name of a command. If the command of the line does not have the flag, that is
+// a usage error.
 func forward(c *cobra.Command) {
 	if !c.HasSubCommands() {
 		return
@@ -38,11 +39,12 @@ func forward(c *cobra.Command) {
 	}
 }
 
-// unforwarded is the error of a line whose command does not have a flag that the line gives.
+// unforwarded returns the usage error of a line with a forwarded flag that its command does not
+// have.
 func unforwarded(c *cobra.Command, args []string) error {
 	var wrong error
 	if isGroup := c.ValidArgsFunction == nil; isGroup && len(args) > 0 {
-		return nil // there is no such command below it, which is what its run says
+		return nil // the word is not a command; running the group reports that
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if _, is := f.Annotations[forwardKey]; is && wrong == nil {
@@ -52,7 +54,7 @@ func unforwarded(c *cobra.Command, args []string) error {
 	return wrong
 }
 
-// noFlag is the error of a flag that a command does not have.
+// noFlag returns the usage error of a flag that a command does not have.
 func noFlag(c *cobra.Command, name string) error {
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

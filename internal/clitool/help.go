@@ -13,8 +13,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// describe gives a command its usage line and help: what the tool's Doc says, the words that it
-// takes, and the examples.
+// describe sets the usage line and the help of a command: the tool's Doc, the positional arguments,
+// and the examples.
 func (c *command) describe(cmd *cobra.Command) {
 	prose := c.tool.Prose()
 	cmd.Short = c.tool.Title
@@ -30,7 +30,7 @@ func (c *command) describe(cmd *cobra.Command) {
 	Uses(cmd, c.globals()...)
 }
 
-// globals are the global flags that have an effect on the tool.
+// globals returns the names of the global flags that affect the tool.
 func (c *command) globals() []string {
 	var names []string
 	for _, g := range globals {
@@ -44,11 +44,10 @@ func (c *command) globals() []string {
 	return names
 }
 
-// inJSON is what asks for JSON in an example.
+// inJSON matches the flag that requests JSON in an example.
 var inJSON = regexp.MustCompile(` --json\b`)
 
-// peopleFirst are the examples as a person types them, and then the first one that is for a
-// program.
+// peopleFirst returns the examples without --json, followed by the first one with it.
 func peopleFirst(examples []string) []string {
 	var people []string
 	program := ""
@@ -67,10 +66,10 @@ func peopleFirst(examples []string) []string {
 	return people
 }
 
-// argumentsKey is where a command keeps the help on its words.
+// argumentsKey is the annotation of a command that contains the help on its positional arguments.
 const argumentsKey = "arguments"
 
-// arguments is the help on the words that the command takes, a line each.
+// arguments returns the help on the positional arguments, one per line.
 func (c *command) arguments() string {
 	lines := [][2]string{}
 	for _, s := range c.slots {
@@ -86,7 +85,7 @@ func (c *command) arguments() string {
 	return columns(lines)
 }
 
-// columns are lines of two texts, the second ones below each other.
+// columns formats pairs of texts as lines with two aligned columns.
 func columns(lines [][2]string) string {
 	width := 0
 	for _, line := range lines {
@@ -99,7 +98,7 @@ func columns(lines [][2]string) string {
 	return b.String()
 }
 
-// help writes the help of any command.
+// help prints the help of any command.
 func (a *App) help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
 	about := cmd.Long
@@ -128,7 +127,7 @@ func (a *App) help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// A Section is commands that the help of the whole command line shows together.
+// A Section is a group of commands in the root help.
 type Section struct {
 	Title string
 	Words []string
@@ -137,7 +136,7 @@ type Section struct {
 // otherCommands is the title of the commands that are in no section.
 const otherCommands = "Other commands"
 
-// commands writes the commands below another one: of the root, by sections.
+// commands prints the subcommands of a command; those of the root by sections.
 func (a *App) commands(w io.Writer, cmd *cobra.Command) {
 	if cmd != cmd.Root() || len(a.Sections) == 0 {
 		block(w, "Commands", commandLines(cmd.Commands()))
@@ -159,12 +158,12 @@ func (a *App) commands(w io.Writer, cmd *cobra.Command) {
 
 // Annotations of flags and commands.
 const (
-	commonKey  = "common"  // of a flag that many commands have
-	globalsKey = "globals" // of a command: the global flags that it uses
+	commonKey  = "common"  // marks a flag that many commands have
+	globalsKey = "globals" // of a command: the global flags that affect it
 )
 
-// Uses says which global flags have an effect on a command; its help shows these. A command for
-// which it is not called uses all of them.
+// Uses declares which global flags affect a command; its help lists only these. Without this call
+// it lists all of them.
 func Uses(c *cobra.Command, flags ...string) {
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
@@ -172,7 +171,8 @@ func Uses(c *cobra.Command, flags ...string) {
 	c.Annotations[globalsKey] = strings.Join(flags, " ")
 }
 
-// shownFlags are the flags that the help of a command explains, and the names of the common ones.
+// shownFlags returns the flags that the help of a command explains, and the names of common flags
+// that it only lists.
 func shownFlags(cmd *cobra.Command) (own *pflag.FlagSet, common []string) {
 	own = pflag.NewFlagSet("", pflag.ContinueOnError)
 	if cmd == cmd.Root() {
@@ -207,7 +207,7 @@ func shownFlags(cmd *cobra.Command) (own *pflag.FlagSet, common []string) {
 	return own, common
 }
 
-// wrapped are words on indented lines.
+// wrapped formats words on indented lines of at most helpWidth columns.
 func wrapped(words []string) string {
 	text := " "
 	width := len(text)
@@ -220,17 +220,17 @@ func wrapped(words []string) string {
 	return text
 }
 
-// helpWidth is the number of columns of help texts.
+// helpWidth is the maximum number of columns of help texts.
 const helpWidth = 100
 
-// block writes a titled part of the help, unless it is empty.
+// block prints a part of the help with a title, unless it is empty.
 func block(w io.Writer, title, text string) {
 	if strings.TrimSpace(text) != "" {
 		fmt.Fprintf(w, "\n%s:\n%s\n", title, strings.TrimRight(text, "\n"))
 	}
 }
 
-// usageLines are the ways to write a command: with its own words, and with a command below it.
+// usageLines returns the forms of a command: with its own arguments, and with a subcommand.
 func usageLines(cmd *cobra.Command) string {
 	var lines []string
 	if _, calls := cmd.Annotations[argumentsKey]; calls || !cmd.HasAvailableSubCommands() {
@@ -242,6 +242,7 @@ func usageLines(cmd *cobra.Command) string {
 	return indented(strings.Join(lines, "\n"))
 }
 
+// commandLines returns the names and summaries of commands, one per line.
 func commandLines(commands []*cobra.Command) string {
 	var lines [][2]string
 	for _, sub := range commands {
@@ -252,6 +253,7 @@ func commandLines(commands []*cobra.Command) string {
 	return columns(lines)
 }
 
+// indented indents each line of a text.
 func indented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -260,13 +262,13 @@ func indented(text string) string {
 	return b.String()
 }
 
-// flagsTopic is the word of `help` that explains the flags of many commands.
+// flagsTopic is the word after `help` that explains common flags.
 const flagsTopic = "flags"
 
-// agentArg is the argument that the global flag --agent is for, in another way.
+// agentArg is the argument that the global flag --agent sets in another way.
 const agentArg = "agent_id"
 
-// helpFlags explains the flags of many commands.
+// helpFlags prints the help on common flags.
 func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 	block(w, "Global flags", root.PersistentFlags().FlagUsagesWrapped(helpWidth))
 	many := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -289,7 +291,8 @@ func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 	block(w, "Arguments as JSON", input.FlagUsagesWrapped(helpWidth))
 }
 
-// helpCommand is `help`, which refuses a command that does not exist.
+// helpCommand returns the command `help`. Unlike cobra's own, it returns an error for an unknown
+// command.
 func (a *App) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]...",
@@ -315,7 +318,7 @@ func (a *App) helpCommand() *cobra.Command {
 	}
 }
 
-// find is the command of that name right below c, nil if there is none.
+// find returns the direct subcommand of c with this name or alias, or nil.
 func find(c *cobra.Command, name string) *cobra.Command {
 	for _, sub := range c.Commands() {
 		if sub.Name() == name || sub.HasAlias(name) {

@@ -13,8 +13,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// inputFlags say where an object of arguments comes from. A tool may have an argument of such a
-// name; then the flag is the argument.
+// inputFlags are the flags that provide an object of arguments. If a tool has an argument with such
+// a name, the flag sets that argument instead.
 var inputFlags = []struct{ name, kind, doc string }{
 	{"input", "JSON|FILE", "an object of arguments, or a file that holds one"},
 	{"input-file", "FILE", "a file that holds an object of arguments"},
@@ -24,11 +24,12 @@ var inputFlags = []struct{ name, kind, doc string }{
 // stdinFlag is the flag that reads standard input.
 const stdinFlag = "stdin"
 
-// inputText is the value of such a flag: a text that is told apart from an argument of a tool.
+// An inputText is the value of an input flag. Its type distinguishes it from the flag of a tool's
+// argument with the same name.
 type inputText struct{ texts }
 
-// addInputFlags gives a command the flags of the input that no argument of its tool is called.
-// text is the argument that standard input gives; empty: standard input gives an object of arguments.
+// addInputFlags adds the input flags whose names are not taken by arguments. text is the argument
+// that --stdin sets; if it is empty, --stdin reads an object of arguments.
 func addInputFlags(flags *pflag.FlagSet, text string) {
 	for _, in := range inputFlags {
 		if flags.Lookup(in.name) != nil {
@@ -49,7 +50,8 @@ func addInputFlags(flags *pflag.FlagSet, text string) {
 	}
 }
 
-// describeBody says of the flags of the input that they fill one argument, where they do.
+// describeBody adapts the descriptions of the input flags if they set one argument, the tool's
+// Body.
 func (c *command) describeBody(flags *pflag.FlagSet) {
 	a, ok := c.tool.Arg(c.tool.Body)
 	if !ok {
@@ -64,8 +66,8 @@ func (c *command) describeBody(flags *pflag.FlagSet) {
 	}
 }
 
-// addBody gives the argument that the input fills its JSON. It reports false if the input is an object of
-// arguments all the same: one that has the argument.
+// addBody sets the tool's Body to the input. It returns false if the input is an object of
+// arguments that contains the Body.
 func (c *command) addBody(r *request, data []byte) (bool, error) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) == nil && object[c.tool.Body] != nil {
@@ -79,7 +81,7 @@ func (c *command) addBody(r *request, data []byte) (bool, error) {
 	return true, nil
 }
 
-// inputOf is the text of such a flag, and whether it is given.
+// inputOf returns the text of an input flag and reports whether it is given.
 func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
 	f := cmd.Flags().Lookup(name)
 	value, ok := f.Value.(*inputText)
@@ -89,8 +91,8 @@ func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
 	return value.last(), true
 }
 
-// addInput adds the arguments of the input that the command line does not give, under whatever name
-// the input has them.
+// addInput adds the arguments in the input that the command line does not give, also under an
+// alias.
 func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
 	data, err := c.input(cmd, in)
 	if err != nil || data == nil {
@@ -118,7 +120,8 @@ func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
 	return nil
 }
 
-// input is the text of the one input that is given; nil if there is none.
+// input returns the content of the input, or nil if none is given. More than one input flag is a
+// usage error.
 func (c *command) input(cmd *cobra.Command, piped *pipe) ([]byte, error) {
 	given := map[string]string{}
 	for _, in := range inputFlags {
@@ -142,7 +145,7 @@ func (c *command) input(cmd *cobra.Command, piped *pipe) ([]byte, error) {
 	return nil, nil
 }
 
-// readFile reads a file that the caller named, so a fault may name it too.
+// readFile reads a file that the user named. Therefore a fault may contain the name.
 func (c *command) readFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

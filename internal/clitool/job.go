@@ -15,18 +15,18 @@ import (
 	"rookery/internal/tool"
 )
 
-// jobKey is the member of an answer that tells of a job.
+// jobKey is the key of a job in an answer.
 const jobKey = "job"
 
-// lookEvery is how often a job is looked at that is waited for.
+// lookEvery is the interval at which a job is polled.
 const lookEvery = time.Second
 
-// mostMissed is how often the state of a job may be unavailable while it is waited for.
+// mostMissed is the number of times that polling a job may fail as UNAVAILABLE.
 const mostMissed = 600
 
-// follow waits for the end of a job that goes on behind an answer, and puts what it has come to in the place of
-// the answer. Who may not look at jobs, or cannot any more because the job erases the tenant, gets the answer as it
-// is.
+// follow waits for the job in an answer to end, and replaces the answer by its result. If the
+// caller is not allowed to read jobs, or no longer can because the job erases the tenant, follow
+// returns the answer unchanged.
 func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*answer, error) {
 	ctx := cmd.Context()
 	id := ans.data.get(jobKey).get("id")
@@ -50,7 +50,7 @@ func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*an
 			case code == fault.PermissionDenied, code == fault.Unauthenticated:
 				return ans, nil
 			case code == fault.Unavailable && missed < mostMissed:
-				missed++ // such as of a tenant that begins anew when the job is done
+				missed++ // for example while a tenant is created again after the job
 				continue
 			}
 		}
@@ -65,8 +65,8 @@ func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*an
 	}
 }
 
-// goesOn reports whether the job of an answer is to be waited for: it runs, or it waits and the answer has nothing
-// else.
+// goesOn reports whether follow must wait for the job of an answer: it is queued or running, or it
+// is waiting and the answer contains nothing else.
 func (ans *answer) goesOn() bool {
 	switch job.State(ans.data.get(jobKey).get("state").text) {
 	case job.Queued, job.Running:
@@ -77,7 +77,8 @@ func (ans *answer) goesOn() bool {
 	return false
 }
 
-// settle takes into an answer what its job has come to, and reports whether nothing more is waited for.
+// settle merges the state of a job into the answer, and reports whether the job has ended or needs
+// no more waiting. The error is that of a failed job.
 func (ans *answer) settle(it value) (bool, error) {
 	state, result := job.State(it.get("state").text), it.get("result")
 	switch {
@@ -97,7 +98,7 @@ func (ans *answer) settle(it value) (bool, error) {
 	return true, nil
 }
 
-// failureOf is the fault of a job that did not succeed.
+// failureOf returns the fault of a job that failed or was cancelled.
 func failureOf(it value) error {
 	why := it.get("error")
 	if why.kind != objectKind {
@@ -114,13 +115,13 @@ func failureOf(it value) error {
 	return f
 }
 
-// A waiting shows a person how far a job is.
+// A waiting shows the progress of a job to a person.
 type waiting struct {
 	*command
 	bar *progressbar.ProgressBar // nil: nothing was shown yet
 }
 
-// show shows the progress of the job. That it cannot be drawn is no reason to stop.
+// show shows the progress of the job. Errors are ignored, because the job does not depend on it.
 func (w *waiting) show(progress value) {
 	done, _ := strconv.Atoi(progress.get("done").text)
 	total, _ := strconv.Atoi(progress.get("total").text)
@@ -143,9 +144,9 @@ func (w *waiting) show(progress value) {
 	_ = w.bar.Set(done)
 }
 
-// end takes away what was shown.
+// end removes the progress bar.
 func (w *waiting) end() {
 	if w.bar != nil {
-		_ = w.bar.Clear() // nothing depends on it
+		_ = w.bar.Clear() // the result does not depend on it
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"rookery/internal/tool"
 )
 
-// A works is a tool whose work goes on in a job, and the tool that tells of it.
+// A works is a tool whose work continues in a job, and the tool that reports on the job.
 type works struct {
-	looks  []job // what the job is at each look
+	looks  []job // the state of the job at each poll
 	seen   int
 	called []eraseIn
 }
@@ -85,8 +85,8 @@ func running(done int) job {
 	return job{ID: "job-1", State: "running", Progress: &progress{"log", done, 3}}
 }
 
-// TestAJobIsWaitedFor holds that a command whose work goes on in a job waits for its end, and answers what it has
-// come to, or fails as it did.
+// TestAJobIsWaitedFor checks that a command whose work continues in a job waits for its end, and
+// returns its result or its error.
 func TestAJobIsWaitedFor(t *testing.T) {
 	confirm := []string{"erase", "x", "--confirm", "x", "--json"}
 	t.Run("done", func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestAJobIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestWhatAPersonIsAsked holds that a person at a terminal is asked before what cannot be undone, and that
-// --yes, the argument itself and a program's stream answer without a question.
+// TestWhatAPersonIsAsked checks that a person at a terminal is asked before what cannot be undone,
+// and that nothing is asked with --yes, with the argument itself, or without a terminal.
 func TestWhatAPersonIsAsked(t *testing.T) {
 	name := tool.Ask{Question: "Erase {name}?", Confirm: "confirm", Of: "name"}
 	hard := tool.Ask{With: "hard", Skip: "force", Question: "Really {name}?"}
@@ -205,8 +205,8 @@ func TestWhatAPersonIsAsked(t *testing.T) {
 	}
 }
 
-// TestAPersonTypesWhatIsNamed holds that a name which the line does not have is asked for in words: what is typed is the
-// argument, and the tool says whether it is right. --yes does not know it.
+// TestAPersonTypesWhatIsNamed checks that a required name that is not on the line is requested in
+// words. The typed text becomes the argument, and the tool checks it. --yes cannot fill it in.
 func TestAPersonTypesWhatIsNamed(t *testing.T) {
 	ask := tool.Ask{Question: "Erase everything?", Confirm: "confirm", What: "the name of the tenant"}
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// papers is a family whose tools have the arguments and the words of the Raven document. They answer
-// nothing: the tests look at what they are called with.
+// papers is a family whose tools have the arguments and commands of the Raven document. They do
+// nothing; the tests check the calls.
 var papers = &tool.Family{
 	Name: "papers", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue, Several: fault.ValidationFailed,
@@ -112,7 +112,7 @@ type queryIn struct {
 
 type none struct{ tool.Vault }
 
-// ravenTools are tools with the words of the document.
+// ravenTools returns tools with the commands of the document.
 func ravenTools() []*tool.Tool {
 	return []*tool.Tool{
 		mute[newIn]("new", tool.Write, word("new", "type", "title?"), word("object create", "type", "title?")),
@@ -147,7 +147,8 @@ func mute[In any](name string, kind tool.Kind, ways ...tool.Command) *tool.Tool 
 	}, func(context.Context, auth.Caller, In) (struct{}, error) { return struct{}{}, nil })
 }
 
-// listToken is the page token "x" of the tool list, as an answer of a call without other arguments gives it.
+// listToken is the page token "x" of the tool list, in the form in which an answer of a call
+// without other arguments contains it.
 const listToken = "cDI6ozA5XMClOtHcTC0WJBESNEQTb6NVs2eKeA"
 
 func TestDocumentedLines(t *testing.T) {

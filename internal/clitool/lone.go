@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// A loneSink writes a file under the path that the caller gives, if the answer has just one, with the ending of
-// that path. Otherwise the path is that of a folder. The first file is kept until that is known.
+// A loneSink writes a single file to the path itself, if the answer has just one file and the path
+// has its extension or is an existing file. Otherwise the path is a folder. It keeps the first file
+// in memory until it knows which.
 type loneSink struct {
 	at    string
 	fresh bool
 
-	first []file // the parts of the first file
+	first []file // parts of the first file
 	to    *folderSink
-	lone  string // the name in the folder, if there is one file
+	lone  string // name in the folder, if there is only one file
 }
 
 var _ sink = (*loneSink)(nil)
 
+// put implements sink.
 func (s *loneSink) put(f file) error {
 	switch {
 	case s.to != nil:
@@ -37,7 +39,7 @@ func (s *loneSink) put(f file) error {
 	return s.to.put(f)
 }
 
-// open opens the folder, and writes there what was kept.
+// open opens the folder and writes the first file to it.
 func (s *loneSink) open(folder string) (err error) {
 	if s.to, err = newFolderSink(folder, s.fresh); err != nil {
 		s.to = nil
@@ -56,6 +58,8 @@ func (s *loneSink) open(folder string) (err error) {
 	return nil
 }
 
+// finish implements sink. It decides whether the path is a file or a folder, if there was only one
+// file.
 func (s *loneSink) finish() error {
 	if s.to == nil {
 		folder := s.at
@@ -69,7 +73,8 @@ func (s *loneSink) finish() error {
 	return s.to.finish()
 }
 
-// isFile reports whether the path is that of a file: there is one, or the path has the ending of the only file.
+// isFile reports whether the path is that of a file: it exists as a file, or has the extension of
+// the only file.
 func (s *loneSink) isFile() bool {
 	if info, err := os.Stat(s.at); err == nil {
 		return len(s.first) > 0 && !info.IsDir()
@@ -78,10 +83,13 @@ func (s *loneSink) isFile() bool {
 	return len(s.first) > 0 && ext != "" && strings.EqualFold(ext, filepath.Ext(s.first[0].path))
 }
 
+// others implements sink.
 func (s *loneSink) others() int { return s.to.others() }
 
+// name implements sink.
 func (s *loneSink) name(path string) string { return s.to.name(path) }
 
+// drop implements sink.
 func (s *loneSink) drop() {
 	if s.to != nil {
 		s.to.drop()

@@ -10,14 +10,14 @@ import (
 	"rookery/internal/tool"
 )
 
-// A nestedFlag is a flag for a member of an argument, and what it was given.
+// A nestedFlag is a flag for a member of an argument, with its value.
 type nestedFlag struct {
 	tool.NestedFlag
 	member tool.Arg
 	value  *texts
 }
 
-// addNested gives the command the flags for members of its arguments.
+// addNested adds the flags for members of arguments.
 func (c *command) addNested(cmd *cobra.Command) {
 	for _, n := range c.tool.Nested {
 		member, ok := c.tool.Member(n.Path)
@@ -34,7 +34,8 @@ func (c *command) addNested(cmd *cobra.Command) {
 	}
 }
 
-// addMembers adds what the flags for members were given to the arguments on the line.
+// addMembers adds the values of the flags for members to the arguments. A flag for a member of an
+// argument that is also given as a whole is a usage error.
 func (c *command) addMembers(args map[string]json.RawMessage) error {
 	whole := map[string]bool{}
 	for name := range args {

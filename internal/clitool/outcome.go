@@ -9,16 +9,16 @@ import (
 	"rookery/internal/tool"
 )
 
-// An Outcome is what a command that calls no tool came to.
+// An Outcome is the result of a command that calls no tool.
 type Outcome struct {
-	Data  any          // of the answer, for programs
-	Text  string       // what people see in its place
-	Fault *fault.Fault // why it failed; nil: it did not
+	Data  any          // data of the answer, for programs
+	Text  string       // shown to people instead of Data
+	Fault *fault.Fault // nil: the command succeeded
 }
 
-// Finish prints what a command of Extra came to as the answer of a tool is printed: an envelope, the
-// bare data, or text. A failure has its data in the envelope, and is printed at the end of Run. What
-// Finish answers is what RunE is to answer.
+// Finish prints the result of an Extra command in the form of a tool's answer: an envelope, the
+// bare data, or text. A failure includes the data in its envelope and is printed at the end of Run.
+// RunE must return the result of Finish.
 func (a *App) Finish(c *cobra.Command, o Outcome) error {
 	f, err := formFor(c)
 	if err != nil {

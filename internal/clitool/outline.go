@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// branches is the name of the list in an object that makes a tree of it: each item has a list of that name too.
-// It is empty if there is none.
+// branches returns the name of the list that makes an object a tree: all of its items have a list
+// with the same name. It returns "" if there is none.
 func (v value) branches() string {
 	i := slices.IndexFunc(v.members, func(m member) bool {
 		return m.isRows() && !slices.ContainsFunc(m.items, func(item value) bool {
@@ -19,7 +19,7 @@ func (v value) branches() string {
 	return v.members[i].name
 }
 
-// outline prints a tree: a line for each node that has anything to say, and what is below it indented.
+// outline prints a tree: a line for each node that has values, with its children indented below.
 func (p *printer) outline(v value, branches, indent string) {
 	if line := v.node(branches); line != "" {
 		p.printf("%s%s\n", indent, line)
@@ -30,7 +30,8 @@ func (p *printer) outline(v value, branches, indent string) {
 	}
 }
 
-// node is a node of a tree on one line: its first text, then the names and values of the others.
+// node formats a node of a tree on one line: its first text, then the names and values of its other
+// members.
 func (v value) node(branches string) string {
 	var first string
 	var others []string

@@ -7,16 +7,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// paired returns a command line in which each word of the form name=value behind the flag of an argument
-// with named values is a value of this flag: `--frontmatter a=1 b=2` sets both. A command that takes such
-// words without a flag is left as it is.
+// paired returns a command line in which each word of the form name=value that follows the flag of
+// an argument with named values becomes a value of that flag: `--frontmatter a=1 b=2` sets both.
+// The line of a command that takes such words without a flag is returned unchanged.
 func (a *App) paired(root *cobra.Command, args []string) []string {
 	c := a.commandOf(root, args)
 	if c == nil || c.pairs != "" || completes(args) {
 		return args
 	}
 	var line []string
-	flag, value := "", false // of the words that follow; whether the next word is its value anyway
+	flag, value := "", false // flag of the following words; whether the next word is its value
 	for i, word := range args {
 		switch name, _, has := strings.Cut(word, "="); {
 		case word == "--":
@@ -38,7 +38,7 @@ func (a *App) paired(root *cobra.Command, args []string) []string {
 	return line
 }
 
-// isPairsFlag reports whether a flag is that of an argument with named values.
+// isPairsFlag reports whether a flag sets an argument with named values.
 func (c *command) isPairsFlag(name string) bool {
 	name = string(dashed(nil, name))
 	for _, a := range c.tool.Args {

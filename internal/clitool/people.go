@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// data prints the data of an answer for people. What it looks like follows from its shape alone: a
-// text with its path, or that is all there is, is printed as it is, lists are tables, and the rest is
-// name: value.
+// data prints the data of an answer for people. The layout depends only on the shape of the data: a
+// text that has a path, or is the only member, is printed as it is; lists of objects become tables;
+// everything else is printed as name: value.
 func (p *printer) data(v value) {
 	switch path, content := v.get("path"), v.get("content"); {
 	case v.isEmpty():
@@ -26,7 +26,7 @@ func (p *printer) data(v value) {
 	}
 }
 
-// text prints a text as it is; on a terminal it steers nothing, and ends with its line.
+// text prints a text. On a terminal it escapes control characters and adds a final line feed.
 func (p *printer) text(s string) {
 	if p.terminal {
 		s = harmless(s)
@@ -37,8 +37,7 @@ func (p *printer) text(s string) {
 	io.WriteString(p.out, s)
 }
 
-// whole prints data that is not a text: what is in it, if it holds one thing, else one after the
-// other.
+// whole prints data that is not a text. If it contains only one thing, only that is printed.
 func (p *printer) whole(v value) {
 	if shown := v.shown(); len(shown) == 1 && shown[0].isThing() {
 		v = shown[0].value
@@ -57,10 +56,10 @@ func (p *printer) whole(v value) {
 	}
 }
 
-// itemsKey is the name of a list that has no other (CONTRACT §1). It says nothing to people.
+// itemsKey is the default name of a list (CONTRACT §1). People do not see it.
 const itemsKey = "items"
 
-// parts prints the members of the data: lists of objects as tables.
+// parts prints the members of the data, lists of objects as tables.
 func (p *printer) parts(members []member) {
 	for _, m := range members {
 		if m.isRows() {
@@ -74,13 +73,14 @@ func (p *printer) parts(members []member) {
 	}
 }
 
+// members prints members, one after the other.
 func (p *printer) members(members []member, indent string) {
 	for _, m := range members {
 		p.member(m, indent)
 	}
 }
 
-// member prints one name and its value. What does not fit on the line is indented below.
+// member prints a name and its value. A value that does not fit on the line is indented below.
 func (p *printer) member(m member, indent string) {
 	inner := indent + "  "
 	switch {
@@ -105,7 +105,7 @@ func (p *printer) member(m member, indent string) {
 	}
 }
 
-// item prints an object in a list: its first member behind a dash, the others below that.
+// item prints an object in a list: its first member after a dash, the others below.
 func (p *printer) item(v value, indent string) {
 	dash := indent + "- "
 	for _, m := range v.shown() {
@@ -122,7 +122,7 @@ func (p *printer) item(v value, indent string) {
 	}
 }
 
-// printf prints on Out what steers no terminal.
+// printf prints on Out. On a terminal it escapes control characters.
 func (p *printer) printf(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	if p.terminal {
@@ -131,8 +131,8 @@ func (p *printer) printf(format string, args ...any) {
 	io.WriteString(p.out, s)
 }
 
-// shown are the members worth showing: those that say something, and not one that is, whole, the
-// thing whose parts stand beside it, which has the same id.
+// shown returns the members to show: those that are not empty, except an object with the same id as
+// v, whose members are shown beside it.
 func (v value) shown() []member {
 	id := v.get("id")
 	var members []member
@@ -145,7 +145,7 @@ func (v value) shown() []member {
 	return members
 }
 
-// inline is the value on one line, as people write it.
+// inline formats the value on one line for people.
 func (v value) inline() string {
 	var parts []string
 	switch v.kind {
@@ -156,7 +156,7 @@ func (v value) inline() string {
 	case objectKind:
 		shown := v.shown()
 		if len(shown) == 2 && shown[0].kind == textKind && strings.HasSuffix(shown[1].name, "Count") {
-			return shown[0].text + " " + shown[1].text // a value, and how many have it
+			return shown[0].text + " " + shown[1].text // a value and its number of occurrences
 		}
 		for _, m := range shown {
 			parts = append(parts, m.name+"="+m.inline())

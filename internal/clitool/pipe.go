@@ -10,11 +10,11 @@ import (
 	"rookery/internal/tool"
 )
 
-// A pipe is standard input, which a command line reads once at most.
+// A pipe is standard input, which a command line can read only once.
 type pipe struct {
 	*command
 	all  bool   // --stdin is given
-	used string // what it was read for; empty: it was not read
+	used string // what it was read for; empty: not read yet
 }
 
 // asksStdin reports whether --stdin is given.
@@ -23,9 +23,8 @@ func asksStdin(cmd *cobra.Command) bool {
 	return asked
 }
 
-// fill returns the values of an argument, with standard input in the place of a dash if the argument is text
-// that people write, and for the argument that --stdin is for. A dash that is meant as it is goes into
-// --input.
+// fill returns the values of an argument. It replaces them by standard input if a prose argument is
+// "-", or if --stdin is given for the argument. A literal "-" must be given in --input.
 func (p *pipe) fill(a tool.Arg, values []string) ([]string, error) {
 	byFlag := p.all && p.tool.Stdin == a.Name
 	switch {
@@ -42,14 +41,14 @@ func (p *pipe) fill(a tool.Arg, values []string) ([]string, error) {
 		return nil, fault.New(p.tool.Family.Missing, "standard input is empty: it holds no %s", a.Name).
 			With("argument", a.Name)
 	}
-	if !utf8.Valid(data) { // in JSON it would become another text
+	if !utf8.Valid(data) { // JSON encoding would change it
 		return nil, fault.New(p.tool.Family.Malformed, "standard input is not valid UTF-8").
 			With("argument", a.Name)
 	}
 	return []string{string(data)}, nil
 }
 
-// read reads standard input to its end.
+// read reads standard input to its end. by is what it is read for; a second read is a usage error.
 func (p *pipe) read(by string) ([]byte, error) {
 	if p.used != "" {
 		return nil, usagef("standard input is read once, and is asked for twice: by %s and by %s", p.used, by)
@@ -66,5 +65,5 @@ func (p *pipe) read(by string) ([]byte, error) {
 	return append([]byte{}, data...), nil
 }
 
-// maxPiped is how many bytes are read from standard input: more than any call takes.
+// maxPiped is the maximum number of bytes read from standard input. It exceeds the limit of a call.
 const maxPiped = 2 * tool.MaxBody

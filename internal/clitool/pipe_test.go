@@ -18,7 +18,7 @@ type writeIn struct {
 	tool.Mutation
 }
 
-// writeTools are a tool that is about a text, and one that is not.
+// writeTools returns a tool that takes a prose text, and one that does not.
 func writeTools() []*tool.Tool {
 	return append(ravenTools(), tool.New(tool.Spec{
 		Name: "write", Family: papers, Title: "write", Doc: "Writes.", Kind: tool.Write,
@@ -26,7 +26,7 @@ func writeTools() []*tool.Tool {
 	}, func(context.Context, auth.Caller, writeIn) (struct{}, error) { return struct{}{}, nil }))
 }
 
-// TestTextFromStandardInput covers how a command takes a text from standard input.
+// TestTextFromStandardInput checks how a command reads a text from standard input.
 func TestTextFromStandardInput(t *testing.T) {
 	const prose = "## A\n\n\"b\"\tc\n"
 	const quoted = `"## A\n\n\"b\"\tc\n"`

@@ -15,28 +15,28 @@ import (
 	"rookery/internal/tool"
 )
 
-// A printer shows answers, on Out and Err, in one form.
+// A printer prints answers in one form on Out and Err.
 type printer struct {
 	out, err io.Writer
 	form     form
-	terminal bool // of out: tables, and control characters are escaped
-	person   bool // reads err
+	terminal bool // Out is a terminal: use tables, and escape control characters
+	person   bool // Err is a terminal
 	colour   bool
 	width    int
-	wide     bool      // tables are wider than the terminal rather than cut
-	now      time.Time // in the zone of the person
+	wide     bool      // tables may be wider than the terminal
+	now      time.Time // in the user's time zone
 
-	schema  *jsonschema.Schema // of the data; nil: it is not known
-	list    string             // the name of the list; empty: items
-	columns []string           // of a list, the members worth showing; empty: all
-	only    []string           // of a list, the members that the line names
-	nothing string             // what an empty list has none of
-	marks   map[string]string  // of a list, the members that have the ranges to emphasize in a text
-	diff    string             // of a list, the member that is a diff; empty: there is none
+	schema  *jsonschema.Schema // of the data; nil: unknown
+	list    string             // name of the list; empty: items
+	columns []string           // members of list items to show; empty: all
+	only    []string           // members of list items that the line selects
+	nothing string             // message for an empty list
+	marks   map[string]string  // for a text member of list items, the member with its ranges to emphasize
+	diff    string             // member of list items that is a diff; empty: none
 }
 
-// printer is the printer for a form. Without a terminal, or where colours are unwanted
-// (no-color.org), there are none.
+// printer returns a printer for a form. It uses colours only on a terminal that supports them, and
+// not if NO_COLOR is set (no-color.org).
 func (a *App) printer(f form) *printer {
 	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	return &printer{
@@ -45,8 +45,8 @@ func (a *App) printer(f form) *printer {
 	}
 }
 
-// The colours of a terminal (ECMA-48, SGR). The environment that counts is the App's, so no package
-// that reads another one decides on them.
+// Control sequences for colours (ECMA-48, SGR). They are defined here because a package that reads
+// the process's environment would ignore App.Env.
 const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
@@ -56,7 +56,7 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// paint is text in a colour, where there are colours.
+// paint returns text in a colour, if colours are used.
 func (p *printer) paint(colour, s string) string {
 	if !p.colour {
 		return s
@@ -64,7 +64,8 @@ func (p *printer) paint(colour, s string) string {
 	return colour + s + plain
 }
 
-// success prints an answer. More is the flag that continues a list, empty at its end.
+// success prints an answer. more is the flag that requests the next page of a list, or "" if there
+// is none.
 func (p *printer) success(ans *answer, more string) error {
 	switch p.form {
 	case asEnvelope:
@@ -90,11 +91,11 @@ func (p *printer) success(ans *answer, more string) error {
 	return nil
 }
 
-// noResults is the code of the warning that a list is empty (CONTRACT §1).
+// noResults is the code of the warning about an empty list (CONTRACT §1).
 const noResults = "NO_RESULTS"
 
-// sayNothing tells a person that a list is empty, where there is one: on Out, or on Err if a program
-// reads Out. It reports whether it has.
+// sayNothing prints the message for an empty list: on Out, or on Err if only Err is a terminal. It
+// reports whether it did.
 func (p *printer) sayNothing() bool {
 	switch {
 	case p.nothing == "":
@@ -109,7 +110,7 @@ func (p *printer) sayNothing() bool {
 	return false
 }
 
-// json prints JSON: on one line, or on a terminal indented, with what would steer it escaped.
+// json prints JSON: on one line or, on a terminal, indented and with control characters escaped.
 func (p *printer) json(raw json.RawMessage, err error) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -125,8 +126,8 @@ func (p *printer) json(raw json.RawMessage, err error) error {
 	return nil
 }
 
-// fail prints a failure: JSON on Out, or text on Err for people, who see on Out what there is to
-// count of its data: the results of single steps, or how far it came.
+// fail prints a failure: JSON on Out, or text on Err for people. People also see its data on Out if
+// it contains counts or lists, such as the results of single steps.
 func (a *App) fail(f *failure) {
 	p := a.printer(f.form)
 	var raw json.RawMessage
@@ -172,8 +173,8 @@ func (p *printer) terse(raw json.RawMessage, err error) {
 	fmt.Fprintf(p.err, "%s\n", raw)
 }
 
-// refuse prints what is wrong with a command line. A line that asks for JSON gets an envelope too, or of a
-// terse family the one line of its failures.
+// refuse prints a usage error. If the line requests JSON, it also prints an envelope or, for a
+// terse family, only the one line of a failure.
 func (a *App) refuse(e *usageError, root *cobra.Command, args []string) {
 	p, wantsJSON := a.printer(forPeople), asksJSON(args)
 	if c := a.commandOf(root, args); c != nil && c.tool.Family.Terse && wantsJSON && !asksEnvelope(args) {
@@ -193,7 +194,7 @@ func (a *App) refuse(e *usageError, root *cobra.Command, args []string) {
 	}
 }
 
-// warnings prints the warnings on Err, a line each.
+// warnings prints each warning on a line of Err.
 func (p *printer) warnings(ans *answer) {
 	for _, w := range ans.warnings {
 		p.line("warning: ", yellow, w.Code+" "+w.Message)
@@ -201,8 +202,8 @@ func (p *printer) warnings(ans *answer) {
 	}
 }
 
-// fixesOf are what a warning says to do. The call that creates something is also there as the command
-// that its document gives, which names no vault.
+// fixesOf returns the fixes of a warning: the call that creates something, or the command for it
+// without a vault, then the others.
 func fixesOf(w tool.Warning) []string {
 	create, ok := w.Fields["create_call"].(string)
 	if !ok {
@@ -219,12 +220,12 @@ func fixesOf(w tool.Warning) []string {
 	return fixes
 }
 
-// line prints a line on Err that begins with a label.
+// line prints a line with a label on Err.
 func (p *printer) line(label, colour, message string) {
 	fmt.Fprintf(p.err, "%s%s\n", p.paint(colour, label), harmless(message))
 }
 
-// counts says on Err how much of a list was shown, if that was not all of it.
+// counts prints on Err how much of a list was shown, if there is more.
 func (p *printer) counts(meta value, more string) {
 	if more == "" {
 		return
@@ -236,6 +237,6 @@ func (p *printer) counts(meta value, more string) {
 	fmt.Fprintf(p.err, "%s; the next page: %s\n", shown, harmless(more))
 }
 
-// harmless is text for a terminal: what would steer it, or reorder the text, is escaped. Line feeds and tabs
-// stay.
+// harmless escapes characters that would control the terminal or reorder the text. Line feeds and
+// tabs are kept.
 func harmless(s string) string { return control.Escape(s) }

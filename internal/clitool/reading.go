@@ -7,11 +7,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// lineEvery is how often a line tells of progress where nobody sees a bar.
+// lineEvery is the interval of progress lines if Err is not a terminal.
 const lineEvery = 3 * time.Second
 
-// Reading answers what tells a person how many files of a folder are read in: with a bar, or where Err is
-// no terminal with a line now and then. One goroutine at a time may call it.
+// Reading returns a function that shows the progress of reading a folder: as a bar or, if Err is
+// not a terminal, as a line from time to time. The function must not be called concurrently.
 func (a *App) Reading() func(done, total int) {
 	r := &reading{app: a}
 	if a.Progress {
@@ -20,14 +20,14 @@ func (a *App) Reading() func(done, total int) {
 	return r.say
 }
 
-// A reading is a folder that is being read in.
+// A reading is the progress of a folder that is being read.
 type reading struct {
 	app  *App
-	bar  *progressbar.ProgressBar // nil: there is none to be seen
-	last time.Time                // when a line was written; zero: none was
+	bar  *progressbar.ProgressBar // nil: no bar is shown
+	last time.Time                // when the last line was written; zero: none was
 }
 
-// draw shows a bar. That it cannot be drawn is no reason to stop.
+// draw shows a bar. Errors are ignored.
 func (r *reading) draw(done, total int) {
 	if r.bar == nil {
 		r.bar = progressbar.NewOptions(total,
@@ -43,8 +43,8 @@ func (r *reading) draw(done, total int) {
 	}
 }
 
-// say writes a line, if the last one is a while ago, or there was one and all is done. That it cannot be
-// written is no reason to stop.
+// say writes a line if the last one was written lineEvery ago, and a final line if there was one
+// before. Errors are ignored.
 func (r *reading) say(done, total int) {
 	now := time.Now()
 	if done < total && now.Sub(r.last) < lineEvery || done >= total && r.last.IsZero() {

@@ -9,8 +9,8 @@ import (
 	"rookery/internal/clitool"
 )
 
-// TestReading holds what tells of a folder that is read in: to a program a line at the beginning and one
-// at the end, and none where all comes at once; to a person a bar, which goes.
+// TestReading checks the progress of reading a folder: without a terminal one line at the beginning
+// and one at the end, and none if everything is fast; on a terminal a bar that disappears.
 func TestReading(t *testing.T) {
 	var said bytes.Buffer
 	app := &clitool.App{Err: &said}

@@ -10,12 +10,12 @@ import (
 	"rookery/internal/tool"
 )
 
-// run does what a command line says, and prints the answer. A failure is printed at the end of Run,
-// in the form that the line asks for.
+// run executes a command line and prints the answer. A failure is printed at the end of Run, in the
+// requested form.
 func (c *command) run(cmd *cobra.Command, line []string) error {
 	r, err := c.read(cmd, line)
 	if err != nil {
-		asked, _ := c.formFor(cmd) // an error of it is the one that read has returned
+		asked, _ := c.formFor(cmd) // its error is the one that read returned
 		return c.ofFamily(inForm(asked, err))
 	}
 	if err := c.confirm(cmd, r); err != nil {
@@ -38,7 +38,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	return p.success(ans, c.nextPage(ans))
 }
 
-// inForm makes a failure, to be shown in this form, of any error but one of usage.
+// inForm converts any error except a usage error to a failure that is printed in form f.
 func inForm(f form, err error) error {
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		return err
@@ -51,7 +51,7 @@ func inForm(f form, err error) error {
 	return failed
 }
 
-// ofFamily adds to a failure the family whose forms and exit codes it has.
+// ofFamily sets the family of a failure, which determines its form and its exit code.
 func (c *command) ofFamily(err error) error {
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		failed.family = c.tool.Family
@@ -59,7 +59,7 @@ func (c *command) ofFamily(err error) error {
 	return err
 }
 
-// inTerms adds the words of the command line to a failure.
+// inTerms sets the terms of a failure.
 func (r *request) inTerms(err error) error {
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		failed.terms = r.terms
@@ -67,7 +67,7 @@ func (r *request) inTerms(err error) error {
 	return err
 }
 
-// call connects and calls the tool: once, or as often as files need it.
+// call connects and calls the tool: once, or as often as its files require.
 func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	ctx := cmd.Context()
 	target, err := c.app.Target(cmd)
@@ -80,7 +80,7 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 		return nil, err
 	}
 	if closer != nil {
-		defer closer.Close() // the answer stands, whatever comes of this
+		defer closer.Close() // the answer is valid even if closing fails
 	}
 	inv = spelling{inv, speller{c.app, cmd}}
 	switch {
@@ -92,7 +92,8 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	return c.takeOut(ctx, inv, r)
 }
 
-// changes reports whether the call may change something: what the tool does, or what an argument makes it do.
+// changes reports whether the call may change something, by the kind of the tool or because of an
+// argument.
 func (c *command) changes(r *request) bool {
 	if c.tool.Kind.Changes() || r.path != "" {
 		return true
@@ -105,7 +106,7 @@ func (c *command) changes(r *request) bool {
 	return false
 }
 
-// callOnce makes a plain call, behind the one that a flag may ask for first.
+// callOnce makes a call without files, after the one that a flag may request to be made first.
 func (c *command) callOnce(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -122,7 +123,7 @@ func (c *command) callOnce(
 	return c.follow(cmd, inv, ans)
 }
 
-// nextPage is the flag that continues a list which has more; empty if there is none.
+// nextPage returns the flag that requests the next page of a list, or "".
 func (c *command) nextPage(ans *answer) string {
 	token := ans.meta.get("next_page_token")
 	a, ok := c.tool.Meant(tool.MeansToken)
@@ -132,8 +133,8 @@ func (c *command) nextPage(ans *answer) string {
 	return "--" + a.Flag + " " + token.text
 }
 
-// patiently is invoke, again after a pause where the fault says that the same call may succeed
-// within a minute. Calls that change something carry an idempotency key.
+// patiently is invoke that repeats the call after a pause, up to five times, if the fault says that
+// the call may succeed within a minute. Calls that change something must have an idempotency key.
 func (c *command) patiently(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScripts runs the scripts that a person can read. In them `rookery` runs a command line over
-// the sample tools, whose state lasts for the script, and `exit N` says with which code it ended.
+// TestScripts runs readable scripts. In them `rookery` runs a command line over the sample tools,
+// whose state lasts for the script, and `exit N` checks its exit code.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -53,7 +53,7 @@ func TestExamplesOfEveryHelpCanBeRead(t *testing.T) {
 	}
 }
 
-// examples are the example lines of the sample tools.
+// examples returns the example lines of the sample tools.
 func examples(s *shell) [][]string {
 	var lines [][]string
 	for _, t := range s.app.Tools {

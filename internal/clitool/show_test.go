@@ -13,7 +13,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// A canned Invoker answers every call with one envelope.
+// A canned is an Invoker that answers every call with one envelope.
 type canned string
 
 func (c canned) Invoke(context.Context, string, json.RawMessage) (json.RawMessage, error) {
@@ -23,7 +23,7 @@ func (c canned) Invoke(context.Context, string, json.RawMessage) (json.RawMessag
 	return json.RawMessage(c), nil
 }
 
-// show runs a command that is answered by an envelope.
+// show runs a command whose call is answered with an envelope.
 func show(t *testing.T, envelope string, terminal bool, args ...string) (int, string, string) {
 	t.Helper()
 	s := newShell(t, ravenTools())
@@ -332,8 +332,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestColumns covers that a person is shown the columns that the tool names, as far as there are any,
-// and a program, or who names others, all of them.
+// TestColumns checks that a person sees the columns that the tool names, if there are any, and that
+// a program, or a line that selects others, gets all of them.
 func TestColumns(t *testing.T) {
 	tools := ravenTools()
 	for _, made := range tools {

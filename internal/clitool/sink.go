@@ -17,8 +17,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// openSink opens what a path names: a folder, which it makes if it is not there, a new archive or, where the tool
-// writes lone files too, a file.
+// openSink opens the destination at a path: a folder, which it creates if necessary, a new archive
+// or, if the tool can write a single file, a file.
 func openSink(name string, of *tool.Files) (sink, error) {
 	info, err := os.Stat(name)
 	isDir := err == nil && info.IsDir()
@@ -39,7 +39,7 @@ func openSink(name string, of *tool.Files) (sink, error) {
 // endsWithSlash reports whether a path can only be that of a folder.
 func endsWithSlash(name string) bool { return name == "" || os.IsPathSeparator(name[len(name)-1]) }
 
-// newFolderSink opens a folder, and makes it if it is not there.
+// newFolderSink opens a folder and creates it if necessary.
 func newFolderSink(name string, fresh bool) (*folderSink, error) {
 	if info, err := os.Stat(name); err == nil && !info.IsDir() {
 		return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
@@ -54,27 +54,28 @@ func newFolderSink(name string, fresh bool) (*folderSink, error) {
 	return &folderSink{root: root, at: name, fresh: fresh, written: map[string]string{}}, nil
 }
 
-// validPath reports whether a path, with slashes, names a file inside a folder on this system, and
-// leads nowhere else.
+// validPath reports whether a path with slashes is a valid file name on this system and stays
+// within its folder.
 func validPath(name string) bool {
 	_, err := filepath.Localize(name)
 	return err == nil && name != "." && !strings.ContainsRune(name, 0)
 }
 
-// A folderSink writes into a folder, through an os.Root: no link leads out of it. Each file takes
-// its place when it is whole, and no other file is touched.
+// A folderSink writes to a folder through an os.Root, so that no link leads out of it. A file gets
+// its name when it is complete. Other files are not changed.
 type folderSink struct {
 	root    *os.Root
-	at      string            // the folder, as the caller names it
-	fresh   bool              // a file that is there keeps its place: the new one takes the next free name
+	at      string            // the folder as the user named it
+	fresh   bool              // existing files are kept; a new file gets the next free name
 	written map[string]string // names in the folder by the paths of the files
 
-	file *os.File // the file that is being written, under a name of its own
+	file *os.File // the current file, under a temporary name
 	temp string
-	path string // of the file in the answer
-	to   string // the name that it will have
+	path string // path of the current file in the answer
+	to   string // its final name
 }
 
+// put implements sink.
 func (s *folderSink) put(f file) error {
 	if err := checkPath(f.path); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (s *folderSink) putAs(f file, name string) error {
 	return nil
 }
 
-// begin ends the file before, and opens a new one beside its place.
+// begin completes the previous file and opens a new one under a temporary name in the same folder.
 func (s *folderSink) begin(of, name string) error {
 	if err := s.end(); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (s *folderSink) begin(of, name string) error {
 	return nil
 }
 
-// end puts the file that is being written in its place.
+// end renames the current file to its final name.
 func (s *folderSink) end() error {
 	if s.file == nil {
 		return nil
@@ -133,18 +134,18 @@ func (s *folderSink) end() error {
 	return nil
 }
 
-// reserve makes an empty file under a name, or the next one that is free.
+// reserve creates an empty file under a name, or under the next free one.
 func (s *folderSink) reserve(name string) (string, error) {
 	return reserve(name, func(name string) (*os.File, error) {
 		return s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	})
 }
 
-// maxTries is how many names are tried for one file.
+// maxTries is the maximum number of names tried for one file.
 const maxTries = 100_000
 
-// reserve makes an empty file under a name, or the next one that is free: a.md, a-2.md, a-3.md. What is there is
-// not touched.
+// reserve creates an empty file under a name, or under the next free one: a.md, a-2.md, a-3.md.
+// Existing files are not changed.
 func reserve(name string, create func(name string) (*os.File, error)) (string, error) {
 	ext := path.Ext(name)
 	for i := 1; ; i++ {
@@ -162,8 +163,10 @@ func reserve(name string, create func(name string) (*os.File, error)) (string, e
 	}
 }
 
+// finish implements sink.
 func (s *folderSink) finish() error { return s.end() }
 
+// others implements sink. It counts the files in the folder that were not written by this sink.
 func (s *folderSink) others() (n int) {
 	ours := map[string]bool{}
 	for _, name := range s.written {
@@ -171,7 +174,7 @@ func (s *folderSink) others() (n int) {
 	}
 	_ = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return fs.SkipDir // what cannot be listed was not written by us
+			return fs.SkipDir // a folder that cannot be listed contains no files written by this program
 		}
 		if !d.IsDir() && !ours[name] {
 			n++
@@ -181,10 +184,12 @@ func (s *folderSink) others() (n int) {
 	return n
 }
 
+// name implements sink.
 func (s *folderSink) name(path string) string {
 	return filepath.Join(s.at, filepath.FromSlash(s.written[path]))
 }
 
+// drop implements sink. It removes the incomplete file and closes the folder.
 func (s *folderSink) drop() {
 	if s.file != nil {
 		s.file.Close()
@@ -194,21 +199,22 @@ func (s *folderSink) drop() {
 	s.root.Close()
 }
 
-// epoch is the time of every file in an archive, so that the same files make the same archive: the
-// first that the format knows.
+// epoch is the modification time of all files in an archive, so that the same files produce the
+// same archive. It is the earliest time of the format.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A zipSink writes an archive, which takes its place when it is whole.
+// A zipSink writes an archive, which gets its name when it is complete.
 type zipSink struct {
 	file    *os.File
 	archive *zip.Writer
 	at      string
-	fresh   bool // an archive that is there keeps its place
+	fresh   bool // an existing archive is kept
 	entry   io.Writer
-	path    string // of the entry
+	path    string // path of the current entry
 }
 
-// newZipSink makes the archive beside its place, so that it can be moved there in one step.
+// newZipSink creates the archive in the folder of its final name, so that it can be renamed
+// atomically.
 func newZipSink(name string, fresh bool) (sink, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), ".rookery-*")
 	if err != nil {
@@ -217,6 +223,7 @@ func newZipSink(name string, fresh bool) (sink, error) {
 	return &zipSink{file: f, archive: zip.NewWriter(f), at: name, fresh: fresh}, nil
 }
 
+// put implements sink.
 func (s *zipSink) put(f file) (err error) {
 	if err := checkPath(f.path); err != nil {
 		return err
@@ -237,6 +244,7 @@ func (s *zipSink) put(f file) (err error) {
 	return nil
 }
 
+// finish implements sink. It completes the archive and renames it to its final name.
 func (s *zipSink) finish() error {
 	err := errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
 	if err == nil && s.fresh {
@@ -254,10 +262,13 @@ func (s *zipSink) finish() error {
 	return nil
 }
 
+// others implements sink. A new archive contains no other files.
 func (s *zipSink) others() int { return 0 }
 
+// name implements sink.
 func (s *zipSink) name(path string) string { return filepath.Join(s.at, filepath.FromSlash(path)) }
 
+// drop implements sink. It removes the incomplete archive.
 func (s *zipSink) drop() {
 	if s.file != nil {
 		s.file.Close()
@@ -265,7 +276,7 @@ func (s *zipSink) drop() {
 	}
 }
 
-// unwritable is the fault of a file that the system does not take: a fault of the path if that
+// unwritable returns the fault of a file that cannot be written. It is INVALID_PATH if the path
 // leads out of the folder.
 func unwritable(name string, err error) error {
 	var at *fs.PathError

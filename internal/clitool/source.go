@@ -18,21 +18,21 @@ import (
 	"rookery/internal/vault"
 )
 
-// maxFile is the most bytes of one file of a vault that come in (CONTRACT §9).
+// maxFile is the maximum size in bytes of an imported file of a vault (CONTRACT §9).
 const maxFile = 1 << 20
 
-// A source is a folder or an archive that files come from. A folder is read through an os.Root, so
-// no link leads out of it.
+// A source is a folder or an archive from which files are imported. A folder is read through an
+// os.Root, so that no link leads out of it.
 type source struct {
 	fsys   fs.FS
 	closer io.Closer
 	of     *tool.Files
-	most   int // bytes of a file that is read whole
+	most   int // maximum size in bytes of a file that is read whole
 
-	names []string // patterns of the files that come in, see tool.Pick; nil: all
+	names []string // patterns of the files to import, see tool.Pick; nil: all
 }
 
-// openSource opens what a path names. The path is the caller's own, so an error may name it.
+// openSource opens the source at a path. The user named the path, so errors may contain it.
 func openSource(name string, of *tool.Files) (*source, error) {
 	s := &source{of: of, most: maxFile}
 	if of.Any {
@@ -63,7 +63,7 @@ func openSource(name string, of *tool.Files) (*source, error) {
 	return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
 }
 
-// A loneFile is a file system with one file at its root: the one of this path.
+// A loneFile is a file system with a single file in its root; its value is the path of that file.
 type loneFile string
 
 var _ fs.ReadDirFS = loneFile("")
@@ -79,7 +79,7 @@ func (l loneFile) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// ReadDir implements fs.ReadDirFS. A link is what it leads to: the caller has named it.
+// ReadDir implements fs.ReadDirFS. It follows a link, because the user named it.
 func (l loneFile) ReadDir(string) ([]fs.DirEntry, error) {
 	info, err := os.Stat(string(l))
 	if err != nil {
@@ -88,7 +88,8 @@ func (l loneFile) ReadDir(string) ([]fs.DirEntry, error) {
 	return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 }
 
-// openZip opens an archive. One that names anything outside itself is refused as a whole.
+// openZip opens an archive. If an entry has a path outside the archive, the whole archive is
+// refused.
 func openZip(name string) (fs.FS, io.Closer, error) {
 	archive, err := zip.OpenReader(name)
 	if err != nil {
@@ -108,12 +109,13 @@ func openZip(name string) (fs.FS, io.Closer, error) {
 	return archive, archive, nil
 }
 
+// isZip reports whether a name has the extension .zip.
 func isZip(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
 
-// A leftOut is a file or folder that does not come in, and why.
+// A leftOut is a file or a folder that is skipped, and the reason.
 type leftOut struct{ path, reason string }
 
-// The reasons to leave something out.
+// The reasons to skip something.
 const (
 	noNote     = "no note"
 	notPicked  = "no file of such an export"
@@ -122,8 +124,8 @@ const (
 	largeAudit = "larger than 1 MiB"
 )
 
-// list walks the source: the files that come in, configuration first and then bytewise by path, and
-// what is left out. It follows no links.
+// list walks the source. It returns the files to import, configuration first and then in bytewise
+// order of their paths, and the skipped files and folders. It follows no links.
 func (s *source) list() (files []string, left []leftOut, err error) {
 	err = fs.WalkDir(s.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -135,7 +137,7 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 		reason := s.reasonFor(name, d)
 		switch {
 		case name == vault.ObsidianFolder && d.IsDir() && !s.of.Any:
-			left = append(left, leftOut{name + "/", dotfile}) // but for the files of a vault that are in it
+			left = append(left, leftOut{name + "/", dotfile}) // except for the files of a vault in it
 		case reason != "" && strings.HasPrefix(name, vault.ObsidianFolder+"/") && !s.of.Any:
 			if d.IsDir() {
 				return fs.SkipDir
@@ -154,7 +156,7 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 	return files, left, err
 }
 
-// reasonFor says why a file or folder is left out; empty if it is not.
+// reasonFor returns the reason to skip a file or a folder, or "".
 func (s *source) reasonFor(name string, d fs.DirEntry) string {
 	_, lone := s.fsys.(loneFile)
 	switch {
@@ -181,7 +183,8 @@ func (s *source) reasonFor(name string, d fs.DirEntry) string {
 	return reasonForFile(name)
 }
 
-// picks reports whether a file is one of those that come in, by the patterns of whole paths, or by those of names.
+// picks reports whether a file matches a pattern: one for whole paths if whole is set, otherwise
+// one for names.
 func (s *source) picks(file string, whole bool) bool {
 	file = strings.ToLower(file)
 	return slices.ContainsFunc(s.names, func(pattern string) bool {
@@ -197,15 +200,15 @@ func (s *source) picks(file string, whole bool) bool {
 	})
 }
 
-// leadsTo reports whether a pattern of whole paths has files in a folder.
+// leadsTo reports whether a pattern for whole paths may match files in a folder.
 func (s *source) leadsTo(folder string) bool {
 	return slices.ContainsFunc(s.names, func(pattern string) bool {
 		return strings.HasPrefix(pattern, strings.ToLower(folder)+"/")
 	})
 }
 
-// reasonForFolder says why a folder is not entered. Those of the audit log and of Obsidian's settings are, for their
-// files alone.
+// reasonForFolder returns the reason to skip a folder, or "". The hidden folders of the audit log
+// and of Obsidian's settings are entered, because a vault has files in them.
 func reasonForFolder(name string) string {
 	if isHidden(name) && name != path.Dir(vault.AuditLog) && name != vault.ObsidianFolder {
 		return dotfile
@@ -218,7 +221,7 @@ func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
-// reasonForFile says by its name why a file is left out.
+// reasonForFile returns the reason to skip a file by its name, or "".
 func reasonForFile(name string) string {
 	switch kind := vault.Path(name).Kind(); {
 	case kind == vault.KindAudit, kind == vault.KindConfig, vault.Path(withinVault(name)).Kind() == vault.KindAudit:
@@ -231,7 +234,8 @@ func reasonForFile(name string) string {
 	return ""
 }
 
-// withinVault is the path of a file in the folder of its vault, if it is exported with those of others.
+// withinVault returns the path of an audit log within its vault, if several vaults were exported
+// together. Any other path is returned unchanged.
 func withinVault(name string) string {
 	if i := strings.Index(name, "/.raven/"); i >= 0 {
 		return name[i+1:]
@@ -239,7 +243,8 @@ func withinVault(name string) string {
 	return name
 }
 
-// byRank puts the schema and the configuration first: what they say holds for the notes behind.
+// byRank orders the schema and the configuration before notes, because they affect how notes are
+// imported.
 func byRank(a, b string) int {
 	if first, second := leads(a), leads(b); first != second {
 		if first {
@@ -250,12 +255,14 @@ func byRank(a, b string) int {
 	return strings.Compare(a, b)
 }
 
+// leads reports whether a file is the schema or a configuration file.
 func leads(name string) bool {
 	kind := vault.Path(name).Kind()
 	return kind == vault.KindSchema || kind == vault.KindConfig
 }
 
-// read reads one file whole. Its path is composed (NFC), which a file system may not keep.
+// read reads a whole file. It returns its path in Unicode NFC, which a file system may not
+// preserve.
 func (s *source) read(name string) (file, error) {
 	composed, err := s.check(name)
 	if err != nil {
@@ -278,8 +285,8 @@ func (s *source) read(name string) (file, error) {
 	return file{path: composed, data: data}, nil
 }
 
-// check returns the path of a file as a call has it. One that no file of a vault can have is INVALID_PATH, unless
-// all files come in.
+// check returns the path of a file in a call. A path that is invalid in a vault is INVALID_PATH,
+// unless the tool accepts files of any type.
 func (s *source) check(name string) (string, error) {
 	composed := vault.CleanPath(name)
 	if s.of.Any {
@@ -299,18 +306,18 @@ func (s *source) check(name string) (string, error) {
 	return composed, nil
 }
 
-// tooLarge is the fault of a file that fits into no call, and cannot be cut.
+// tooLarge returns the fault of a file that fits into no call and cannot be split.
 func tooLarge(name string, most int) error {
 	return fault.New(fault.BatchTooLarge, "the file is larger than the %d bytes of a call", most).At(name, 0)
 }
 
-// unreadable is the fault of a file that the system does not give. The name is one that the caller
-// typed, or relative to it.
+// unreadable returns the fault of a file that cannot be read. The name is one that the user typed,
+// or relative to it.
 func unreadable(name string, err error) error {
 	return fault.New(fault.FileError, "%q cannot be read%s", name, why(err)).Because(err)
 }
 
-// why is what the system says, without the path, which may be absolute.
+// why returns the system's reason without the path, which may be absolute.
 func why(err error) string {
 	var number syscall.Errno
 	switch {

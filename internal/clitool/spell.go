@@ -14,14 +14,13 @@ import (
 	"rookery/internal/tool"
 )
 
-// A speller writes the calls that fix something as command lines, which reach the tools at the same
-// place as the line that was read.
+// A speller formats the calls in fixes as command lines with the same target as the current line.
 type speller struct {
 	app  *App
-	line *cobra.Command // nil: no line was read
+	line *cobra.Command // nil: no line was parsed
 }
 
-// A spelling is an Invoker whose answers have their calls spelled as command lines.
+// A spelling is an Invoker that formats the calls in the fixes of its answers as command lines.
 type spelling struct {
 	tool.Invoker
 	speller
@@ -35,8 +34,8 @@ func (s spelling) Invoke(
 	return tool.Respell(answer, err, s.spell)
 }
 
-// spell writes a call as the first command of its tool. A call that no command line can make stays as
-// it is.
+// spell formats a call as a command of its tool. A call that no command can express is returned
+// unchanged.
 func (s speller) spell(c fault.Call) string {
 	at := slices.IndexFunc(s.app.Tools, func(t *tool.Tool) bool {
 		return t.Name == c.Tool || slices.Contains(t.Aliases, c.Tool)
@@ -67,7 +66,7 @@ func (s speller) spell(c fault.Call) string {
 	return strings.Join(append(w.line, s.globals(c)...), " ")
 }
 
-// whole writes a call with all its arguments in one flag.
+// whole formats a call with all its arguments as JSON in one flag.
 func (s speller) whole(t *tool.Tool, c fault.Call) string {
 	if _, own := t.Arg(inputFlags[0].name); own || t.Input != nil {
 		return c.String()
@@ -77,8 +76,8 @@ func (s speller) whole(t *tool.Tool, c fault.Call) string {
 	return strings.Join(append(line, s.globals(fault.Call{})...), " ")
 }
 
-// globals are the flags that say where the tools are: those of the line that was read, and the vault
-// of the call unless the environment names it.
+// globals returns the flags for the target: those of the current line, and the vault of the call
+// unless the environment already names it.
 func (s speller) globals(c fault.Call) []string {
 	if s.line == nil {
 		return nil
@@ -93,31 +92,31 @@ func (s speller) globals(c fault.Call) []string {
 	add("data", given(s.line, "data"))
 	line, vault := given(s.line, "vault"), ""
 	if raw, ok := c.Arg("vault"); isFolder(s.app.global(s.line, "vault")) {
-		add("vault", line) // the one vault that is there, whatever its name is
+		add("vault", line) // a folder is the only vault, whatever its name
 	} else if ok && json.Unmarshal(raw, &vault) == nil && (line == vault || s.app.global(s.line, "vault") != vault) {
 		add("vault", vault)
 	}
 	return flags
 }
 
-// A wording is a command line in the making.
+// A wording is a command line under construction.
 type wording struct {
 	tool  *tool.Tool
 	way   tool.Command
-	words map[string][]string // the values of arguments that have a place, by their names
+	words map[string][]string // values of positional arguments, by name
 	pairs []string            // words of the form name=value
 	flags []string
 	line  []string
 }
 
-// add adds an argument. It returns false if text cannot give its value.
+// add adds an argument. It returns false if its value cannot be given as text.
 func (w *wording) add(given fault.Arg) bool {
 	a, ok := w.tool.Arg(given.Name)
 	if !ok || w.tool.Input != nil && a.Name == w.tool.Input.Arg {
 		return false
 	}
 	if a.Name == "vault" && !a.Shared {
-		return true // a global flag says it
+		return true // a global flag sets it
 	}
 	pairs, isPairs := pairsIn(a, given.Value)
 	texts, isTexts := textsIn(a, given.Value)
@@ -140,7 +139,8 @@ func (w *wording) add(given fault.Arg) bool {
 	return true
 }
 
-// isNoWord reports whether a text without a flag would be taken for something else.
+// isNoWord reports whether a text must be given by a flag, because as a word it would be parsed
+// differently.
 func (w *wording) isNoWord(text string) bool {
 	return text == "" || text[0] == '-' || w.way.Pairs != "" && pair.MatchString(text)
 }
@@ -159,7 +159,8 @@ func (w *wording) flag(a tool.Arg, texts []string) {
 	}
 }
 
-// place puts the line together. A word behind a place that stays empty becomes a flag.
+// place assembles the line. After a positional argument without a value, the following ones become
+// flags.
 func (w *wording) place() {
 	w.line = []string{"rookery", w.way.Words}
 	gap := false
@@ -182,10 +183,11 @@ func (w *wording) place() {
 	w.line = append(w.line, w.flags...)
 }
 
-// typedText is a text that a field would not take for a number or another value than a text.
+// typedText matches a text that a field would parse as a value of another type.
 var typedText = regexp.MustCompile(`^(true|false|null|[-+.0-9\[{].*)$`)
 
-// pairsIn are the values of an argument that takes name=value, if they are all texts.
+// pairsIn returns the name=value words for an argument with named values. It returns false if a
+// value is not a plain text.
 func pairsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 	object, err := decode(raw)
 	if !isFields(a) || err != nil || object.kind != objectKind || len(object.members) == 0 {
@@ -202,7 +204,8 @@ func pairsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 	return pairs, true
 }
 
-// textsIn are the texts of flags that give an argument this value.
+// textsIn returns the texts of flags that give an argument this value. It returns false if there
+// are none.
 func textsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 	v, err := decode(raw)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// TestFixesAreCommandLines covers that a call which fixes something is printed as a command line, for
-// people and in JSON, which makes exactly that call.
+// TestFixesAreCommandLines checks that a call in a fix is printed as a command line, for people and
+// in JSON, and that this line makes exactly that call.
 func TestFixesAreCommandLines(t *testing.T) {
 	for _, c := range []struct{ call, line, same string }{
 		{`books_book_get {"id":"people/freya"}`, `rookery book get people/freya`, ``},

@@ -10,15 +10,15 @@ import (
 	"rookery/internal/tool"
 )
 
-// add adds the answer of one more call: numbers are summed, lists joined, and of anything else the
-// last one counts.
+// add adds the answer of another call: numbers are summed, lists are joined, and for everything
+// else the last value counts.
 func (ans *answer) add(more *answer) {
 	ans.data = sum(ans.data, more.data)
 	ans.meta = sum(ans.meta, more.meta)
 	ans.warn(more.warnings)
 }
 
-// warn adds warnings, up to the most that an answer has (CONTRACT §1).
+// warn adds warnings, up to the maximum of an answer (CONTRACT §1).
 func (ans *answer) warn(more []tool.Warning) {
 	const most = 100
 	ans.warnings = slices.Concat(ans.warnings, more)
@@ -30,7 +30,8 @@ func (ans *answer) warn(more []tool.Warning) {
 	}
 }
 
-// sum is b added to a. What is not in b stays, and what is of another kind in b is replaced.
+// sum returns b added to a. Members missing in b are kept, and values of another type in b replace
+// those in a.
 func sum(a, b value) value {
 	switch {
 	case b.kind == nullKind:
@@ -51,8 +52,8 @@ func sum(a, b value) value {
 	return b
 }
 
-// joined is a page of an answer added to those before: lists are joined, and of anything else the last page
-// counts.
+// joined adds a page of an answer to the pages before: lists are joined, and for everything else
+// the last page counts.
 func joined(before, page value) value {
 	if page.kind != objectKind {
 		return page
@@ -66,7 +67,7 @@ func joined(before, page value) value {
 	return all
 }
 
-// sumNumbers is exact for whole numbers of 64 bits.
+// sumNumbers adds two numbers. It is exact for 64-bit integers without overflow.
 func sumNumbers(a, b value) value {
 	x, errX := strconv.ParseInt(a.text, 10, 64)
 	y, errY := strconv.ParseInt(b.text, 10, 64)
@@ -81,15 +82,16 @@ func sumNumbers(a, b value) value {
 	return value{kind: numberKind, text: strconv.FormatFloat(f+g, 'g', -1, 64)}
 }
 
-// ofFiles is the data of an answer about files, for people. Where a document fixes the data, what there is to say
-// beside it is in the meta.
+// ofFiles returns the data of an answer about files for people. For families whose data has a fixed
+// form it omits the count, because the list itself is shown, and adds skipped and left_out from the
+// meta.
 func (ans *answer) ofFiles(family *tool.Family) value {
 	data := ans.data
 	if family == nil || !family.Terse {
 		return data
 	}
 	data = value{kind: objectKind, members: slices.Clone(data.members)}
-	data.remove("count") // there is the list
+	data.remove("count") // the list itself is shown
 	for _, name := range []string{"skipped", "left_out"} {
 		if v, ok := ans.meta.member(name); ok {
 			data.set(name, v.value)
@@ -98,7 +100,7 @@ func (ans *answer) ofFiles(family *tool.Family) value {
 	return data
 }
 
-// summary prints on one line what came of files that went in or out, and on Err what was left out.
+// summary prints the result of an import or an export on one line, and on Err the skipped files.
 func (p *printer) summary(data value) {
 	left := data.get("left_out")
 	data.remove("left_out")
@@ -121,10 +123,10 @@ func (p *printer) summary(data value) {
 	p.leftOut(left.items)
 }
 
-// words are the name of a member as people write it.
+// words returns the name of a member in words.
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// leftOut names what was left out, the first of each reason, and counts the rest.
+// leftOut prints the skipped files on Err by reason, at most 20 names for each.
 func (p *printer) leftOut(items []value) {
 	const most = 20
 	byReason := map[string][]string{}

@@ -10,7 +10,7 @@ import (
 )
 
 // table prints objects as rows, with a column for each name that has a value in any of them, in the
-// order in which the names first occur. On a terminal that is too narrow for that each object is a
+// order of first occurrence. If a terminal is too narrow for the table, each object is printed as a
 // list of its values.
 func (p *printer) table(items []value) {
 	columns := p.chosen(columnsOf(items))
@@ -45,14 +45,14 @@ func (p *printer) table(items []value) {
 	p.printTable(t.Render())
 }
 
-// printTable prints a table. Its cells are harmless already, and contain the codes of its colours.
+// printTable prints a rendered table. Its cells are already escaped, and may contain colours.
 func (p *printer) printTable(s string) {
 	for line := range strings.SplitSeq(s, "\n") {
 		fmt.Fprintln(p.out, strings.TrimRight(line, " "))
 	}
 }
 
-// records prints objects below each other, each with a line for every column that it has.
+// records prints objects one below the other, with a line for each column that has a value.
 func (p *printer) records(columns []string, items []value) {
 	for _, item := range items {
 		var record value
@@ -80,20 +80,20 @@ func (p *printer) rows(columns []string, items []value) {
 // gap is the number of spaces between columns.
 const gap = 2
 
-// style is a table of columns with gaps between them and a line below the headings.
+// style returns the style of a table: gaps between columns and a line below the headings.
 func style(widths []int) table.Style {
 	s := table.StyleLight
 	s.Options = table.Options{SeparateHeader: true}
 	s.Format.Header = text.FormatDefault
 	s.Box.PaddingLeft, s.Box.PaddingRight = "", strings.Repeat(" ", gap)
-	s.Size.WidthMax, s.Box.UnfinishedRow = (len(widths)-1)*gap, "" // no gap behind the last
+	s.Size.WidthMax, s.Box.UnfinishedRow = (len(widths)-1)*gap, "" // no gap after the last
 	for _, width := range widths {
 		s.Size.WidthMax += width
 	}
 	return s
 }
 
-// titles returns the headings of the columns, in bold where there are colours.
+// titles returns the headings of the columns, marked as bold.
 func titles(columns []string, items []value) []cell {
 	var all []cell
 	for _, name := range columns {
@@ -124,7 +124,7 @@ func (p *printer) marked(columns []string, item value) []cell {
 	return all
 }
 
-// row returns the cells as the table takes them.
+// row returns the cells of a row in the form of the table package.
 func (p *printer) row(cells []cell) table.Row {
 	var r table.Row
 	for _, c := range cells {
@@ -133,15 +133,16 @@ func (p *printer) row(cells []cell) table.Row {
 	return r
 }
 
-// A columnWidth says how wide a column is, and how narrow it may become.
+// A columnWidth is the current and the minimum width of a column.
 type columnWidth struct{ now, least int }
 
+// Minimum widths of columns.
 const (
-	leastLast = 20 // the width that the last column keeps while others are whole
+	leastLast = 20 // minimum width of the last column while others are not cut
 	leastCell = 6
 )
 
-// columnWidths returns the width of the widest cell of each column.
+// columnWidths returns the width of the widest cell of each column, and its minimum.
 func columnWidths(grid [][]cell) []columnWidth {
 	all := make([]columnWidth, len(grid[0]))
 	for _, row := range grid {
@@ -157,9 +158,9 @@ func columnWidths(grid [][]cell) []columnWidth {
 	return all
 }
 
-// fit returns the widths that the columns have on the terminal, and whether they fit there. Excess
-// is taken first from the last column, which is the one for long texts, and then from the widest that
-// may become narrower.
+// fit returns the widths of the columns on the terminal, and reports whether they fit. Excess is
+// taken first from the last column, which usually contains long texts, and then from the widest
+// columns that can be narrower.
 func (p *printer) fit(columns []columnWidth) (widths []int, ok bool) {
 	excess := gap*(len(columns)-1) - p.width
 	for _, c := range columns {
@@ -178,7 +179,8 @@ func (p *printer) fit(columns []columnWidth) (widths []int, ok bool) {
 	return widths, ok
 }
 
-// narrow takes an excess evenly from the widest columns. It reports whether they are wide enough.
+// narrow takes an excess evenly from the widest columns. It returns false if the columns cannot
+// become narrow enough.
 func narrow(columns []columnWidth, excess int) bool {
 	for ; excess > 0; excess-- {
 		var widest *columnWidth
@@ -196,8 +198,8 @@ func narrow(columns []columnWidth, excess int) bool {
 	return true
 }
 
-// chosen returns the columns to show: those that the line names, else those of the tool that have a
-// value; all of them if there are none of these.
+// chosen returns the columns to show: those that the line selects, otherwise those of the tool that
+// have a value, or all columns if there are none.
 func (p *printer) chosen(columns []string) []string {
 	if len(p.only) > 0 {
 		return p.only
@@ -214,7 +216,7 @@ func (p *printer) chosen(columns []string) []string {
 	return chosen
 }
 
-// columnsOf returns the names under which any of the objects has something to show.
+// columnsOf returns the names of members that any of the objects shows.
 func columnsOf(items []value) []string {
 	var columns []string
 	seen := map[string]bool{}
@@ -229,7 +231,7 @@ func columnsOf(items []value) []string {
 	return columns
 }
 
-// textOf returns a value as one line that steers no terminal.
+// textOf formats a value as one line without control characters.
 func textOf(v value) string {
 	return harmless(strings.Join(strings.Fields(v.inline()), " "))
 }

@@ -13,7 +13,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// birdsOut is the answer of a list of birds.
+// A birdsOut is a list of birds.
 type birdsOut struct {
 	tool.Aside `json:"-"`
 	Birds      []bird `json:"birds"`
@@ -36,10 +36,10 @@ type birdsIn struct {
 	tool.Page
 }
 
-// now is the time of the shell: a Wednesday, in a zone that is behind UTC.
+// now is the time of the shell: a Wednesday, in a zone west of UTC.
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.FixedZone("", -3*3600))
 
-// aviary is a shell with a list of these birds.
+// aviary returns a shell with a list of these birds.
 func aviary(t *testing.T, width int, birds ...bird) *shell {
 	list := tool.New(tool.Spec{
 		Name: "birds_list", Title: "List birds", Doc: "Lists birds.", Role: auth.Reader,
@@ -94,8 +94,8 @@ func TestTimesAreAsPeopleReadThem(t *testing.T) {
 	require.Equal(t, "name\tlast_seen_at\tsong_text\nowl\t2026-03-04T17:30:00Z\t\n", out)
 }
 
-// TestHeadingsAreWords covers that names which the schema has are words on a terminal, and names that
-// people gave are not.
+// TestHeadingsAreWords checks that names in the schema are shown as words on a terminal, and that
+// names given by people are not changed.
 func TestHeadingsAreWords(t *testing.T) {
 	gone := "2026-03-04T17:30:00Z"
 	s := aviary(t, 100, bird{Name: "owl", Seen: now.AddDate(0, -1, 0), Gone: &gone,
@@ -106,7 +106,7 @@ func TestHeadingsAreWords(t *testing.T) {
 	require.Equal(t, "owl   2026-02-04  1 hour ago  hatched_at=2020-01-02T03:04:05Z, wing_span=1m", lines[2])
 }
 
-// TestTablesFit covers that no line is wider than the terminal, that what is cut says so, and that
+// TestTablesFit checks that no line is wider than the terminal, that cut cells are marked, and that
 // --wide and pipes cut nothing.
 func TestTablesFit(t *testing.T) {
 	songs := []bird{
@@ -142,7 +142,7 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
-// cells is how many columns of a terminal the tests' characters take.
+// cells returns the number of terminal columns of the characters used in the tests.
 func cells(line string) int {
 	n := 0
 	for _, r := range line {
@@ -157,15 +157,15 @@ func cells(line string) int {
 	return n
 }
 
-// TestNarrowTerminals covers that a table for which a terminal is too narrow becomes a list.
+// TestNarrowTerminals checks that a table becomes a list if the terminal is too narrow.
 func TestNarrowTerminals(t *testing.T) {
 	s := aviary(t, 20, bird{Name: "owl", Seen: now.Add(-30 * time.Minute), Song: "hoo hoo"})
 	_, out, _ := s.run("birds")
 	require.Equal(t, "- name: owl\n  last seen: 30 minutes ago\n  song: hoo hoo\n", out)
 }
 
-// TestMarksAreShown covers that what a text was found by is in the part of it that is shown, in bold
-// where there are colours.
+// TestMarksAreShown checks that the marked part of a text is visible, and in bold if colours are
+// used.
 func TestMarksAreShown(t *testing.T) {
 	song := strings.Repeat("la ", 60) + "cuckoo" + strings.Repeat(" la", 60)
 	at := strings.Index(song, "cuckoo")
@@ -179,10 +179,12 @@ func TestMarksAreShown(t *testing.T) {
 	require.NotContains(t, out, "\ufffd")
 }
 
-// TestEmptyListsSayWhatIsMissing covers people, with and without filters, and programs.
-// birdsToken is a page token, as an answer of a call without other arguments gives it.
+// birdsToken is a page token in the form in which an answer of a call without other arguments
+// contains it.
 const birdsToken = "cDI6QNRFq3OIDs_cTC0WJBESNEQTb6NVs2eKeA"
 
+// TestEmptyListsSayWhatIsMissing checks the message for an empty list: for people, with and without
+// filters, and for programs.
 func TestEmptyListsSayWhatIsMissing(t *testing.T) {
 	s := aviary(t, 80)
 	for line, want := range map[string]string{
@@ -210,8 +212,8 @@ func TestEmptyListsSayWhatIsMissing(t *testing.T) {
 	require.Equal(t, "no birds\n", errs)
 }
 
-// TestOnlyShowsWhatItNames covers every field of a list, whatever the list is called, in the order in
-// which the line names them.
+// TestOnlyShowsWhatItNames checks that every selected member of a list is shown, whatever the list
+// is called, in the order of the selection.
 func TestOnlyShowsWhatItNames(t *testing.T) {
 	s := aviary(t, 80, bird{Name: "owl", Seen: now, Song: "hoo"})
 	for _, field := range []string{"name", "last_seen_at", "gone_at", "fields", "song_text", "matches"} {

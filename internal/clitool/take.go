@@ -11,22 +11,23 @@ import (
 	"rookery/internal/tool"
 )
 
-// A sink is where the files of an answer go.
+// A sink is the destination of exported files.
 type sink interface {
-	// put writes one entry. One that is not the first part of its file follows the part before.
+	// put writes one entry. A part of a file must directly follow the part before.
 	put(f file) error
-	// finish makes the last file whole, and the archive if it is one.
+	// finish completes the last file, and the archive.
 	finish() error
-	// others counts the files that are there beside those that were put. It is asked after finish.
+	// others returns the number of other files at the destination. It may be called only after
+	// finish.
 	others() int
-	// name is the name on this system under which a file was written. It is asked after finish.
+	// name returns the local name under which a file was written. It may be called only after
+	// finish.
 	name(path string) string
-	// drop gives up what is not whole. It does nothing after finish.
+	// drop discards incomplete files. It does nothing after finish.
 	drop()
 }
 
-// takeOut writes the files that a tool answers, page by page. A folder keeps the files that the
-// tool does not answer.
+// takeOut exports the files in a tool's answers, page by page. Other files in the folder are kept.
 func (c *command) takeOut(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -48,19 +49,19 @@ func (c *command) takeOut(
 	return out.sum, nil
 }
 
-// An exporting is one run of writing files: as many calls as there are pages.
+// An exporting is one export of files, in as many calls as there are pages.
 type exporting struct {
 	*command
 	inv   tool.Invoker
 	path  string
 	to    sink // nil until there is an answer to write
 	args  map[string]json.RawMessage
-	sum   *answer // lists and warnings of all pages, and what else the last one has
-	files int     // written, the last one perhaps not whole
+	sum   *answer // lists and warnings of all pages, and the other members of the last page
+	files int     // number of files written; the last one may be incomplete
 	paths map[string]bool
 }
 
-// run turns the pages to the last one.
+// run requests all pages.
 func (out *exporting) run(ctx context.Context) error {
 	for more := true; more; {
 		var err error
@@ -71,13 +72,14 @@ func (out *exporting) run(ctx context.Context) error {
 	return out.to.finish()
 }
 
+// drop discards incomplete files.
 func (out *exporting) drop() {
 	if out.to != nil {
 		out.to.drop()
 	}
 }
 
-// page makes one call and writes its files.
+// page makes one call and writes its files. It reports whether there is another page.
 func (out *exporting) page(ctx context.Context) (more bool, err error) {
 	ans, err := out.patiently(ctx, out.inv, &request{args: out.args})
 	if err != nil {
@@ -120,7 +122,8 @@ func (out *exporting) write(list value) error {
 	return nil
 }
 
-// fill puts the names under which files were written into the list that has them.
+// fill replaces the paths in the list of Output.Fill by the names under which the files were
+// written.
 func (out *exporting) fill() {
 	list, key := out.tool.Output.Filled()
 	items := out.sum.data.get(list)
@@ -131,7 +134,8 @@ func (out *exporting) fill() {
 	}
 }
 
-// turn goes to the next page, if there is one. A page that names itself would never end.
+// turn sets the token of the next page and reports whether there is one. A page that names itself
+// as the next is an error.
 func (out *exporting) turn(next value) (more bool, err error) {
 	if next.text == "" {
 		return false, nil
@@ -148,7 +152,7 @@ func (out *exporting) turn(next value) (more bool, err error) {
 	return true, nil
 }
 
-// partly is the failure of a run that has written files.
+// partly returns the failure of an export that has written files, with their number and a fix.
 func (out *exporting) partly(err error) error {
 	failed := (*failure)(nil)
 	if !errors.As(err, &failed) {
@@ -165,8 +169,8 @@ func (out *exporting) partly(err error) error {
 	return failed
 }
 
-// checkPath refuses what is not written for anybody: whatever leads out of a folder, and names that
-// begin with a dot, which other programs may act on.
+// checkPath returns an error for paths that are never written: those that lead out of the folder,
+// and names that begin with a dot, which other programs may interpret.
 func checkPath(name string) error {
 	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
 		return fault.New(fault.InvalidPath, "the answer holds %q, which is not written", name)

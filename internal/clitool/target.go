@@ -12,40 +12,40 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Target says where the tools are and who calls them: the global flags, and behind them the
-// environment. An empty field was not given.
+// A Target specifies where the tools are and which caller they are called as. It comes from the
+// global flags and the environment. A field that was not given is empty.
 type Target struct {
 	Server string // address of a server
-	Token  string // proves who calls; it is never shown
+	Token  string // authenticates the caller; never shown
 	Data   string // a local data directory
 	Vault  string // name of a vault
-	Folder string // a directory that is itself the vault; Vault is empty then
+	Folder string // a directory that is itself a vault; Vault is then empty
 
-	Agent    string // who acts under the principal
-	Session  string // whose view state is meant
-	ReadOnly bool   // every mutation is refused
+	Agent    string // agent that acts for the principal
+	Session  string // session for view state
+	ReadOnly bool   // refuse every mutation
 
-	// From says how each of these was given, by the name of its global flag: --server, ROOKERY_SERVER. What
-	// was not given has no entry.
+	// From maps the names of global flags to the source of their values: --server, ROOKERY_SERVER.
+	// Flags that were not given are missing.
 	From map[string]string
 
-	// Existing says that nothing is to be made where there is nothing: a local data directory that
-	// is not there is an error.
+	// Existing says that nothing may be created: a local data directory that does not exist is an
+	// error.
 	Existing bool
 
-	// Reading says that the one call that is made changes nothing.
+	// Reading says that the only call changes nothing.
 	Reading bool
 }
 
-// global is a flag that every command has.
+// A global is a flag that every command has.
 type global struct {
 	name  string
-	value string // what help calls its value; empty: it is true or false
+	value string // placeholder for its value in help; empty: it is boolean
 	doc   string
-	env   []string // where its value comes from if the flag is not given; the first that is set
+	env   []string // environment variables that provide its value if the flag is not given; the first one that is set counts
 }
 
-// globals are the flags that say where the tools are, and how to show what they answer.
+// globals are the flags for the target and for the form of answers.
 var globals = []global{
 	{"server", "URL", "address of the server", []string{"ROOKERY_SERVER"}},
 	{"token", "TOKEN", "token for the server; the environment keeps it out of the list of processes",
@@ -62,7 +62,7 @@ var globals = []global{
 	{"envelope", "", "print the whole answer as JSON; --envelope=false is --bare", nil},
 }
 
-// addGlobals makes the global flags, whose help names the environment behind them.
+// addGlobals adds the global flags. Their help names the environment variables.
 func addGlobals(flags *pflag.FlagSet) {
 	for _, g := range globals {
 		doc := g.doc
@@ -77,31 +77,32 @@ func addGlobals(flags *pflag.FlagSet) {
 	}
 }
 
-// InEnvironment reports whether what a global flag stands for comes from the environment.
+// InEnvironment reports whether the value of a global flag comes from the environment.
 func (t Target) InEnvironment(flag string) bool {
 	from := t.From[flag]
 	return from != "" && !strings.HasPrefix(from, "--")
 }
 
-// A named is the text of a flag, whose help has a word for it.
+// A named is the value of a text flag with a placeholder for help.
 type named struct{ text, kind string }
 
 var _ pflag.Value = (*named)(nil)
 
-// Set takes the text.
+// Set implements pflag.Value.
 func (n *named) Set(text string) error { n.text = text; return nil }
 
-// String is the text.
+// String implements pflag.Value.
 func (n *named) String() string { return n.text }
 
-// Type is the word for it.
+// Type implements pflag.Value. It returns the placeholder.
 func (n *named) Type() string { return n.kind }
 
-// isFolder reports whether the text of --vault is the path of a folder and not the name of a vault.
+// isFolder reports whether the value of --vault is the path of a folder rather than the name of a
+// vault.
 func isFolder(vault string) bool { return strings.ContainsAny(vault, `/\.`) }
 
-// Target is where a command line points: what its global flags say, else the environment. The
-// command is one that is being run.
+// Target returns the target of a command line, from its global flags and the environment. c must be
+// the command that is being executed.
 func (a *App) Target(c *cobra.Command) (Target, error) {
 	t := Target{
 		Server: a.global(c, "server"), Token: a.global(c, "token"), Data: a.global(c, "data"),
@@ -129,8 +130,8 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 	return t, t.check()
 }
 
-// serverOrData takes care that a data directory on the line is not overruled by a server that only the
-// environment names. Where the environment names both, the server is meant.
+// serverOrData ignores a server in the environment if the line has a data directory. If the
+// environment has both, the server is used; if the line has both, it returns an error.
 func (t *Target) serverOrData() error {
 	switch {
 	case t.Data == "" || t.InEnvironment("data"):
@@ -142,8 +143,8 @@ func (t *Target) serverOrData() error {
 	return nil
 }
 
-// onePlace takes care that a folder is the only place that is meant: what stands on the line beats what
-// the environment says.
+// onePlace ensures that a folder is the only target: the line takes precedence over the
+// environment, and two targets from the same source are an error.
 func (t *Target) onePlace() error {
 	for _, other := range []struct {
 		flag string
@@ -162,7 +163,7 @@ func (t *Target) onePlace() error {
 	return nil
 }
 
-// conflict is the fault of two places of which only one can be meant.
+// conflict returns the fault of two targets that exclude each other.
 func (t *Target) conflict(one, other string) error {
 	f := fault.New(fault.InvalidParameter, "%s and %s cannot be used together: each says where the "+
 		"vaults are", t.source(one), t.source(other))
@@ -175,7 +176,7 @@ func (t *Target) conflict(one, other string) error {
 	return f.Fix("leave one of them out")
 }
 
-// source is how a message names what a person gave.
+// source returns the source of a flag's value for messages.
 func (t *Target) source(flag string) string {
 	name := t.From[flag]
 	switch {
@@ -189,10 +190,10 @@ func (t *Target) source(flag string) string {
 	return name
 }
 
-// maxName is how many characters the name of an agent or a session has at most (CONTRACT §3).
+// maxName is the maximum length, in characters, of the name of an agent or a session (CONTRACT §3).
 const maxName = 128
 
-// check refuses names that no server takes.
+// check returns a fault if a name is longer than servers accept.
 func (t Target) check() error {
 	for _, given := range []struct{ flag, name string }{{"agent", t.Agent}, {"session", t.Session}} {
 		if utf8.RuneCountInString(given.name) > maxName {
@@ -203,7 +204,8 @@ func (t Target) check() error {
 	return nil
 }
 
-// global is the text of a global flag, else of its environment variables.
+// global returns the value of a global flag, or of the first of its environment variables that is
+// set.
 func (a *App) global(c *cobra.Command, name string) string {
 	if text := given(c, name); text != "" {
 		return text
@@ -221,7 +223,7 @@ func (a *App) global(c *cobra.Command, name string) string {
 	return ""
 }
 
-// sources are the flags and variables that the global flags have their values from.
+// sources returns the sources of the values of global flags; see Target.From.
 func (a *App) sources(c *cobra.Command) map[string]string {
 	all := map[string]string{}
 	for _, g := range globals {
@@ -239,8 +241,9 @@ func (a *App) sources(c *cobra.Command) map[string]string {
 	return all
 }
 
-// given is the text of a global flag, empty if it is not on the command line. An argument of a tool
-// may hide a global flag of its name; then that one is asked, and was not given.
+// given returns the value of a global flag, or "" if it is not on the command line. If an argument
+// of a tool hides the global flag, the flag on the line sets the argument, and the global flag is
+// not given.
 func given(c *cobra.Command, name string) string {
 	f := c.Root().PersistentFlags().Lookup(name)
 	if f == nil || !f.Changed {
@@ -249,15 +252,17 @@ func given(c *cobra.Command, name string) string {
 	return f.Value.String()
 }
 
-// A form is how an answer is printed.
+// A form is the form in which an answer is printed.
 type form int
 
+// The forms: text for people, the envelope as JSON, and only the data as JSON.
 const (
 	forPeople form = iota
 	asEnvelope
 	asBare
 )
 
+// formOf returns the form for JSON or for people.
 func formOf(json bool) form {
 	if json {
 		return asEnvelope
@@ -265,7 +270,8 @@ func formOf(json bool) form {
 	return forPeople
 }
 
-// formFor is the form that a command line of the tool asks for: --json of a terse family is the bare one.
+// formFor returns the form that a command line of the tool requests. For a terse family --json
+// means the bare form.
 func (c *command) formFor(cmd *cobra.Command) (form, error) {
 	f, err := formFor(cmd)
 	if f == asEnvelope && c.tool.Family.Terse && given(cmd, "envelope") != "true" {
@@ -274,7 +280,7 @@ func (c *command) formFor(cmd *cobra.Command) (form, error) {
 	return f, err
 }
 
-// formFor is the form that a command line asks for.
+// formFor returns the form that a command line requests.
 func formFor(c *cobra.Command) (form, error) {
 	bare, envelope := given(c, "bare") == "true", given(c, "envelope")
 	switch {

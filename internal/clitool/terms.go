@@ -12,22 +12,22 @@ import (
 	"rookery/internal/fault"
 )
 
-// The terms of a command line are its words for the arguments of the tool: a flag, a variable of
-// the environment, or a place among the words. Only people see them: in JSON a fault is as the
-// server answered it.
+// A terms contains the names of a tool's arguments on a command line: a flag, an environment
+// variable, or a positional argument. Messages for people use them; in JSON a fault is printed as
+// the server sent it.
 type terms struct {
-	tool, path string            // the name of the tool, and of the command
-	terms      map[string]string // by the name of the argument; one without a term keeps its name
-	short      map[string]string // the same, without a remark
-	missing    map[string]bool   // arguments that have a place and were not given
-	usage      string            // the line that shows the places
-	vault      [2]string         // the name of a vault from the environment, and the variable
+	tool, path string            // names of the tool and of the command
+	terms      map[string]string // by argument; an argument that is missing keeps its name
+	short      map[string]string // the same, without the position
+	missing    map[string]bool   // positional arguments that were not given
+	usage      string            // usage line with the positional arguments
+	vault      [2]string         // name of a vault from the environment, and the variable
 }
 
 // argumentKey is the detail of a fault that names an argument.
 const argumentKey = "argument"
 
-// termsOf returns the terms for a command line. Words are the words of the line by their arguments.
+// termsOf returns the terms of a command line. words are its words by argument.
 func (c *command) termsOf(cmd *cobra.Command, words map[string][]string) *terms {
 	t := &terms{
 		tool: c.tool.Name, path: cmd.CommandPath(), usage: cmd.UseLine(),
@@ -67,7 +67,7 @@ func (c *command) termsOf(cmd *cobra.Command, words map[string][]string) *terms 
 	return t
 }
 
-// pairLabel is how help names the words that have the form name=value.
+// pairLabel is the placeholder for words of the form name=value.
 const pairLabel = "NAME=VALUE"
 
 // isFlagged reports whether the line gives an argument by a flag.
@@ -75,7 +75,7 @@ func (c *command) isFlagged(name string) bool {
 	return slices.ContainsFunc(c.flags[name], func(t *texts) bool { return len(t.values) > 0 })
 }
 
-// ordinal is the number of a place, in a word.
+// ordinal returns the ordinal number of a position, counted from 0.
 func ordinal(i int) string {
 	if words := []string{"first", "second", "third"}; i < len(words) {
 		return words[i]
@@ -83,8 +83,8 @@ func ordinal(i int) string {
 	return fmt.Sprintf("%dth", i+1)
 }
 
-// globalTerm is the term for an argument that a global flag gives: the flag or the variable that
-// gave it, else all that could.
+// globalTerm returns the term for an argument that a global flag sets: the flag or the variable
+// that was used, otherwise all that can be.
 func (a *App) globalTerm(cmd *cobra.Command, flag string) string {
 	if from := a.sources(cmd)[flag]; from != "" {
 		return from
@@ -97,7 +97,7 @@ func (a *App) globalTerm(cmd *cobra.Command, flag string) string {
 	return "--" + flag
 }
 
-// forget leaves out the arguments that JSON gave: there they have their own names.
+// forget removes arguments that were given as JSON, where they have their own names.
 func (t *terms) forget(names ...string) {
 	for _, name := range names {
 		delete(t.terms, name)
@@ -106,7 +106,7 @@ func (t *terms) forget(names ...string) {
 	}
 }
 
-// fault is a fault in these terms. A nil t changes nothing.
+// fault returns a copy of a fault with these terms. A nil t returns f unchanged.
 func (t *terms) fault(f *fault.Fault) *fault.Fault {
 	if t == nil {
 		return f
@@ -132,21 +132,22 @@ func (t *terms) fault(f *fault.Fault) *fault.Fault {
 	return &g
 }
 
-// says reports whether a message names an argument, so that a detail need not.
+// says reports whether a message already names an argument, so that the detail can be omitted.
 func (t *terms) says(message, about, term string) bool {
 	short := t.short[about]
 	return strings.Contains(message, `"`+about+`"`) || strings.Contains(message, term) ||
 		short != "" && strings.Contains(message, short)
 }
 
-// quoted is how a message names an argument; a name with an underscore can be nothing else.
+// quoted matches the way in which messages name an argument, and underlined matches names that
+// contain an underscore and therefore cannot be other words.
 var (
 	quoted     = regexp.MustCompile(`argument "([A-Za-z_]+)"`)
 	underlined = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)+\b`)
 )
 
-// message is a message in these terms. About is the argument that it is about; empty: it does not
-// say.
+// message returns a message with these terms. about is the argument that the message is about, or
+// "".
 func (t *terms) message(text, about string) string {
 	text = strings.ReplaceAll(text, t.tool+" ", t.path+" ")
 	if rest, ok := strings.CutPrefix(text, about+" "); ok && t.terms[about] != "" {
@@ -166,7 +167,7 @@ func (t *terms) message(text, about string) string {
 	return t.names(text)
 }
 
-// advice is a fix in these terms. A command line or a call stays as it is.
+// advice returns a fix with these terms. A command line or a call is returned unchanged.
 func (t *terms) advice(fix string) string {
 	if strings.HasPrefix(fix, "rookery ") || strings.Contains(fix, "{") {
 		return fix
@@ -184,8 +185,7 @@ func (t *terms) names(text string) string {
 	})
 }
 
-// lacksPlace reports whether a fault is about an argument that has a place on the line and was not
-// given.
+// lacksPlace reports whether a fault is about a positional argument that was not given.
 func (t *terms) lacksPlace(f *fault.Fault) bool {
 	if t == nil {
 		return false

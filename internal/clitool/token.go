@@ -2,10 +2,10 @@ package clitool
 
 import "github.com/spf13/cobra"
 
-// tokenFlag is the flag of a token, of all commands and of login.
+// tokenFlag is the flag for a token, which all commands and login have.
 const tokenFlag = "token"
 
-// warnToken warns of a token on the command line.
+// warnToken warns about a token on the command line.
 func (a *App) warnToken(c *cobra.Command, _ []string) {
 	f := c.Flags().Lookup(tokenFlag)
 	if f == nil || !f.Changed {
@@ -16,8 +16,8 @@ func (a *App) warnToken(c *cobra.Command, _ []string) {
 	}
 }
 
-// WarnToken warns, on Err, of a token that is on the command line: other users of the machine see it in the
-// list of processes, and a shell keeps it in its history.
+// WarnToken prints a warning about a token on the command line: other users of the machine can see
+// it in the list of processes, and the shell stores it in its history.
 func (a *App) WarnToken() {
 	p := a.printer(forPeople)
 	p.line("warning: ", yellow, "a token on the command line is seen in the list of processes, and kept in the "+

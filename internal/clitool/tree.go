@@ -8,8 +8,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// add puts one way to call a tool in the tree, and makes the groups above it. A word may be both: a
-// group, and a command of its own. It answers the command and its node.
+// add adds a command of a tool to the tree, with the groups above it, and returns it with its node.
+// A word may be both a group and a command.
 func (a *App) add(
 	root *cobra.Command, t *tool.Tool, way tool.Command,
 ) (*command, *cobra.Command) {
@@ -26,7 +26,7 @@ func (a *App) add(
 	return c, node
 }
 
-// child is the command of that name under a parent, made as a group if it is not there.
+// child returns the subcommand of parent with a name, and creates it as a group if necessary.
 func child(parent *cobra.Command, word string) *cobra.Command {
 	for _, c := range parent.Commands() {
 		if c.Name() == word {
@@ -38,8 +38,8 @@ func child(parent *cobra.Command, word string) *cobra.Command {
 	return c
 }
 
-// finish gives a command and those below it what they need beside their own: a group a summary and
-// an answer to unknown words, and one that is not ours usage errors for its arguments.
+// finish completes a command and its subcommands: groups get a summary and an error for unknown
+// words, and all get usage errors for invalid arguments.
 func finish(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		finish(sub)
@@ -61,8 +61,8 @@ func finish(c *cobra.Command) {
 	}
 }
 
-// group gives a word that only groups commands the line of its family, and no global flags to what cobra
-// adds.
+// group sets the summary of a word that only groups commands from its family, and marks cobra's
+// completion commands as using no global flags.
 func (a *App) group(c *cobra.Command) {
 	if c.Name() == "completion" {
 		Uses(c)
@@ -77,7 +77,7 @@ func (a *App) group(c *cobra.Command) {
 	}
 }
 
-// names are the names of the commands right below c.
+// names returns the names of the direct subcommands of c.
 func names(c *cobra.Command) []string {
 	var all []string
 	for _, sub := range c.Commands() {

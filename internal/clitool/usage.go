@@ -13,36 +13,39 @@ import (
 	"rookery/internal/fault"
 )
 
-// A usageError is a command line that cannot be read. Everything else that goes wrong is a fault.
+// A usageError is the error of a command line that cannot be parsed. All other errors are faults.
 type usageError struct {
 	message string
 	fixes   []string
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *usageError) Error() string { return e.message }
 
-// Usage is the error of a command line that cannot be read: Run answers 1 for it.
+// Usage returns the error of a command line that cannot be parsed. Run returns exit code 1 for it.
 func Usage(format string, args ...any) error { return usagef(format, args...) }
 
+// usagef returns a usage error.
 func usagef(format string, args ...any) *usageError {
 	return &usageError{message: fmt.Sprintf(format, args...)}
 }
 
+// fix adds a fix and returns e.
 func (e *usageError) fix(format string, args ...any) *usageError {
 	e.fixes = append(e.fixes, fmt.Sprintf(format, args...))
 	return e
 }
 
-// fault is the error as the envelope shows it.
+// fault returns the error in the form of an envelope's fault.
 func (e *usageError) fault() *fault.Fault {
 	f := fault.New(fault.InvalidParameter, "%s", e.message)
 	f.Fixes = e.fixes
 	return f
 }
 
-// flagError says which flag was probably meant. Where a word before it is no command, that is what is
-// wrong: the flag may be one of the command that was meant.
+// flagError returns the usage error for an invalid flag, with the flag that was probably meant. If
+// a word before it is not a command, it reports that word instead, because the flag may belong to
+// the command that was meant.
 func flagError(c *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
@@ -60,7 +63,8 @@ func flagError(c *cobra.Command, err error) error {
 	return noFlag(c, missing.GetSpecifiedName())
 }
 
-// wrongValue says what the value of a flag must be. It does not repeat the value, which may be a secret.
+// wrongValue returns the usage error for an invalid value of a flag. It does not contain the value,
+// which may be a secret.
 func wrongValue(err error) error {
 	var bad *pflag.InvalidValueError
 	var none *pflag.ValueRequiredError
@@ -79,8 +83,8 @@ func wrongValue(err error) error {
 	return usagef("--%s %s", bad.GetFlag().Name, reason)
 }
 
-// runGroup is the run of a command that only holds others: its help, or what was probably meant by
-// the word that is none of them.
+// runGroup is the RunE of a group. It prints help, or returns an error for a word that is not a
+// command.
 func runGroup(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
@@ -88,7 +92,7 @@ func runGroup(c *cobra.Command, args []string) error {
 	return unknownCommand(c, args[0])
 }
 
-// unknownCommand is the error of a word that is no command below c.
+// unknownCommand returns the usage error of a word that is not a subcommand of c.
 func unknownCommand(c *cobra.Command, word string) error {
 	path := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()) + " " + word)
 	e := usagef("there is no command %q", path)
@@ -99,8 +103,8 @@ func unknownCommand(c *cobra.Command, word string) error {
 	return e.fix("%s --help", c.CommandPath())
 }
 
-// meantCommand is the command below c whose name is nearest to the word; if none is near, one
-// anywhere that ends with the word.
+// meantCommand returns the subcommand of c with the most similar name or, if none is similar, any
+// command whose last word is this word. It returns "" if there is none.
 func meantCommand(c *cobra.Command, word string) string {
 	group := strings.TrimPrefix(c.CommandPath()+" ", c.Root().Name()+" ")
 	var names []string
@@ -120,7 +124,7 @@ func meantCommand(c *cobra.Command, word string) string {
 	return ""
 }
 
-// paths are the words of all commands below c that can be called, in order.
+// paths returns the words of all available commands below c, in order.
 func paths(c *cobra.Command) []string {
 	var all []string
 	for _, sub := range c.Commands() {
@@ -132,8 +136,8 @@ func paths(c *cobra.Command) []string {
 	return all
 }
 
-// asksJSON reports whether a command line asks for JSON. It is for the lines that cannot be read,
-// where no flag has a value.
+// asksJSON reports whether a command line requests JSON. It is for lines that cannot be parsed, so
+// that flags have no values.
 func asksJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -143,7 +147,7 @@ func asksJSON(args []string) bool {
 	})
 }
 
-// asksEnvelope reports whether a command line asks for the envelope by its name.
+// asksEnvelope reports whether a command line requests the envelope explicitly.
 func asksEnvelope(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -151,7 +155,7 @@ func asksEnvelope(args []string) bool {
 	return slices.Contains(args, "--envelope") || slices.Contains(args, "--envelope=true")
 }
 
-// dashed makes names with underscores, as tools spell them, the same as those with dashes.
+// dashed normalizes names with underscores, as tools spell them, to names with dashes.
 func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

@@ -10,27 +10,30 @@ import (
 	"rookery/internal/tool"
 )
 
-// A value is JSON as it was received: an object keeps the order of its members, and a number its
+// A value is decoded JSON in which objects keep the order of their members, and numbers their
 // digits.
 type value struct {
 	kind    kind
-	text    string // of a text, number or boolean
+	text    string // of a text, a number or a boolean
 	items   []value
 	members []member
-	whole   bool // a table does not cut it
+	whole   bool // tables must not cut it
 }
 
+// A member is a named value of an object.
 type member struct {
 	name  string
-	label string // what people are shown in its place; empty: the name
+	label string // shown to people instead of the name; empty: the name
 	value
 }
 
-// title returns what people are shown as the name.
+// title returns the name that people see.
 func (m member) title() string { return cmp.Or(m.label, m.name) }
 
+// A kind is the type of a JSON value.
 type kind int
 
+// The types of JSON values.
 const (
 	nullKind kind = iota
 	boolKind
@@ -40,14 +43,14 @@ const (
 	objectKind
 )
 
-// decode reads one JSON value.
+// decode decodes one JSON value.
 func decode(data []byte) (value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	return next(dec)
 }
 
-// next reads the value that begins at the next token.
+// next decodes the value that begins at the next token.
 func next(dec *json.Decoder) (value, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -69,6 +72,7 @@ func next(dec *json.Decoder) (value, error) {
 	return value{}, nil
 }
 
+// nextList decodes a list after its opening bracket.
 func nextList(dec *json.Decoder) (value, error) {
 	v := value{kind: listKind}
 	for dec.More() {
@@ -82,6 +86,7 @@ func nextList(dec *json.Decoder) (value, error) {
 	return v, err
 }
 
+// nextObject decodes an object after its opening brace.
 func nextObject(dec *json.Decoder) (value, error) {
 	v := value{kind: objectKind}
 	for dec.More() {
@@ -99,7 +104,7 @@ func nextObject(dec *json.Decoder) (value, error) {
 	return v, err
 }
 
-// MarshalJSON writes the value as it was read.
+// MarshalJSON encodes the value with its original order and digits.
 func (v value) MarshalJSON() ([]byte, error) {
 	switch v.kind {
 	case nullKind:
@@ -114,6 +119,7 @@ func (v value) MarshalJSON() ([]byte, error) {
 	return []byte(v.text), nil
 }
 
+// marshalObject encodes an object with its members in order.
 func (v value) marshalObject() ([]byte, error) {
 	b := []byte{'{'}
 	for i, m := range v.members {
@@ -133,13 +139,13 @@ func (v value) marshalObject() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// get is the member of that name; null if there is none.
+// get returns the member with a name, or null if there is none.
 func (v value) get(name string) value {
 	m, _ := v.member(name)
 	return m.value
 }
 
-// member returns the member of that name, and whether there is one.
+// member returns the member with a name, and reports whether there is one.
 func (v value) member(name string) (member, bool) {
 	for _, m := range v.members {
 		if m.name == name {
@@ -149,7 +155,7 @@ func (v value) member(name string) (member, bool) {
 	return member{}, false
 }
 
-// set replaces the member of that name, or adds it.
+// set replaces the member with a name, or adds it. v becomes an object.
 func (v *value) set(name string, to value) {
 	for i, m := range v.members {
 		if m.name == name {
@@ -161,7 +167,7 @@ func (v *value) set(name string, to value) {
 	v.members = append(v.members, member{name: name, value: to})
 }
 
-// remove takes the member of that name away.
+// remove removes the member with a name.
 func (v *value) remove(name string) {
 	var rest []member
 	for _, m := range v.members {
@@ -175,7 +181,7 @@ func (v *value) remove(name string) {
 // isScalar reports whether the value is neither a list nor an object.
 func (v value) isScalar() bool { return v.kind != listKind && v.kind != objectKind }
 
-// isRows reports whether the value is a list of objects, not empty.
+// isRows reports whether the value is a non-empty list of objects.
 func (v value) isRows() bool {
 	for _, item := range v.items {
 		if item.kind != objectKind {
@@ -185,15 +191,15 @@ func (v value) isRows() bool {
 	return v.kind == listKind && len(v.items) > 0
 }
 
-// isThing reports whether the value says by itself what it is: a list, or an object that holds more
-// than named objects, whose names would not say what they name.
+// isThing reports whether the value can be shown without its name: a list, or an object with a
+// scalar member. An object that contains only other values would be unclear without it.
 func (v value) isThing() bool {
 	return v.kind == listKind || slices.ContainsFunc(v.members, func(m member) bool {
 		return m.isScalar()
 	})
 }
 
-// counts reports whether the value holds a number, or a list that is not empty.
+// counts reports whether the value contains a number or a non-empty list.
 func (v value) counts() bool {
 	return slices.ContainsFunc(v.members, func(m member) bool {
 		return m.kind == numberKind || len(m.items) > 0
@@ -213,6 +219,8 @@ func (v value) isEmpty() bool {
 	return false
 }
 
+// textValue returns a text.
 func textValue(s string) value { return value{kind: textKind, text: s} }
 
+// numberValue returns a number.
 func numberValue(n int) value { return value{kind: numberKind, text: fmt.Sprint(n)} }

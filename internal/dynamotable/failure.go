@@ -15,7 +15,7 @@ import (
 	"rookery/internal/table"
 )
 
-// deployment maps error codes of DynamoDB to what is wrong with the deployment.
+// deployment maps error codes of DynamoDB to descriptions of the error in the deployment.
 var deployment = map[string]string{
 	"AccessDeniedException":       "the role may not use the table",
 	"ExpiredTokenException":       "the credentials have expired",

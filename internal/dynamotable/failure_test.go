@@ -20,7 +20,7 @@ import (
 	"rookery/internal/table"
 )
 
-// refusing is a store that refuses every request with this body.
+// A refusing is a store that refuses every request with this body.
 type refusing string
 
 // Do implements aws.HTTPClient.
@@ -31,7 +31,7 @@ func (r refusing) Do(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// refused is a table of such a store, and what it logs.
+// refused returns a table over such a store, and its log output.
 func refused(body string, now func() time.Time) (*dynamotable.Table, *bytes.Buffer) {
 	var log bytes.Buffer
 	cfg := aws.Config{
@@ -43,8 +43,8 @@ func refused(body string, now func() time.Time) (*dynamotable.Table, *bytes.Buff
 	}), &log
 }
 
-// TestDeploymentFaults holds that an error names what is wrong with the deployment, in no words of AWS, and is logged
-// once a minute.
+// TestDeploymentFaults checks that an error says what is wrong with the deployment without quoting
+// AWS, and that it is logged once a minute.
 func TestDeploymentFaults(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for code, want := range map[string]string{
@@ -75,7 +75,8 @@ func TestDeploymentFaults(t *testing.T) {
 	}
 }
 
-// TestTooLargeAnItem holds that what DynamoDB finds too large is a limit, alone and in a transaction.
+// TestTooLargeAnItem checks that an item that DynamoDB finds too large is ErrLimit, alone and in a
+// transaction.
 func TestTooLargeAnItem(t *testing.T) {
 	alone, _ := refused(
 		`{"__type":"x#ValidationException","message":"Item size has exceeded the maximum allowed size"}`, nil)
@@ -94,8 +95,8 @@ func TestATableThatIsNotThere(t *testing.T) {
 	require.NotErrorIs(t, err, table.ErrNotFound)
 }
 
-// TestForeignItems reads items that another program put into the table: without data they are empty, and with
-// attributes of other types damaged.
+// TestForeignItems reads items that another program wrote to the table: without data they are
+// empty, and with attributes of other types damaged.
 func TestForeignItems(t *testing.T) {
 	b := awstest.Start(t)
 	name := b.Table(t)
@@ -133,7 +134,7 @@ func TestForeignItems(t *testing.T) {
 	}
 }
 
-// TestSchema holds which attributes an item has, for other programs that read the table.
+// TestSchema checks the attributes of an item, on which other programs that read the table depend.
 func TestSchema(t *testing.T) {
 	b := awstest.Start(t)
 	name := b.Table(t)
@@ -162,7 +163,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestRequests counts what the calls of the port cost.
+// TestRequests checks the cost of the calls in requests.
 func TestRequests(t *testing.T) {
 	x := newBench(t, func(awstest.Request) awstest.Fault { return awstest.None })
 	expired := item("expired", "x")

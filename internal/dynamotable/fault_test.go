@@ -18,15 +18,15 @@ import (
 	"rookery/internal/tabletest"
 )
 
-// How long an attempt lasts that is not answered: in the suite, whose transactions of 4 MB take an emulator long on a
-// busy machine, and in the other tests.
+// The duration of an attempt that gets no answer: in the suite, whose transactions of 4 MB take an
+// emulator long on a busy machine, and in the other tests.
 const (
 	suiteAttempt = 5 * time.Second
 	attempt      = time.Second
 )
 
-// An insisting table is one whose caller sends a Commit again when its outcome is unknown, as the log does with an
-// append. It notes down when an Add alone is sent.
+// An insisting is a table whose caller repeats a Commit with an unknown outcome, as the log does
+// with an append. It records when a single Add is sent.
 type insisting struct {
 	*dynamotable.Table
 	adding *atomic.Bool
@@ -43,15 +43,16 @@ func (i insisting) Commit(ctx context.Context, ops ...table.Op) error {
 	return i.Table.Commit(ctx, ops...)
 }
 
-// alike reports whether the writes of a case cannot be told from one another by their content: those of the cases that
-// race, and of the one that creates an item twice.
+// alike reports whether the writes of a case cannot be distinguished by their content: those of the
+// cases that race, and of the one that creates an item twice.
 func alike(t *testing.T) bool {
 	return strings.Contains(t.Name(), "racing") || strings.Contains(t.Name(), "keys_come_back_relative")
 }
 
-// TestConformanceUnderFaults is the suite with a fault at every fifth request, and the same results. Writes without a
-// token that cannot be told from others meet only faults that say that nothing was done: an Add, and those of cases
-// whose writes are alike. Through Sub, which is above the faults, the suite runs in a soak.
+// TestConformanceUnderFaults runs the suite with a fault at every fifth request, and expects the
+// same results. Writes without a token that cannot be distinguished from others get only faults
+// that have no effect: an Add, and those of cases whose writes are alike. Through Sub the suite
+// runs only in a soak.
 func TestConformanceUnderFaults(t *testing.T) {
 	b := awstest.Start(t)
 	var same, adding atomic.Bool
@@ -82,7 +83,7 @@ func TestConformanceUnderFaults(t *testing.T) {
 	t.Logf("%d requests met these faults: %v", f.Requests(), met)
 }
 
-// A bench is a table with faults in front of it, and the same table without.
+// A bench is a table with faults, and the same table without.
 type bench struct {
 	faulty, plain *dynamotable.Table
 	faults        *awstest.Faults
@@ -103,14 +104,14 @@ func item(sort, data string) table.Item {
 	return table.Item{Key: table.Key{Part: "part", Sort: sort}, Data: []byte(data)}
 }
 
-// counted is an item with a count that expires tomorrow.
+// counted returns an item with a count that expires tomorrow.
 func counted(sort, data string) table.Item {
 	it := item(sort, data)
 	it.Count, it.Expires = 7, time.Now().Add(24*time.Hour).UTC().Truncate(time.Second)
 	return it
 }
 
-// stored is what a table has, in short.
+// stored returns a short form of the contents of a table.
 func stored(t *testing.T, tab table.Table) string {
 	t.Helper()
 	all := ""
@@ -121,13 +122,14 @@ func stored(t *testing.T, tab table.Table) string {
 	return all
 }
 
-// unknowns are the faults after which a writer does not know the outcome.
+// unknowns are the faults after which the outcome of a write is unknown.
 var unknowns = []awstest.Fault{
 	awstest.ErrorBefore, awstest.ErrorAfter, awstest.ResetBefore, awstest.ResetAfter, awstest.CutAfter,
 	awstest.SilenceBefore, awstest.SilenceAfter,
 }
 
-// TestOursByContent holds that each kind of write succeeds although the outcome of one or two attempts was unknown.
+// TestOursByContent checks that each kind of write succeeds although the outcome of one or two
+// attempts was unknown.
 func TestOursByContent(t *testing.T) {
 	for name, c := range map[string]struct {
 		ops  []table.Op
@@ -145,7 +147,7 @@ func TestOursByContent(t *testing.T) {
 			for _, fault := range unknowns {
 				silent := fault == awstest.SilenceBefore || fault == awstest.SilenceAfter
 				if silent && name != "create" && name != "a transaction" {
-					continue // each lasts a second, and the SDK does not tell them from other failures
+					continue // each lasts a second, and the SDK does not distinguish them from other failures
 				}
 				x := newBench(t, awstest.At(1, fault))
 				require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "was"))))
@@ -157,7 +159,8 @@ func TestOursByContent(t *testing.T) {
 	}
 }
 
-// TestTransactionHasOneEffect adds in a transaction whose first answers are lost: its token makes the sends one.
+// TestTransactionHasOneEffect adds in a transaction whose first answers are lost, and checks that
+// its token makes all requests one transaction.
 func TestTransactionHasOneEffect(t *testing.T) {
 	x := newBench(t, func(r awstest.Request) awstest.Fault {
 		if r.N <= 2 {
@@ -173,7 +176,8 @@ func TestTransactionHasOneEffect(t *testing.T) {
 	require.Equal(t, int64(5), it.Count)
 }
 
-// TestAddIsSentOnce holds that an Add whose outcome is unknown is not repeated, and one that had no effect is.
+// TestAddIsSentOnce checks that an Add with an unknown outcome is not repeated, and that one
+// without an effect is.
 func TestAddIsSentOnce(t *testing.T) {
 	counter := table.Item{Key: table.Key{Part: "part", Sort: "n"}}
 	for _, fault := range unknowns {
@@ -195,7 +199,7 @@ func TestAddIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestAnothersItem holds that only an item that is exactly what a write leaves is taken for its own.
+// TestAnothersItem checks that only an item that is exactly what a write leaves counts as its own.
 func TestAnothersItem(t *testing.T) {
 	mine := counted("a", "mine")
 	for _, change := range []func(*table.Item){
@@ -217,8 +221,9 @@ func TestAnothersItem(t *testing.T) {
 	}
 }
 
-// TestAnOvertakenWriteIsNoConflict replaces an item, loses the answer, and lets another writer go on from the new item:
-// a conflict would say that nothing was done, and its caller would do the same once more.
+// TestAnOvertakenWriteIsNoConflict replaces an item, loses the answer, and lets another writer
+// continue from the new item. A conflict would mean that nothing was done, and its caller would
+// repeat the change.
 func TestAnOvertakenWriteIsNoConflict(t *testing.T) {
 	var x bench
 	x = newBench(t, func(r awstest.Request) awstest.Fault {
@@ -237,7 +242,8 @@ func TestAnOvertakenWriteIsNoConflict(t *testing.T) {
 	require.Equal(t, "a=2 ", stored(t, x.plain))
 }
 
-// TestAnEqualItemConflictsAtOnce holds that content decides nothing where no outcome was unknown.
+// TestAnEqualItemConflictsAtOnce checks that the content of an item does not matter if no outcome
+// was unknown.
 func TestAnEqualItemConflictsAtOnce(t *testing.T) {
 	for _, fault := range []awstest.Fault{awstest.None, awstest.Throttle, awstest.TransactionConflict} {
 		x := newBench(t, awstest.At(1, fault))
@@ -247,7 +253,8 @@ func TestAnEqualItemConflictsAtOnce(t *testing.T) {
 	}
 }
 
-// TestARefusalThatWasCut holds that a refusal whose reason was lost is asked for again, and is none of our effects.
+// TestARefusalThatWasCut checks that a write whose refusal was lost is sent again, and that the
+// refusal does not count as an effect.
 func TestARefusalThatWasCut(t *testing.T) {
 	x := newBench(t, awstest.At(1, awstest.CutAfter))
 	require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "same"))))
@@ -256,8 +263,8 @@ func TestARefusalThatWasCut(t *testing.T) {
 	require.Equal(t, 2, x.faults.Requests())
 }
 
-// TestThreeSends holds that a write whose outcome stays unknown is sent three times, and fails as neither a conflict
-// nor a limit.
+// TestThreeSends checks that a write whose outcome stays unknown is sent three times, and that the
+// error is neither a conflict nor ErrLimit.
 func TestThreeSends(t *testing.T) {
 	for _, ops := range [][]table.Op{
 		{table.Create(item("a", "x"))},
@@ -272,7 +279,8 @@ func TestThreeSends(t *testing.T) {
 	}
 }
 
-// TestReadsAreRepeated holds that a read survives three failures of any kind in a row, and not four.
+// TestReadsAreRepeated checks that a read succeeds after three consecutive failures of any kind,
+// but not after four.
 func TestReadsAreRepeated(t *testing.T) {
 	for _, fault := range append(unknowns, awstest.Throttle) {
 		times := 3
@@ -299,8 +307,8 @@ func TestReadsAreRepeated(t *testing.T) {
 	}
 }
 
-// TestConflictsOfTransactionsPass holds that a transaction waits for others longer than for an answer, and no longer
-// than its caller.
+// TestConflictsOfTransactionsPass checks that a transaction waits longer for other transactions
+// than for an answer, but not longer than its caller.
 func TestConflictsOfTransactionsPass(t *testing.T) {
 	ops := []table.Op{table.Create(item("a", "x")), table.Create(item("b", "x"))}
 	x := newBench(t, func(r awstest.Request) awstest.Fault {
@@ -323,8 +331,9 @@ func TestConflictsOfTransactionsPass(t *testing.T) {
 	require.Equal(t, 3, x.faults.Requests())
 }
 
-// TestNothingIsSignedLate moves the clock an hour when a request is sent that fails, and before any is: neither is
-// sent after the time that its caller set. Without such a time it is.
+// TestNothingIsSignedLate advances the clock by an hour when a failing request is sent, and before
+// any is sent, and checks that no request is sent after the time that the caller set. Without such
+// a time it is sent.
 func TestNothingIsSignedLate(t *testing.T) {
 	for _, ops := range [][]table.Op{
 		{table.Create(item("a", "x"))},

@@ -11,6 +11,7 @@ import (
 // A method is the DynamoDB request for an operation.
 type method int
 
+// The methods. checkItem is only part of a transaction.
 const (
 	putItem method = iota
 	updateItem

@@ -9,7 +9,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// TestTry covers that a fix that is a call survives the wire, and that a client reads it as a call.
+// TestTry checks that a fix that is a call survives encoding, and that a client can parse it.
 func TestTry(t *testing.T) {
 	f := fault.New(fault.NotFound, "no").Fix("look around").Try("raven_read",
 		fault.Args{"path": "a<b&\"c\" {x}\n☃", "lines": true, "vault": "", "limit": 3, "as_of": nil})
@@ -33,7 +33,7 @@ func TestTry(t *testing.T) {
 	require.False(t, ok, "an empty text is left out")
 }
 
-// TestAdviceIsNoCall covers texts that look like calls.
+// TestAdviceIsNoCall checks texts that look like calls but are not.
 func TestAdviceIsNoCall(t *testing.T) {
 	for _, text := range []string{
 		"", "raven_read", "raven_read {", `raven_read {"a":}`, `raven_read {"a":1} now`, `use {"a":1}.`,

@@ -95,6 +95,7 @@ var table = []row{
 // exits contains the exit codes that differ from those of the code's status.
 var exits = map[Code]int{IndexNotFound: 4, IndexIncompatible: 7}
 
+// statusOf and rowOf are the table by code and by status.
 var statusOf, rowOf = lookups()
 
 // lookups returns the table indexed by code and by status.

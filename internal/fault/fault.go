@@ -18,7 +18,7 @@ import (
 // a token, or an absolute path.
 type Fault struct {
 	Code       Code
-	Message    string         // what is wrong, and what is expected
+	Message    string         // the error, and the expected value
 	Details    map[string]any // for programs; CONTRACT defines the keys of each code
 	Location   *Location      // in the vault; nil: the fault is not about a text
 	FailedAt   *int           // index of the first operation of a batch that failed; nil: not a batch
@@ -150,7 +150,7 @@ func JoinFirst(code Code, problems []*Fault, n int) *Fault {
 }
 
 // NoVault returns the NOT_FOUND fault of a vault. It is the same, byte for byte, whether the vault
-// does not exist or the caller may not see it. A name longer than 63 bytes is not echoed.
+// does not exist or the caller is not allowed to see it. A name longer than 63 bytes is not echoed.
 func NoVault(name string) *Fault {
 	f := New(NotFound, "no vault of that name")
 	if len(name) <= 63 {

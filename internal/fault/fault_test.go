@@ -12,7 +12,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// TestTable holds some rows of the table in CONTRACT §2, and that every code is in it once.
+// TestTable checks some rows of the table in CONTRACT §2, and that it contains every code once.
 func TestTable(t *testing.T) {
 	for _, c := range []struct {
 		code   fault.Code
@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, 413, large.HTTP())
 }
 
-// TestCopies holds that what refines a fault leaves the one it began with as it is.
+// TestCopies checks that the methods that extend a fault do not change the original.
 func TestCopies(t *testing.T) {
 	base := fault.New(fault.Conflict, "it changed").With("a", 1).Fix("one")
 	more := base.With("b", 2).Fix("two").At("x.md", 3).After(1500 * time.Millisecond)
@@ -67,7 +67,8 @@ func TestCopies(t *testing.T) {
 	require.JSONEq(t, string(data), string(again))
 }
 
-// TestOf holds that an error of ours is found in what wraps it, and that any other says nothing.
+// TestOf checks that a fault is found within a wrapping error, and that other errors reveal
+// nothing.
 func TestOf(t *testing.T) {
 	f := fault.New(fault.NotFound, "no note")
 	require.Same(t, f, fault.Of(fmt.Errorf("read: %w", f)))
@@ -82,7 +83,7 @@ func TestOf(t *testing.T) {
 	require.NotContains(t, string(data), "secret")
 }
 
-// TestJoin holds that one problem stays what it is, and several come together.
+// TestJoin checks that a single problem is returned unchanged, and that several are combined.
 func TestJoin(t *testing.T) {
 	require.Nil(t, fault.Join(fault.ValidationFailed, nil))
 	one := fault.New(fault.MissingRequired, "a name")

@@ -37,6 +37,7 @@ type asideName struct {
 // A stage is the progress of an exchange, as the name of the aside records it.
 type stage string
 
+// The stages of a displaced file.
 const (
 	// swapped: the file is the new one, whose inode is mark, or the one that it displaced.
 	swapped stage = "s"
@@ -142,6 +143,7 @@ func (a *aside) become(n asideName) error {
 	return nil
 }
 
+// close closes the folder of the file.
 func (a *aside) close() { a.folder.close() }
 
 // tag returns the tag of the file, or "" if it is not a plain file.

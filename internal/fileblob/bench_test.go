@@ -12,8 +12,8 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// BenchmarkWrite is what a served folder costs a write to a note: the look before it, and the
-// exchange after it.
+// BenchmarkWrite measures the cost of a served folder for writing a note: the look before it, and
+// the exchange after it.
 func BenchmarkWrite(b *testing.B) {
 	bucket, err := fileblob.Open(b.TempDir())
 	require.NoError(b, err)
@@ -29,7 +29,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkList is what a look at an unchanged folder costs: 10,000 notes in 300 folders.
+// BenchmarkList measures listing an unchanged folder: 10,000 notes in 300 folders.
 func BenchmarkList(b *testing.B) {
 	dir := b.TempDir()
 	bucket, err := fileblob.Open(dir)

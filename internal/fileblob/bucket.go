@@ -76,7 +76,7 @@ type Options struct {
 	//
 	// It must be on the folder's file system. If the first change that moves a file between the two
 	// finds that it is not, the bucket uses ".rookery" in the folder instead; Close, or the next
-	// Open after a kill, removes what is empty of it. Open looks in both for files that the last
+	// Open after a kill, removes its empty folders. Open looks in both for files that the last
 	// process left, because a disk may have been mounted elsewhere since.
 	Work string
 

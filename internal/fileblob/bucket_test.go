@@ -16,7 +16,7 @@ import (
 
 func open(t *testing.T, dir string) *fileblob.Bucket { return openWith(t, dir, fileblob.Open) }
 
-// An opener opens a folder in one of the ways that a file system may need.
+// An opener opens a folder in one of the ways that different file systems require.
 type opener func(dir string) (*fileblob.Bucket, error)
 
 func openWith(t *testing.T, dir string, o opener) *fileblob.Bucket {
@@ -47,19 +47,19 @@ func withoutSwap(o opener) opener {
 	}
 }
 
-// workOf is a directory beside a folder.
+// workOf returns the path of a directory next to a folder.
 func workOf(dir string) string { return dir + ".work" }
 
 func openWork(dir string) (*fileblob.Bucket, error) {
 	return fileblob.OpenWith(dir, fileblob.Options{Work: workOf(dir)})
 }
 
-// openElsewhere opens a folder whose Work seems to lie on another file system.
+// openElsewhere opens a folder whose Work seems to be on another file system.
 func openElsewhere(dir string) (*fileblob.Bucket, error) {
 	return fileblob.OpenWith(dir, fileblob.Options{Work: workOf(dir), Seam: apart})
 }
 
-// apart is a Seam through which no file comes from Work to the folder or back.
+// apart is a Seam that refuses to move files between Work and the folder.
 func apart(c fileblob.Change, do func() error) error {
 	inWork := func(at string) bool { return strings.HasPrefix(at, ".rookery/elsewhere/") }
 	if c.To != "" && inWork(c.Path) != inWork(c.To) {
@@ -68,7 +68,7 @@ func apart(c fileblob.Change, do func() error) error {
 	return do()
 }
 
-// storesOf are where files of the bucket's own may lie.
+// storesOf returns the directories that may contain the bucket's own files.
 func storesOf(dir string) []string { return []string{filepath.Join(dir, ".rookery"), workOf(dir)} }
 
 func TestConformance(t *testing.T) {

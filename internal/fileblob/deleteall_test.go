@@ -13,8 +13,8 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// TestDeleteAllSyncsEachFolderOnce counts what is made durable when many files go: each folder once, or the one that
-// is left above it, however many files it had.
+// TestDeleteAllSyncsEachFolderOnce checks that after many deletions each folder is synced once, or
+// its nearest remaining parent, however many files it had.
 func TestDeleteAllSyncsEachFolderOnce(t *testing.T) {
 	counted := map[fileblob.Op]int{}
 	var mu sync.Mutex
@@ -51,8 +51,8 @@ func TestDeleteAllSyncsEachFolderOnce(t *testing.T) {
 	require.Equal(t, 3, counted[fileblob.SyncFolder], "a process may have ended before it synced them")
 }
 
-// TestDeleteAllOfManyThatFails holds that a failure among many files is told with how many of the first went, that the
-// rest is left as it is, and that a repetition does it all.
+// TestDeleteAllOfManyThatFails checks that a failure among many files reports how many of the first
+// were removed, that the others are not changed, and that a repetition removes all.
 func TestDeleteAllOfManyThatFails(t *testing.T) {
 	b, err := fileblob.Open(t.TempDir())
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestDeleteAllOfManyThatFails(t *testing.T) {
 	require.Empty(t, keysIn(t, b))
 }
 
-// TestDeleteAllThatFails holds that what went before a failure is durable, and counted.
+// TestDeleteAllThatFails checks that removals before a failure are durable and counted.
 func TestDeleteAllThatFails(t *testing.T) {
 	broken := errors.New("broken")
 	removed, synced, fails := 0, 0, false

@@ -95,6 +95,7 @@ func (d dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
 
+// lstat returns the metadata of a name without following a link.
 func (d dir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
 // look returns the entries with these names. Names that do not exist are omitted.
@@ -115,8 +116,10 @@ func (d dir) look(names []string) ([]entry, error) {
 	return found, nil
 }
 
+// mkdir creates a subdirectory.
 func (d dir) mkdir(name string, perm uint32) error { return d.root.Mkdir(name, fs.FileMode(perm)) }
 
+// remove removes a file or an empty directory.
 func (d dir) remove(name string) error { return d.root.Remove(name) }
 
 // leap returns false: on this system a path is opened segment by segment.

@@ -12,7 +12,7 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// everything are the files of a folder, and those of ours that lie elsewhere.
+// everything returns the files of a folder, and the bucket's own files elsewhere.
 func everything(t *testing.T, dir string) []string {
 	t.Helper()
 	found := files(t, dir)
@@ -22,7 +22,7 @@ func everything(t *testing.T, dir string) []string {
 	return found
 }
 
-// asides are the names in the folders of displaced files.
+// asides returns the names in the folders of displaced files.
 func asides(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	for _, store := range storesOf(dir) {
@@ -47,7 +47,7 @@ func displaced(t *testing.T, b *fileblob.Bucket) []blob.Displaced {
 	return all
 }
 
-// lateEdit has an editor write into a file that it held open while the file was exchanged.
+// lateEdit plays an editor that writes to a file that it had open while the file was exchanged.
 func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
 	t.Helper()
 	require.NoError(t, b.Exchange(t.Context(), key, []byte("old"), nil))
@@ -94,7 +94,7 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
-// due are the losses that are told when their time is over.
+// due returns the losses that Due yields when their time is over.
 func due(t *testing.T, b *fileblob.Bucket) []string {
 	t.Helper()
 	var texts []string
@@ -105,8 +105,8 @@ func due(t *testing.T, b *fileblob.Bucket) []string {
 	return texts
 }
 
-// TestTidy: displaced files go when their time is over, but for those that were written into. What
-// tidies one call after another is told by Due all the same.
+// TestTidy checks that displaced files are removed when their time is over, except those that were
+// written to, which Due yields even if tidy has examined them.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	for name, opener := range openers() {
@@ -130,7 +130,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// displaceThree displaces two files that are nobody's loss, and one that is.
+// displaceThree displaces three files, one of which becomes a loss.
 func displaceThree(t *testing.T, b *fileblob.Bucket, dir string) {
 	t.Helper()
 	long := strings.Repeat("long/", 100) + "key"
@@ -140,7 +140,7 @@ func displaceThree(t *testing.T, b *fileblob.Bucket, dir string) {
 	require.NoError(t, b.Remove(t.Context(), long, []byte("two")))
 }
 
-// TestDue: a loss is told when its time is over, and again until it is settled.
+// TestDue checks that a loss is yielded when its time is over, and again until it is settled.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	for name, opener := range openers() {
@@ -174,7 +174,8 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestLongOpenEditor: a displaced file stays as long as an editor goes on to write into it.
+// TestLongOpenEditor checks that a displaced file is kept as long as an editor continues to write
+// to it.
 func TestLongOpenEditor(t *testing.T) {
 	t.Parallel()
 	for name, opener := range openers() {

@@ -135,6 +135,7 @@ type waiting struct {
 	since time.Time
 }
 
+// add adds a name that waits from now on.
 func (q *queue) add(n asideName) { q.addAll(waiting{n, time.Now()}) }
 
 // addAll adds names that may have been waiting before.
@@ -162,6 +163,7 @@ type set[T comparable] struct {
 	has map[T]bool
 }
 
+// add adds values to the set.
 func (s *set[T]) add(all ...T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,12 +175,14 @@ func (s *set[T]) add(all ...T) {
 	}
 }
 
+// remove removes a value from the set.
 func (s *set[T]) remove(one T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.has, one)
 }
 
+// all returns the values of the set in no particular order.
 func (s *set[T]) all() []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -87,8 +87,12 @@ func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
 	return c.info, nil
 }
 
-// exchangeBySwap first moves the new file to the name that the displaced file will have. So the
-// displaced file has, from the first moment, a name that records where it came from.
+// exchangeBySwap exchanges two files atomically. There is a file at the key at all times, and each
+// file has a name that records where it came from, so that it can be handled after a crash:
+//
+//  1. The new file is moved from tmp to the place of the displaced one, at stage swapped.
+//  2. The two files are swapped. The displaced one now has that name.
+//  3. The displaced file is compared with the expected text. If it differs, restore puts it back.
 func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) error {
 	n := asideName{stage: swapped, key: key, want: want, mark: inode(s.info)}
 	a, err := b.newAside(n, walk{})
@@ -143,8 +147,15 @@ func (a *aside) restore(to spot, placed blob.Tag) error {
 	}
 }
 
-// exchangeByMove is exchange for file systems that cannot swap files: for a moment there is no file
-// at the key.
+// exchangeByMove is exchange for file systems that cannot swap files. For a moment there is no file
+// at the key:
+//
+//  1. The old file is moved aside, at stage moved, and compared with the expected text.
+//  2. The new file is moved to the key. If there is a file by then, the old one is put back, if
+//     possible.
+//  3. When that is durable, the old file gets the stage settled.
+//
+// After a crash before the last step, Open puts the old file back if there is none at the key.
 func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) error {
 	// The moved file must be found after a power loss, because it may not have been replaced yet.
 	a, err := b.moveAside(asideName{key: key, want: want}, to, walk{keep: true})
@@ -272,8 +283,8 @@ func (b *Bucket) syncFile(key string) error {
 	return err
 }
 
-// asFound converts an error that reports what is at a key to a *Found. Other errors are returned
-// unchanged.
+// asFound converts an error to a *Found if it reports that a key has other contents, no file, or
+// something that is not a plain file. Other errors are returned unchanged.
 func asFound(err error) error {
 	var found *blob.Found
 	switch {

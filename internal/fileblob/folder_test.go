@@ -12,7 +12,7 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// files are the paths of all files below a folder.
+// files returns the paths of all files below a folder.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	found := []string{}
@@ -76,7 +76,7 @@ func TestReservedKeys(t *testing.T) {
 	}
 }
 
-// TestTags: tags are those of the contents, on any key and after any time.
+// TestTags checks that tags depend only on the contents, not on the key or the time.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func TestTags(t *testing.T) {
 	require.Equal(t, one, tag)
 }
 
-// TestListStrangers: what cannot be a key is not listed.
+// TestListStrangers checks that files whose names are not keys are not listed.
 func TestListStrangers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// kills is how often a child is killed in a test. ROOKERY_SOAK=1 kills it oftener.
+// kills returns how often a test kills a child. ROOKERY_SOAK=1 increases it.
 func kills() int {
 	if os.Getenv("ROOKERY_SOAK") != "" {
 		return 50
@@ -30,7 +30,7 @@ func kills() int {
 	return 8
 }
 
-// TestMain is also the main function of the children that the tests kill.
+// TestMain is also the main function of the child processes that the tests kill.
 func TestMain(m *testing.M) {
 	child, ok := children()[os.Getenv("FILEBLOB_CHILD")]
 	if !ok {
@@ -48,7 +48,8 @@ func children() map[string]func(*fileblob.Bucket) error {
 	return map[string]func(*fileblob.Bucket) error{"put": putForever, "exchange": exchangeForever}
 }
 
-// A child runs until it is killed; what it acknowledges comes line by line.
+// A child is a process that runs until it is killed. It acknowledges its writes on standard output,
+// one per line.
 type child struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -69,7 +70,7 @@ func start(t *testing.T, what, opener, dir, from string) *child {
 	return c
 }
 
-// next is the next acknowledgement.
+// next returns the next acknowledgement.
 func (c *child) next() string {
 	c.t.Helper()
 	if !c.lines.Scan() {
@@ -79,8 +80,7 @@ func (c *child) next() string {
 	return c.lines.Text()
 }
 
-// kill kills the child at some moment of the next milliseconds, and returns what it had
-// acknowledged until then.
+// kill kills the child within the next milliseconds, and returns its acknowledgements until then.
 func (c *child) kill() (rest []string) {
 	c.t.Helper()
 	timer := time.AfterFunc(rand.N(3*time.Millisecond), func() { _ = c.cmd.Process.Kill() })
@@ -93,7 +93,7 @@ func (c *child) kill() (rest []string) {
 	return rest
 }
 
-// putForever writes objects that tell what they are, in every way that Put has.
+// putForever writes objects that describe themselves, in every way that Put has.
 func putForever(b *fileblob.Bucket) error {
 	from, err := strconv.Atoi(os.Getenv("FILEBLOB_FROM"))
 	if err != nil {
@@ -130,13 +130,14 @@ func putFrom(b *fileblob.Bucket, worker, from int) error {
 	}
 }
 
-// object is what a key holds after its nth Put: anyone can see whether it is whole.
+// object returns the contents of a key after its nth Put. A test can see from it whether the object
+// is whole.
 func object(key string, n int) []byte {
 	text := fmt.Sprintf("%s %d %s\n", key, n, strings.Repeat("filler ", n%4000))
 	return fmt.Appendf(nil, "%s%x", text, sha256.Sum256([]byte(text)))
 }
 
-// parse is the n of an object, or an error if it is not whole.
+// parse returns the n of an object, or an error if it is not whole.
 func parse(key string, data []byte) (int, error) {
 	var n int
 	var was string
@@ -173,7 +174,8 @@ func TestKilledWhilePutting(t *testing.T) {
 	}
 }
 
-// requireWhole looks at the files as anyone may who has not opened the folder.
+// requireWhole checks the files as another program sees them, without opening the folder as a
+// Bucket.
 func requireWhole(t *testing.T, dir string) {
 	t.Helper()
 	for _, file := range files(t, filepath.Join(dir, "put")) {
@@ -184,7 +186,7 @@ func requireWhole(t *testing.T, dir string) {
 	}
 }
 
-// requireAcked requires that each object is at least as new as it was said to be.
+// requireAcked checks that each object is at least as new as acknowledged.
 func requireAcked(t *testing.T, dir string, o opener, acked map[string]int) {
 	t.Helper()
 	b, err := o(dir)
@@ -224,8 +226,8 @@ func exchangeForever(b *fileblob.Bucket) error {
 	}
 }
 
-// TestKilledWhileExchanging plays an editor beside the child: its last save outlives any kill. It
-// saves what it has in memory, all of its lines.
+// TestKilledWhileExchanging plays an editor beside the child and checks that its last save survives
+// any kill. The editor saves the text that it has in memory, with all of its lines.
 func TestKilledWhileExchanging(t *testing.T) {
 	t.Parallel()
 	for name := range openers() {

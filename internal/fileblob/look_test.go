@@ -12,8 +12,8 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// TestLook holds that a folder can be read without a change, while another process has it, and also
-// where it never was anybody's.
+// TestLook checks that a folder can be read without changing it, also while another process has it
+// open, and also if it was never opened before.
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("one\n"), 0o600))
@@ -53,7 +53,7 @@ func TestLook(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestSpace holds that a disk is at least as large as what is free of it.
+// TestSpace checks that a disk is at least as large as its free space.
 func TestSpace(t *testing.T) {
 	free, total, err := fileblob.Space(t.TempDir())
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// TestPartsOfAFile holds that the tag of a part is that of the whole file as it is now, whether it is
-// remembered or not.
+// TestPartsOfAFile checks that the tag of a part is that of the current whole file, whether it is
+// cached or not.
 func TestPartsOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	b, err := fileblob.Open(dir)

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// TestStoreRemoved: somebody removes what is ours while the folder is open. No file of the folder
-// seems to be gone by that, and every change is made as if it were still there.
+// TestStoreRemoved checks that changes still succeed if another program removes the bucket's own
+// files while the folder is open, and that no file of the folder seems to be missing.
 func TestStoreRemoved(t *testing.T) {
 	t.Parallel()
 	for name, o := range openers() {
@@ -58,7 +58,8 @@ func requireFile(t *testing.T, b *fileblob.Bucket, key, want string) {
 	require.Equal(t, want, string(text))
 }
 
-// removeStores removes what is ours, or a part of it. The directory that was made for it stays.
+// removeStores removes the bucket's own files, or a part of them, but not the directory created for
+// them.
 func removeStores(t *testing.T, dir, part string) {
 	t.Helper()
 	for _, store := range storesOf(dir) {
@@ -70,8 +71,8 @@ func removeStores(t *testing.T, dir, part string) {
 	}
 }
 
-// TestWorkRemoved: where nothing of ours can be made any more, that is what a change says, and not that
-// a file of the folder is gone.
+// TestWorkRemoved checks that a change reports that no own file can be created, rather than that a
+// file of the folder is missing.
 func TestWorkRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "notes")

@@ -22,6 +22,7 @@ type spot struct {
 // errFolder is blob.ErrForeign for a folder.
 var errFolder = fmt.Errorf("%w: a folder", blob.ErrForeign)
 
+// stat returns the metadata of the name without following a link.
 func (s spot) stat() (fs.FileInfo, error) { return s.folder.lstat(s.name) }
 
 // plain is stat with an error for anything but a plain file: errFolder or blob.ErrForeign.

@@ -18,6 +18,7 @@ type store struct {
 	swaps      bool // the file system can exchange two files
 }
 
+// Names of the bucket's own files. reserved begins the paths of all of them.
 const (
 	reserved = ".rookery"
 

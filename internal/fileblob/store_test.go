@@ -29,7 +29,7 @@ func writeEverything(t *testing.T, b *fileblob.Bucket) {
 	require.NoError(t, b.Delete(t.Context(), "d/log"))
 }
 
-// TestWork: what is ours lies elsewhere, and the folder has nothing but its files, at any time.
+// TestWork checks that with Work the folder never contains own files.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,12 +60,14 @@ func TestWork(t *testing.T) {
 	require.Empty(t, files(t, workOf(dir)))
 }
 
-// removed are the folders that an earlier process may have left, and that are taken away.
+// removed reports whether a path is that of a folder that an earlier process may have left and that
+// Open removes.
 func removed(path string) bool {
 	return path == ".rookery" || path == ".rookery/tmp" || path == ".rookery/displaced"
 }
 
-// TestWorkElsewhere: a folder on another file system has our files as long as there are any.
+// TestWorkElsewhere checks that a folder on another file system than Work contains own files only
+// as long as there are any.
 func TestWorkElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,7 +106,7 @@ func TestWorkElsewhere(t *testing.T) {
 
 var errDead = errors.New("the process is dead")
 
-// dying opens a folder for a process that comes to its end when it has moved a file aside.
+// dying returns a Seam of a process that ends when it has moved a file aside.
 func dying(inner fileblob.Seam) fileblob.Seam {
 	dead := false
 	return func(c fileblob.Change, do func() error) error {
@@ -119,7 +121,8 @@ func dying(inner fileblob.Seam) fileblob.Seam {
 
 func whole(_ fileblob.Change, do func() error) error { return do() }
 
-// TestLeftovers: what a process left is found by the next, wherever its Work lies by now.
+// TestLeftovers checks that the next process finds the files that one left, wherever Work is by
+// then.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	all := openers()
@@ -156,7 +159,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// leave has a process leave a loss, a file that it moved aside, and one that it was writing.
+// leave plays a process that leaves a loss, a file moved aside, and one that it was writing.
 func leave(t *testing.T, dir string, o fileblob.Options) {
 	t.Helper()
 	b, err := fileblob.OpenWith(dir, o)
@@ -181,7 +184,7 @@ func leave(t *testing.T, dir string, o fileblob.Options) {
 	}
 }
 
-// TestForeignStore: a link in the place of our own files is left alone.
+// TestForeignStore checks that a link in place of the bucket's own files is not changed.
 func TestForeignStore(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
@@ -202,7 +205,7 @@ func TestForeignStore(t *testing.T) {
 	require.Equal(t, []string{"displaced/theirs", "tmp/theirs"}, files(t, outside))
 }
 
-// TestMovedFolder: a folder that is moved while it is open goes on where it is.
+// TestMovedFolder checks that a bucket continues in a folder that is moved while it is open.
 func TestMovedFolder(t *testing.T) {
 	t.Parallel()
 	for name, o := range openers() {
@@ -231,7 +234,7 @@ func TestMovedFolder(t *testing.T) {
 	}
 }
 
-// TestRemovedFolder: a folder that is gone is not taken for an empty one.
+// TestRemovedFolder checks that a removed folder is not reported as empty.
 func TestRemovedFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "folder")
@@ -249,7 +252,7 @@ func TestRemovedFolder(t *testing.T) {
 	}
 }
 
-// TestReadOnly: a folder that is open to be read is left alone.
+// TestReadOnly checks that a bucket that is open for reading changes nothing.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

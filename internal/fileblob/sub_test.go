@@ -8,7 +8,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// plain hides that a bucket is an Exchanger.
+// A plain is a bucket whose other interfaces are hidden.
 type plain struct{ blob.Bucket }
 
 func TestSubExchanges(t *testing.T) {

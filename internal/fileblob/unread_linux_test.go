@@ -13,8 +13,8 @@ import (
 	"rookery/internal/blob"
 )
 
-// asNobody does something without the right to read every file, which root has. The thread is another
-// user's meanwhile, as far as files go.
+// asNobody calls do without root's permission to read every file. The thread has another user id
+// for file access meanwhile.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -28,7 +28,8 @@ func asNobody(t *testing.T, do func()) {
 	do()
 }
 
-// TestUnreadFolders: a walk names the folders that cannot be read, and goes on beside them.
+// TestUnreadFolders checks that a walk yields an error for each folder that cannot be read, and
+// continues.
 func TestUnreadFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

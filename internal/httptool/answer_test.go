@@ -68,7 +68,8 @@ func TestBare(t *testing.T) {
 	require.JSONEq(t, `[{"code":"NO_RESULTS","message":"no book matches","genre":""}]`, g.header.Get("X-Warnings"))
 }
 
-// TestWarningsHeader covers that the header is ASCII and bounded, whatever the warnings say.
+// TestWarningsHeader checks that the header is ASCII and limited in size, whatever the warnings
+// contain.
 func TestWarningsHeader(t *testing.T) {
 	type out struct {
 		tool.Aside `json:"-"`

@@ -28,7 +28,7 @@ import (
 
 var changing = regexp.MustCompile(`"(query_time_ms|request_id)":("[^"]*"|\d+)`)
 
-// TestClientIsTheCatalogue covers that a caller cannot tell the client from the catalogue.
+// TestClientIsTheCatalogue checks that a caller cannot distinguish the client from the catalogue.
 func TestClientIsTheCatalogue(t *testing.T) {
 	for name, c := range map[string]struct{ tool, args string }{
 		"get":           {"books_book_get", `{"vault":"main","id":"ünï/코드"}`},
@@ -148,8 +148,8 @@ func TestClientWithoutServer(t *testing.T) {
 	}
 }
 
-// TestClientSaysWhyNoConnection requires that a connection that cannot be made says why, where the address is
-// from, and what to do: a server of this machine can be started, and another one cannot.
+// TestClientSaysWhyNoConnection checks that a failed connection reports the reason, the source of
+// the address, and a fix: a server on this machine can be started, another one cannot.
 func TestClientSaysWhyNoConnection(t *testing.T) {
 	const ask = "check the address, or ask the person who runs the server"
 	dial := func(err error) *http.Client {
@@ -220,11 +220,11 @@ func ExampleClient() {
 	// Output: true <nil>
 }
 
-// canary is the token of the tests, for which everything that is said is searched.
+// canary is the token of the tests. All messages are searched for it.
 const canary = "rk_acme_7x.c4nary-0f-a-t0ken"
 
-// TestClientKeepsItsToken holds that a token goes over TLS or to loopback, that a redirection takes it
-// nowhere, and that an address with a password in it is refused: nothing is sent before.
+// TestClientKeepsItsToken checks that a token is sent only over TLS or to loopback and not to the
+// target of a redirect, and that an address with a password is refused before anything is sent.
 func TestClientKeepsItsToken(t *testing.T) {
 	var sent []string
 	heard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -274,8 +274,8 @@ func TestClientKeepsItsToken(t *testing.T) {
 	}
 }
 
-// TestClientIsNotKnown holds what is said where a server does not know who calls: how to log in, and
-// whether there was a token at all.
+// TestClientIsNotKnown checks the message for a caller that the server does not accept: how to log
+// in, and whether a token was sent.
 func TestClientIsNotKnown(t *testing.T) {
 	refuses := func(f *fault.Fault) string {
 		s := serve(t, httptool.Options{Authenticate: func(*http.Request) (auth.Caller, error) {
@@ -312,7 +312,7 @@ func TestClientIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestClientSaysWhereTheTokenIsFrom requires that a token that a server refuses is named by where it is from.
+// TestClientSaysWhereTheTokenIsFrom checks that the message about a refused token names its source.
 func TestClientSaysWhereTheTokenIsFrom(t *testing.T) {
 	for _, c := range []struct {
 		code fault.Code
@@ -338,8 +338,8 @@ func TestClientSaysWhereTheTokenIsFrom(t *testing.T) {
 	}
 }
 
-// TestClientWaits holds that a call which is refused for now is made once, and answers when to try again,
-// also where something before the server refuses it.
+// TestClientWaits checks that a temporarily refused call is made once and returns when to try
+// again, also if a gateway refuses it.
 func TestClientWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -371,7 +371,8 @@ func TestClientWaits(t *testing.T) {
 	}
 }
 
-// TestClientDoesNotTrust holds what is said of a server that cannot prove who it is, or has no TLS.
+// TestClientDoesNotTrust checks the messages about a server without a valid certificate or without
+// TLS.
 func TestClientDoesNotTrust(t *testing.T) {
 	safe := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(safe.Close)

@@ -22,7 +22,7 @@ import (
 	"rookery/internal/httptool"
 )
 
-// certified is a server on loopback with a certificate of its own, and the client that trusts that.
+// certified returns a server on loopback with its own certificate, and a client that trusts it.
 func certified(t *testing.T, change func(*x509.Certificate)) (*httptest.Server, *http.Client) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -47,8 +47,8 @@ func certified(t *testing.T, change func(*x509.Certificate)) (*httptest.Server, 
 	return s, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 }
 
-// TestCertificates holds what is said of a certificate that is not believed, and what to do about it: of a CA
-// that nobody knows here, of another name, too old, and too young.
+// TestCertificates checks the messages and fixes for invalid certificates: from an unknown CA, for
+// another name, expired, and not valid yet.
 func TestCertificates(t *testing.T) {
 	same := func(*x509.Certificate) {}
 	for name, c := range map[string]struct {

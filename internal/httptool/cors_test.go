@@ -13,7 +13,7 @@ import (
 
 const guest = "https://app.example.test"
 
-// preflight is the question of a browser before a page of an origin may send something.
+// preflight returns a browser's preflight request for a page of an origin.
 func preflight(target, origin string) ask {
 	return ask{line: "OPTIONS " + target, header: map[string]string{
 		"Origin": origin, "Access-Control-Request-Method": "PATCH",
@@ -21,8 +21,8 @@ func preflight(target, origin string) ask {
 	}}
 }
 
-// TestCORS holds that pages of listed origins may call, with a token and no credentials of the browser, and
-// that nobody else's may.
+// TestCORS checks that pages of listed origins are allowed to call, with a token and without
+// credentials of the browser, and that pages of other origins are not.
 func TestCORS(t *testing.T) {
 	calls := 0
 	o := httptool.Options{Origins: []string{guest, "null", "*"}, Resource: public,
@@ -70,7 +70,7 @@ func TestCORS(t *testing.T) {
 	require.Zero(t, calls)
 }
 
-// TestNoCORS holds that without listed origins there is none.
+// TestNoCORS checks that there are no CORS headers without listed origins.
 func TestNoCORS(t *testing.T) {
 	s := hosted(t, httptool.Options{})
 	require.Equal(t, 403, send(t, s, preflight("/v1/whoami", guest)).status)
@@ -82,8 +82,8 @@ func TestNoCORS(t *testing.T) {
 	require.Equal(t, 405, plain.status, "it is no question of a browser")
 }
 
-// TestMetadataPreflight holds that a page of every origin may ask for metadata with the header of its
-// protocol, and only for that.
+// TestMetadataPreflight checks that a page of any origin may request metadata with the protocol
+// header, and nothing else.
 func TestMetadataPreflight(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public})
 	a := preflight("/.well-known/oauth-protected-resource", "https://elsewhere.test")

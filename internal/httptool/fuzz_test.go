@@ -14,8 +14,8 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// FuzzRequest holds that no request, whatever its path, query, headers and body, panics or comes to an
-// internal error, and that every answer of a tool, or of none, is an envelope, or what is in one.
+// FuzzRequest checks that no request, whatever its path, query, headers and body, causes a panic or
+// an internal error, and that every answer is an envelope or bare data.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"GET", "/v1/vaults/main/books/a%2Fb%20c%23d%25", "only=id", `W/"v42"`, ""},
@@ -43,7 +43,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// requireAnswered requires a proper answer to a request.
+// requireAnswered checks that a request gets a valid answer.
 func requireAnswered(t *testing.T, r *http.Request, body string) {
 	sent := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	r.Body, r.ContentLength = sent.Body, sent.ContentLength

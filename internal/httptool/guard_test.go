@@ -81,8 +81,8 @@ func TestHostAndOrigin(t *testing.T) {
 	require.Equal(t, 200, send(t, named, ask{line: "GET /healthz"}).status, "a probe knows no name")
 }
 
-// TestOriginOverTLS holds that a page of a listener with TLS came over TLS, also on loopback, and beside a
-// name that is called over plain HTTP.
+// TestOriginOverTLS checks that a page of a listener with TLS must have come over TLS, also on
+// loopback, and also if another name uses plain HTTP.
 func TestOriginOverTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(nil)
 	_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
@@ -101,7 +101,7 @@ func TestOriginOverTLS(t *testing.T) {
 	}
 }
 
-// document makes a document of this text.
+// document returns a document with this text.
 func document(text string) func() ([]byte, error) {
 	return func() ([]byte, error) { return []byte(text), nil }
 }
@@ -125,7 +125,7 @@ func TestDocument(t *testing.T) {
 	require.Equal(t, 404, send(t, serve(t, httptool.Options{}), ask{line: "GET /openapi.json"}).status)
 }
 
-// docsPage stands for the page that describes all tools.
+// docsPage is a short page in the form of the one that describes all tools.
 const docsPage = "<!doctype html>\n<style>a { color: #123; }</style>\n<p>" + httptool.VersionMark + "Tools</p>\n"
 
 func TestDocs(t *testing.T) {
@@ -204,7 +204,7 @@ func TestPanics(t *testing.T) {
 	require.NotContains(t, log.String(), tooltest.Secret)
 }
 
-// TestLog covers that a call is one line, and that nothing private is in it.
+// TestLog checks that a call is one line without private data.
 func TestLog(t *testing.T) {
 	var log lines
 	s := serve(t, httptool.Options{Log: log.log()})
@@ -213,7 +213,7 @@ func TestLog(t *testing.T) {
 	send(t, s, ask{line: "POST /v1/vaults/spare/books", body: `{"title":"swordfish"}`})
 	send(t, s, ask{line: "POST /v1/tools/swordfish", body: `{}`})
 	send(t, s, ask{line: "SWORDFISH /swordfish?swordfish"})
-	s.Close() // which waits until all is logged
+	s.Close() // waits until everything is logged
 
 	text := strings.TrimSpace(log.String())
 	require.NotContains(t, strings.ToLower(text), "swordfish")
@@ -229,7 +229,8 @@ func TestLog(t *testing.T) {
 	}, first)
 }
 
-// TestAudited covers that a call which the catalogue logs is no line of ours, and every other request is.
+// TestAudited checks that a call that the catalogue logs has no log line here, and that every other
+// request has one.
 func TestAudited(t *testing.T) {
 	var log lines
 	s := serve(t, httptool.Options{Log: log.log(), Audited: true})
@@ -238,6 +239,6 @@ func TestAudited(t *testing.T) {
 	require.Empty(t, log.String())
 	send(t, s, ask{line: "POST /v1/tools/nothing", body: `{}`})
 	send(t, s, ask{line: "GET /v1/nowhere"})
-	s.Close() // which waits until all is logged
+	s.Close() // waits until everything is logged
 	require.Len(t, strings.Split(strings.TrimSpace(log.String()), "\n"), 2)
 }

@@ -26,7 +26,7 @@ import (
 
 var _ httptool.Meter = (*metric.Metrics)(nil)
 
-// counts is a Meter that remembers.
+// A counts is a Meter that records its calls.
 type counts struct {
 	mu       sync.Mutex
 	routes   []string
@@ -54,7 +54,7 @@ func (c *counts) Refused(why access.Reason) {
 	c.refused = append(c.refused, why)
 }
 
-// TestMeter holds what is counted: every request by its route, panics, and who was turned away and why.
+// TestMeter checks what is counted: requests by route, panics, and refused requests by reason.
 func TestMeter(t *testing.T) {
 	var m counts
 	o := httptool.Options{Meter: &m, Resource: public, Origins: []string{guest}, Mount: map[string]http.Handler{
@@ -96,8 +96,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestPeer holds that what may have been read on its way is asked about before all else, and that probes,
-// which show no token, are not.
+// TestPeer checks that Options.Peer is called before anything else, and not for health checks,
+// which send no token.
 func TestPeer(t *testing.T) {
 	o := httptool.Options{Resource: public, Peer: func(*http.Request) *fault.Fault {
 		return fault.New(fault.PermissionDenied, "plain HTTP is not accepted here")
@@ -113,7 +113,7 @@ func TestPeer(t *testing.T) {
 	require.Equal(t, 200, send(t, s, ask{line: "GET /readyz"}).status)
 }
 
-// TestHSTS holds that browsers are told to stay on https where there is an https address, and only there.
+// TestHSTS checks that browsers are told to use https only if there is an https address.
 func TestHSTS(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://notes.example.test": "max-age=31536000", "http://notes.example.test": "", "": "",
@@ -125,9 +125,9 @@ func TestHSTS(t *testing.T) {
 	}
 }
 
-// TestRequestsOfAnAddress holds that a request too many is told to come again, over every protocol and before
-// it is asked who sends it, that probes pass, and that a place is free again when a request is over or has
-// panicked.
+// TestRequestsOfAnAddress checks that a request above the limit is told to try again, over every
+// protocol and before authentication, that health checks pass, and that a request frees its place
+// when it has ended or panicked.
 func TestRequestsOfAnAddress(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	asked := 0
@@ -169,7 +169,7 @@ func TestRequestsOfAnAddress(t *testing.T) {
 	require.Equal(t, 200, send(t, s, ask{line: "GET /v1/whoami", header: map[string]string{"Authorization": "Bearer admin"}}).status)
 }
 
-// endless is a body without end, which counts what is read of it.
+// An endless is a body without end that counts the bytes read.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -177,7 +177,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return copy(p, strings.Repeat("x", len(p))), nil
 }
 
-// TestNothingIsReadFirst holds that of the body of a request that is refused nothing is read.
+// TestNothingIsReadFirst checks that the body of a refused request is not read.
 func TestNothingIsReadFirst(t *testing.T) {
 	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, Docs: []byte(docsPage),
 		Requests: peer.NewCrowd(1, peer.Proxies{})}
@@ -196,7 +196,8 @@ func TestNothingIsReadFirst(t *testing.T) {
 	}
 }
 
-// TestSlowBodies holds that who sends a body slowly, and may not call, is answered while it is on its way.
+// TestSlowBodies checks that a client that is not allowed to call is answered while it is still
+// sending its body.
 func TestSlowBodies(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public})
 	host := s.Listener.Addr().String()
@@ -215,7 +216,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestOneReadOnlyHeader holds that a call that is told twice whether it may only read is refused.
+// TestOneReadOnlyHeader checks that a repeated read-only header is refused.
 func TestOneReadOnlyHeader(t *testing.T) {
 	s := hosted(t, httptool.Options{})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/whoami", nil)

@@ -22,7 +22,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// overTLS is a server with TLS, and with an MCP endpoint behind it.
+// overTLS runs a server with TLS and a mounted MCP endpoint.
 func overTLS(t *testing.T, o httptool.Options) *httptest.Server {
 	t.Helper()
 	cat := tooltest.Sample()
@@ -34,7 +34,7 @@ func overTLS(t *testing.T, o httptool.Options) *httptest.Server {
 	return s
 }
 
-// dial opens a connection for HTTP/1.1 to a server with TLS.
+// dial opens an HTTP/1.1 connection to a server with TLS.
 func dial(t *testing.T, s *httptest.Server) *tls.Conn {
 	t.Helper()
 	config := s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
@@ -51,15 +51,15 @@ const (
 	byMCP  = "/mcp"
 )
 
-// head is the beginning of a request for a server.
+// head returns the beginning of a request to a server.
 func head(s *httptest.Server, path string, header ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\n%s\r\n\r\n",
 		path, s.Listener.Addr(), strings.Join(header, "\r\n"))
 }
 
-// TestLargeBodiesAreAnswered holds that a client which sends all of a body that is too large, before it looks
-// for an answer, sees that: over TLS a connection that is closed before is reset.
+// TestLargeBodiesAreAnswered checks that a client gets the answer even if it sends all of a body
+// that is too large before it reads: with TLS, closing the connection earlier would reset it.
 func TestLargeBodiesAreAnswered(t *testing.T) {
 	s := overTLS(t, httptool.Options{})
 	const size = 14 << 20
@@ -87,7 +87,7 @@ func TestLargeBodiesAreAnswered(t *testing.T) {
 	}
 }
 
-// next is the next answer on a connection.
+// next reads the next response on a connection.
 func next(t *testing.T, in *bufio.Reader) *http.Response {
 	t.Helper()
 	resp, err := http.ReadResponse(in, nil)
@@ -96,7 +96,7 @@ func next(t *testing.T, in *bufio.Reader) *http.Response {
 	return resp
 }
 
-// tooLarge is the text of the next answer, which says that the body was too large.
+// tooLarge returns the text of the next response, which must say that the body was too large.
 func tooLarge(t *testing.T, in *bufio.Reader) string {
 	t.Helper()
 	resp, err := http.ReadResponse(in, nil)
@@ -109,7 +109,7 @@ func tooLarge(t *testing.T, in *bufio.Reader) string {
 	return string(text)
 }
 
-// spaces is a body of blanks.
+// A spaces is a body of blanks.
 type spaces struct{ left, read int64 }
 
 func (s *spaces) Read(p []byte) (int, error) {
@@ -123,8 +123,8 @@ func (s *spaces) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeBodiesOverHTTP2 holds that all of a body is taken before it is refused over HTTP/2, whose streams
-// are reset else.
+// TestLargeBodiesOverHTTP2 checks that over HTTP/2 a whole body is read before it is refused,
+// because otherwise the stream is reset.
 func TestLargeBodiesOverHTTP2(t *testing.T) {
 	s := overTLS(t, httptool.Options{})
 	for _, path := range []string{byREST, byMCP} {
@@ -144,7 +144,8 @@ func TestLargeBodiesOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestEndlessBodiesEnd holds that of a body without end only a part is taken, and its sender answered.
+// TestEndlessBodiesEnd checks that only a part of a body without end is read, and that its sender
+// gets an answer.
 func TestEndlessBodiesEnd(t *testing.T) {
 	for _, path := range []string{byREST, byMCP} {
 		for _, declared := range []int64{1 << 40, -1} {
@@ -162,8 +163,8 @@ func TestEndlessBodiesEnd(t *testing.T) {
 	}
 }
 
-// TestWhoAsksIsAnsweredFirst holds that a client which asks whether to send a body that is too large is told
-// at once, and sends none of it.
+// TestWhoAsksIsAnsweredFirst checks that a client that asks with Expect whether to send a body that
+// is too large is answered at once, and sends none of it.
 func TestWhoAsksIsAnsweredFirst(t *testing.T) {
 	s := overTLS(t, httptool.Options{})
 	for _, path := range []string{byREST, byMCP} {
@@ -174,7 +175,8 @@ func TestWhoAsksIsAnsweredFirst(t *testing.T) {
 	}
 }
 
-// TestStrangersBodiesAreNotRead holds that nothing is taken of the body of somebody who may not call.
+// TestStrangersBodiesAreNotRead checks that the body of a client that is not allowed to call is not
+// read.
 func TestStrangersBodiesAreNotRead(t *testing.T) {
 	o := httptool.Options{Hosts: []string{"localhost"}, Authenticate: func(*http.Request) (auth.Caller, error) {
 		return auth.Caller{}, fault.New(fault.Unauthenticated, "who are you")
@@ -191,8 +193,8 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 	}
 }
 
-// TestStrangersShareConnections holds that who is refused over HTTP/2, with the rest of a body unsent, ends no
-// connection that others share.
+// TestStrangersShareConnections checks that refusing a request over HTTP/2 with an incomplete body
+// does not close a connection that other requests share.
 func TestStrangersShareConnections(t *testing.T) {
 	s := overTLS(t, httptool.Options{Authenticate: func(*http.Request) (auth.Caller, error) {
 		return auth.Caller{}, fault.New(fault.Unauthenticated, "who are you")

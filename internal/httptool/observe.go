@@ -27,6 +27,7 @@ type note struct {
 	told  bool // the call is logged on a line of its own
 }
 
+// A noteKey is the context key of a note.
 type noteKey struct{}
 
 // noteOf returns the note of a request that passed through observed.
@@ -111,6 +112,7 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
+// Write writes a part of the response. Without an earlier WriteHeader the status is 200.
 func (w *recorder) Write(data []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK

@@ -23,7 +23,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// noise is a text that does not fit into the buffers of a connection, and hardly compresses.
+// noise returns a text that does not fit into the buffers of a connection and hardly compresses.
 var noise = sync.OnceValue(func() []byte {
 	r := rand.NewChaCha8([32]byte{})
 	data := make([]byte, 2<<20)
@@ -31,7 +31,7 @@ var noise = sync.OnceValue(func() []byte {
 	return data
 })
 
-// paged is the handler of a server with one call at a time and a large page.
+// paged returns the handler of a server with a large page, which allows one call at a time.
 func paged() http.Handler {
 	return httptool.New(tooltest.Sample(), httptool.Options{
 		Hosts:    []string{"x"},
@@ -40,7 +40,7 @@ func paged() http.Handler {
 	})
 }
 
-// A pipe is a listener whose connections are in memory, so that a test may set the clock.
+// A pipe is a listener whose connections are in memory, so that a test can control the clock.
 type pipe struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -83,8 +83,8 @@ func inMemory(t *testing.T, test func(t *testing.T, p *pipe)) {
 
 const getPage = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// TestUnreadPages holds that a client that does not read its answer loses its connection after ten seconds,
-// that it holds no call until then, and that one which reads slowly gets all of it.
+// TestUnreadPages checks that a client that does not read its answer loses its connection after ten
+// seconds and occupies no call meanwhile, and that one that reads slowly gets the whole answer.
 func TestUnreadPages(t *testing.T) {
 	inMemory(t, func(t *testing.T, p *pipe) {
 		start := time.Now()
@@ -110,7 +110,7 @@ func TestUnreadPages(t *testing.T) {
 	})
 }
 
-// TestSlowPages holds that a client which reads goes on for as long as it needs.
+// TestSlowPages checks that a client that keeps reading may take as long as it needs.
 func TestSlowPages(t *testing.T) {
 	inMemory(t, func(t *testing.T, p *pipe) {
 		start, slow, read := time.Now(), p.dial(), 0
@@ -128,7 +128,7 @@ func TestSlowPages(t *testing.T) {
 	})
 }
 
-// Frames of HTTP/2 (RFC 9113 §6).
+// Frame types of HTTP/2 (RFC 9113 §6).
 const (
 	frameHeaders  = 1
 	frameReset    = 3
@@ -140,8 +140,8 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(append(head, flags), stream), payload...)
 }
 
-// closedWindow is the beginning of a connection over HTTP/2 that asks for the page so many times, and lets
-// the server send no byte of it.
+// closedWindow returns the beginning of an HTTP/2 connection that requests the page several times
+// and allows the server to send no byte of it.
 func closedWindow(streams int) []byte {
 	out := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	out = append(out, frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0, 0})...)
@@ -154,7 +154,7 @@ func closedWindow(streams int) []byte {
 	return out
 }
 
-// resets reads frames until the connection ends, or so many streams were reset.
+// resets reads frames until the connection ends or `want` streams were reset.
 func resets(conn net.Conn, want int) (streams int) {
 	head := make([]byte, 9)
 	for streams < want {
@@ -172,8 +172,8 @@ func resets(conn net.Conn, want int) (streams int) {
 	return streams
 }
 
-// TestClosedWindows holds that streams of HTTP/2 whose windows are closed hold no call, and are reset after
-// ten seconds.
+// TestClosedWindows checks that HTTP/2 streams with closed windows occupy no call, and are reset
+// after ten seconds.
 func TestClosedWindows(t *testing.T) {
 	inMemory(t, func(t *testing.T, p *pipe) {
 		const streams = 90
@@ -202,7 +202,7 @@ func TestClosedWindows(t *testing.T) {
 	})
 }
 
-// TestPagesAreCompressedOnce holds that open pages are compressed, and the same for all.
+// TestPagesAreCompressedOnce checks that public pages are compressed, and the same for all clients.
 func TestPagesAreCompressedOnce(t *testing.T) {
 	made := 0
 	h := httptool.New(tooltest.Sample(), httptool.Options{Hosts: []string{"x"},

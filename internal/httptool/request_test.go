@@ -100,7 +100,7 @@ func TestLargestBody(t *testing.T) {
 	require.Equal(t, http.StatusOK, g.status, g.body)
 }
 
-// TestTitleOf passes what JSON can say through unchanged.
+// TestOddText checks that unusual texts in JSON are passed on unchanged.
 func TestOddText(t *testing.T) {
 	s := serve(t, httptool.Options{})
 	g := send(t, s, ask{line: "POST /v1/vaults/spare/books", body: `{"title":"nul\u0000, <b> & 😀"}`})
@@ -110,7 +110,7 @@ func TestOddText(t *testing.T) {
 	require.Equal(t, http.StatusOK, g.status, g.body)
 }
 
-// TestRaw covers requests that no client library sends.
+// TestRaw checks requests that no client library sends.
 func TestRaw(t *testing.T) {
 	s := serve(t, httptool.Options{})
 	host := s.Listener.Addr().String()

@@ -19,7 +19,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// public is what a server on the internet says of itself.
+// public is the Resource of a server on the internet.
 var public = access.Resource{
 	PublicURL: "https://notes.example.test", Issuers: []string{"https://login.example.test"},
 }
@@ -31,14 +31,14 @@ const (
 	invalid = `Bearer realm="rookery", ` + bad + `, scope="reader", ` + at
 )
 
-// vaults are those of a tenant whose agents are anybody's.
+// A vaults is the vaults of a tenant whose agents every principal may use.
 type vaults []string
 
 func (v vaults) Vaults(context.Context, auth.Caller, bool) ([]string, error) { return v, nil }
 
 func (vaults) ClaimAgent(context.Context, auth.Caller, bool) error { return nil }
 
-// Callers by their tokens: what they are, or why they are nobody.
+// callers maps tokens to callers, or to the reasons why they are refused.
 var callers = map[string]struct {
 	roles map[string]auth.Role
 	scope auth.Role
@@ -52,7 +52,7 @@ var callers = map[string]struct {
 	"Bearer broken":  {err: errors.New(tooltest.Secret)},
 }
 
-// who is the caller of a request.
+// who returns the caller of a request.
 func who(r *http.Request) (auth.Caller, error) {
 	token := r.Header.Get("Authorization")
 	if token == "" {
@@ -65,7 +65,7 @@ func who(r *http.Request) (auth.Caller, error) {
 	return auth.Caller{Tenant: "t", Principal: "user:x", Roles: c.roles, Scope: c.scope}, c.err
 }
 
-// limited is a rate of which every call leaves less.
+// limited is an interceptor with a rate limit that each call reduces.
 func limited(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 		*c.Caller.Allowance = auth.Allowance{Limit: 120, Remaining: 7, Reset: 1200 * time.Millisecond}
@@ -73,7 +73,7 @@ func limited(next tool.Handler) tool.Handler {
 	}
 }
 
-// hosted runs a server that asks who calls.
+// hosted runs a server with authentication.
 func hosted(t *testing.T, o httptool.Options, more ...tool.Interceptor) *httptest.Server {
 	t.Helper()
 	cat, err := tool.NewCatalogue(tooltest.SampleTools(), tool.Options{
@@ -91,7 +91,7 @@ func hosted(t *testing.T, o httptool.Options, more ...tool.Interceptor) *httptes
 	return s
 }
 
-// TestChallenges holds that every 401 has its challenge, and every 403 that scopes are to blame for, and
+// TestChallenges checks that every 401 has its challenge, and every 403 for lack of scopes, and
 // that no other answer has one.
 func TestChallenges(t *testing.T) {
 	const scoped = `Bearer realm="rookery", error="insufficient_scope", ` +
@@ -133,7 +133,7 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// TestTwoTokens holds that a request with two tokens has none, also if either would do.
+// TestTwoTokens checks that a request with two tokens is refused, even if each of them is valid.
 func TestTwoTokens(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/whoami", nil)
@@ -146,12 +146,13 @@ func TestTwoTokens(t *testing.T) {
 	require.Equal(t, invalid, resp.Header.Get("WWW-Authenticate"))
 }
 
-// mounted is a handler of its own metadata, for /mcp and /mcp/x/books.
+// A mounted is a handler with metadata of its own, for /mcp and /mcp/x/books.
 type mounted struct{ http.Handler }
 
 func (mounted) Serves(path string) bool { return path == "/mcp" || path == "/mcp/x/books" }
 
-// TestMetadata holds which metadata there is: of the server and of each path that exists, for everybody.
+// TestMetadata checks which metadata exists: that of the server and of each existing path, for
+// everyone.
 func TestMetadata(t *testing.T) {
 	nothing := http.NotFoundHandler()
 	mount := map[string]http.Handler{"/mcp": mounted{nothing}, "/plain": nothing}
@@ -203,7 +204,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestMetadataNamesNoOtherServer holds that what the connection says of the server's name is not believed.
+// TestMetadataNamesNoOtherServer checks that the server's name is not taken from the connection.
 func TestMetadataNamesNoOtherServer(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public, Hosts: []string{"notes.example.test", "inner.test:80"}})
 	for _, header := range []map[string]string{
@@ -218,7 +219,7 @@ func TestMetadataNamesNoOtherServer(t *testing.T) {
 	require.Equal(t, 403, g.status)
 }
 
-// TestRateHeaders holds that what is left of a rate is said with every answer of a call, and with no other.
+// TestRateHeaders checks that each answer of a call, and no other, reports the remaining rate.
 func TestRateHeaders(t *testing.T) {
 	s := hosted(t, httptool.Options{}, limited)
 	for line, want := range map[string][]string{

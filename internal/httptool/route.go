@@ -98,6 +98,7 @@ type call struct {
 // An otherMethod is the error of a path that exists only with other methods.
 type otherMethod struct{ allowed []string }
 
+// Error returns a message for logs; callers get a response with the allowed methods.
 func (o *otherMethod) Error() string { return "another method is meant" }
 
 // find returns the call that a request makes. The error is a fault or an *otherMethod.

@@ -116,7 +116,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestRootLeadsToDocs covers that a browser at the address of the server is shown the documentation, if there is some.
+// TestRootLeadsToDocs checks that a browser at the server's address is redirected to the
+// documentation, if there is any.
 func TestRootLeadsToDocs(t *testing.T) {
 	s := hosted(t, httptool.Options{Docs: []byte("<style></style><script></script>")})
 	g := send(t, s, ask{line: "GET /"})
@@ -125,8 +126,7 @@ func TestRootLeadsToDocs(t *testing.T) {
 	require.Equal(t, 405, send(t, s, ask{line: "POST /"}).status)
 }
 
-// TestAllow covers that Allow lists the methods that a path answers, HEAD with GET (RFC 9110 §9.3.2), and no
-// others.
+// TestAllow checks that Allow lists exactly the methods of a path, HEAD with GET (RFC 9110 §9.3.2).
 func TestAllow(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public, Document: document("{}")})
 	for path, want := range map[string]string{
@@ -146,8 +146,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestPastARoute covers that a path which runs past a route gets no wrong advice where longer routes
-// begin with it.
+// TestPastARoute checks that a path that continues after a route gets no wrong advice if longer
+// routes begin with it.
 func TestPastARoute(t *testing.T) {
 	type in struct {
 		Thing string `json:"thing" jsonschema:"which"`
@@ -175,8 +175,8 @@ func TestPastARoute(t *testing.T) {
 	}
 }
 
-// TestLiteralFirst covers that a literal segment is meant before a parameter, and that a collection
-// whose tool has the item's argument keeps it.
+// TestLiteralFirst checks that a literal segment takes precedence over a parameter, and that a
+// collection whose tool has the item's argument keeps the call.
 func TestLiteralFirst(t *testing.T) {
 	family := &tool.Family{Name: "f", Base: "/v1", Malformed: fault.InvalidValue}
 	type in struct {

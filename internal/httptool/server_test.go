@@ -30,21 +30,21 @@ func serve(t *testing.T, o httptool.Options) *httptest.Server {
 	return s
 }
 
-// ask is a request of a test. The first two words of line are its method and its target.
+// An ask is a request of a test. The first two words of line are its method and its target.
 type ask struct {
 	line   string
 	body   string
-	header map[string]string // Content-Type is JSON if there is a body
+	header map[string]string // if there is a body, Content-Type is JSON by default
 }
 
-// got is what came back.
+// A got is a response.
 type got struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// envelope is the answer as an envelope.
+// envelope decodes the response as an envelope.
 func (g got) envelope(t *testing.T) (e struct {
 	OK       bool
 	Data     map[string]any
@@ -84,7 +84,7 @@ func send(t *testing.T, s *httptest.Server, a ask) got {
 	return got{resp.StatusCode, resp.Header, string(data)}
 }
 
-// lines is a log that is read as lines of JSON.
+// A lines is a log whose lines are decoded from JSON.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -17,7 +17,8 @@ import (
 	"rookery/internal/httptool"
 )
 
-// TestSlowBodiesAreTheirSendersOwn holds that who sends a body slowly is the only one who finds no room.
+// TestSlowBodiesAreTheirSendersOwn checks that a client that sends a body slowly uses up only its
+// own share.
 func TestSlowBodiesAreTheirSendersOwn(t *testing.T) {
 	s := serve(t, httptool.Options{
 		Shares: access.NewShares(access.ShareOptions{Calls: 1}), // and four requests in flight

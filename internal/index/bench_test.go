@@ -114,6 +114,47 @@ func BenchmarkLookups(b *testing.B) {
 	}
 }
 
+// BenchmarkNames looks names up in a vault of 10,000 notes, where one is named like a heading of 5,000 others, and
+// gives a note that name: neither costs more than for a name that no other thing has.
+func BenchmarkNames(b *testing.B) {
+	commits := sampleCommits()
+	for i := range commits {
+		if c := &commits[i]; i%2 == 0 && strings.HasSuffix(c.Changes[0].Path, ".md") {
+			c.Changes[0].Text = append(slices.Clip(c.Changes[0].Text), "\n## Crowded\n\nText.\n"...)
+		}
+	}
+	x := index.Build(slices.Values(commits))
+	last := uint64(len(commits))
+	x = x.With(commit(last+1, "Crowded.md", "# Crowded\n", "Alone.md", "# Alone\n", "refs.md", "[[Crowded]] [[Alone]]\n"))
+	for _, name := range []string{"Crowded", "Alone"} {
+		b.Run("resolve/"+name, func(b *testing.B) {
+			for b.Loop() {
+				x.Resolve(name)
+			}
+		})
+		b.Run("slug/"+name, func(b *testing.B) {
+			for b.Loop() {
+				x.Resolve(strings.ToLower(name))
+			}
+		})
+		b.Run("backlinks/"+name, func(b *testing.B) {
+			for b.Loop() {
+				x.Resolver().CountBacklinks(name)
+			}
+		})
+		b.Run("edit/"+name, func(b *testing.B) {
+			for b.Loop() {
+				x.With(commit(last+2, name+".md", "# "+name+"\n\nEdited.\n"))
+			}
+		})
+		b.Run("rename/"+name, func(b *testing.B) {
+			for b.Loop() {
+				x.With(commit(last+2, name+".md", "# Other\n", "to/"+name+".md", "# "+name+"\n"))
+			}
+		})
+	}
+}
+
 // BenchmarkBusy works on a note that 50,000 references lead to, and on one with 10,000 traits.
 func BenchmarkBusy(b *testing.B) {
 	commits := busy()

@@ -34,8 +34,8 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 		return TraitSet{x: x, typ: typ}
 	}
 	prefix := valueName(typ, "")
-	gaps, passed := 0, false
-	for name := range x.summed(prefix, prefix+clean(from)) {
+	gaps, passed, sum := 0, false, 0
+	for name, n := range x.summed(prefix, prefix+clean(from)) {
 		value := name[len(prefix):]
 		if to != "" && value > to {
 			break
@@ -43,14 +43,17 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 		before := passed
 		if passed = holds(value); passed {
 			names = append(names, name)
+			sum += n
 		} else if before {
 			gaps++
 		}
 	}
 	if gaps == 0 || gaps == 1 && !passed {
-		return TraitSet{x, typ, nameSet{all: names, run: true}}
+		return TraitSet{x, typ, nameSet{all: names, run: true, sum: sum}}
 	}
-	return TraitSet{x, typ, newNameSet(names)}
+	set := newNameSet(names)
+	set.sum = sum
+	return TraitSet{x, typ, set}
 }
 
 // traitsTo are the traits of a type whose reference leads where the given one does.
@@ -116,6 +119,7 @@ type nameSet struct {
 	all  []string
 	each map[string]bool // nil: there is one at most, or they are a run
 	run  bool            // all is sorted, and no other name is between the first and the last
+	sum  int             // how often anything goes by one of the names; 0: that is not known yet
 }
 
 func newNameSet(names []string) nameSet {
@@ -142,6 +146,9 @@ func (s nameSet) has(name string) bool {
 
 // count is how often anything goes by one of the names.
 func (s nameSet) count(x *Index) int {
+	if s.sum > 0 {
+		return s.sum
+	}
 	sum := 0
 	for _, name := range s.all {
 		n, _ := x.counts.Get(name)

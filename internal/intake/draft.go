@@ -30,7 +30,7 @@ func Commit(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (
 	if err != nil {
 		return Effect{}, err // the function may still run
 	}
-	if receipt.Changed {
+	if receipt.Changed && !call.Untold { // else the commit tells of nothing
 		e.Taken.Index, err = countsIn(ctx, v, receipt.Seq)
 	}
 	return e, err

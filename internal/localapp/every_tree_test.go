@@ -10,7 +10,7 @@ import (
 // TestEveryWayReadsNodes covers the tools of spec/agent-interface.md for nodes, queries, payload, tags and rules over
 // every way in.
 func TestEveryWayReadsNodes(t *testing.T) {
-	everyWay(t, []tooltest.Story{readingNodes, changingNodes, refusingNodes})
+	everyWay(t, []tooltest.Story{readingNodes, changingNodes, movingNodes, refusingNodes})
 }
 
 var readingNodes = tooltest.Story{Name: "reading nodes", Steps: []tooltest.Step{
@@ -37,6 +37,19 @@ var changingNodes = tooltest.Story{Name: "changing nodes", Steps: []tooltest.Ste
 	{Tool: "tree_update_payload", Args: `{"vault":"main","nodeId":"people/alice#remarks","patch":{"a":"x","uid":"y"},"versionToken":"v5"}`, Want: `{"data":{"results":{"a":"updated","uid":"internal_property"}}}`},
 	{Tool: "tree_update_nodes", Args: `{"vault":"main","filter":"a = x","patch":{"a":null},"versionToken":"v6","dryRun":true}`, Want: `{"data":{"matched":1,"updated":1,"dry_run":true,"would_modify_files":[{"path":"people/alice.md"}],"versionToken":"v6"}}`},
 	{Tool: "tree_update_nodes", Args: `{"vault":"main","filter":"a = x","patch":{"a":null},"versionToken":"v6","envelope":false}`, Want: `{"results":[{"nodeId":"people/alice#remarks","status":"updated"}],"versionToken":"v7"}`},
+}}
+
+var movingNodes = tooltest.Story{Name: "moving nodes", Steps: []tooltest.Step{
+	{Tool: "tree_add_child", Args: `{"vault":"main","parentNodeId":"people/alice#notes","payloadType":"section","payloadProps":{"title":"First","body":"Text."},"position":0,"versionToken":"v2"}`, Want: `{"data":{"nodeId":"people/alice#first","idMap":{},"versionToken":"v3"}}`},
+	{Tool: "tree_move_after", Args: `{"vault":"main","nodeId":"people/alice#first","siblingId":"people/alice#deep","versionToken":"v3"}`, Want: `{"data":{"nodeId":"people/alice#first","versionToken":"v4"}}`},
+	{Tool: "tree_move_before", Args: `{"nodeId":"people/alice#first","siblingId":"people/alice#deep","versionToken":"v4","envelope":false}`, Want: `{"nodeId":"people/alice#first","versionToken":"v5"}`},
+	{Tool: "tree_sort_children", Args: `{"vault":"main","parentId":"people/alice#notes","byProp":"title","direction":"asc","versionToken":"v5"}`, Want: `{"data":{"order":["people/alice#deep","people/alice#first"],"versionToken":"v6"}}`},
+	{Tool: "tree_move_node", Args: `{"vault":"main","nodeId":"people/alice#first","newParentId":"people/bob","versionToken":"v6"}`, Want: `{"data":{"nodeId":"people/bob#first","idMap":{"people/alice#first":"people/bob#first"},"versionToken":"v7"}}`},
+	{Tool: "tree_copy_subtree", Args: `{"vault":"main","sourceId":"people/bob#first","targetParentId":"people/alice","mode":"reference","versionToken":"v7"}`, Want: `{"data":{"nodeId":"people/alice#first","created":["people/alice#first"],"reference":{"targetId":"people/bob#first"},"versionToken":"v8"}}`},
+	{Tool: "tree_clone_node", Args: `{"vault":"main","nodeId":"people/bob#first","targetParentId":"people/bob","versionToken":"v8"}`, Want: `{"data":{"nodeId":"people/bob#first-2","versionToken":"v9"}}`},
+	{Tool: "tree_remove_node", Args: `{"vault":"main","nodeId":"people/bob#first","versionToken":"v9"}`, Want: `{"data":{"removed":["people/bob#first"],"removedTotal":1,"danglingRefs":["people/alice#first"],"idMap":{"people/bob#first-2":"people/bob#first"},"versionToken":"v10"}}`},
+	{Tool: "tree_move_node", Args: `{"vault":"main","nodeId":"people/","newParentId":"people/","versionToken":"v10"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"cycle"}}}`},
+	{Tool: "tree_remove_node", Args: `{"vault":"main","nodeId":"people/","versionToken":"v10"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"folder_not_empty"}}}`},
 }}
 
 var refusingNodes = tooltest.Story{Name: "refusing calls on nodes", Steps: []tooltest.Step{

@@ -44,11 +44,18 @@ var nestedCalls = map[string]string{
 
 	"raven_batch": `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
 
+	"tree_add_child":     `{"vault":"main","versionToken":"NOW","parentNodeId":"shared/","payloadType":"page","payloadProps":{"title":"x"}}`,
+	"tree_copy_subtree":  `{"vault":"main","versionToken":"NOW","sourceId":"shared/plan","targetParentId":"shared/"}`,
+	"tree_clone_node":    `{"vault":"main","versionToken":"NOW","nodeId":"shared/plan","targetParentId":"/"}`,
+	"tree_move_node":     `{"vault":"main","versionToken":"NOW","nodeId":"shared/plan","newParentId":"/"}`,
+	"tree_sort_children": `{"vault":"main","versionToken":"NOW","parentId":"/","byProp":"name","direction":"desc"}`,
+
 	"tree_update_nodes": `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
 }
 
 // places are the arguments that name a note.
-var places = []string{"id", "path", "to", "parent_id", "notes", "source", "file", "nodeId"}
+var places = []string{"id", "path", "to", "parent_id", "notes", "source", "file", "nodeId", "parentNodeId", "newParentId",
+	"siblingId", "parentId", "sourceId", "targetParentId"}
 
 // attempts are calls of a tool that may change something outside of inbox/: with what is required, with
 // each other argument beside that, and with all. Notes are named in each way that there is; trait is the

@@ -36,6 +36,7 @@ var identifying = []string{
 	"chapter_ids", "wisdom_id", "target_agent_id", "source", "destination", "types", "traits",
 	"default_path", "name_field", "add_traits", "remove_traits",
 	"nodeId", "nodeIds", "rootNodeId", "rootId", "aId", "bId", "propertyName", "rulesetId", "label",
+	"parentNodeId", "payloadType", "fileName", "newParentId", "siblingId", "parentId", "byProp", "sourceId", "targetParentId",
 }
 
 // withCanaries is a sound call of a tool with canaries in all that may hold one.

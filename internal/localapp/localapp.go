@@ -27,6 +27,7 @@ import (
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/watch"
 )
 
 // Config says where the data is. Data is required, or Folder and State.
@@ -104,6 +105,8 @@ type App struct {
 	folder *folder.Folder   // nil: a data directory is open
 	files  *fileblob.Bucket // of the folder
 	teams  *team.Teams
+
+	watches watch.Hub // of all folders
 
 	workers *workers // of jobs
 

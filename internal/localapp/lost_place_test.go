@@ -83,6 +83,8 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 		"lost/move.md": "# Move\n", "lost/section.md": "# Section\n", "lost/batch.md": "# Batch\n",
 		"lost/tree1.md": "# Tree\n", "lost/tree2.md": "# Tree\n", "lost/tree3.md": "# Tree\n", "lost/tree4.md": "# Tree\n",
 		"lost/tree5.md": "---\ntags: [old]\n---\n",
+		"lost/tree6.md": "# Tree\n", "lost/tree7.md": twoParts, "lost/tree8.md": twoParts, "lost/tree9.md": twoParts,
+		"lost/tree10.md": twoParts, "lost/tree11.md": twoParts, "lost/tree12.md": twoParts, "lost/tree13.md": twoParts,
 		"lost/class.md": "---\ntype: book\n---\n",
 		"lost/check.md": "---\ntype: page\n---\n\nSee [[zebra note]].\n", "deep/zebra note.md": "# Z\n",
 	})})
@@ -186,13 +188,22 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"tree_update_nodes":            {"versionToken": "v9", "filter": "nodeId = lost/tree3", "patch": args{"c": "x"}},
 		"tree_tag_node":                {"versionToken": "v9", "nodeId": "lost/tree4", "tags": []string{"x"}},
 		"tree_untag_node":              {"versionToken": "v9", "nodeId": "lost/tree5", "tags": []string{"old"}},
-		"notes_import":                 {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
-		"team_vault_set":               {"name": "quiet", "readonly": true},
-		"team_vault_import":            {"notes": notesOf(bigBatch())},
-		"team_token_create":            {"name": "new", "role": "editor", "expires_in": "89 days"},
-		"team_token_revoke":            {"id": token},
-		"team_member_set":              {"subject": "cleo", "issuer": "people", "role": "editor"},
-		"team_member_remove":           {"subject": "ben"},
+		"tree_add_child": {"versionToken": "v9", "parentNodeId": "lost/tree6", "payloadType": "section",
+			"payloadProps": args{"title": "Part"}},
+		"tree_remove_node":   {"versionToken": "v9", "nodeId": "lost/tree7#one"},
+		"tree_move_node":     {"versionToken": "v9", "nodeId": "lost/tree8#one", "newParentId": "lost/tree8#two"},
+		"tree_move_before":   {"versionToken": "v9", "nodeId": "lost/tree9#two", "siblingId": "lost/tree9#one"},
+		"tree_move_after":    {"versionToken": "v9", "nodeId": "lost/tree10#one", "siblingId": "lost/tree10#two"},
+		"tree_sort_children": {"versionToken": "v9", "parentId": "lost/tree11", "byProp": "title", "direction": "desc"},
+		"tree_copy_subtree":  {"versionToken": "v9", "sourceId": "lost/tree12#one", "targetParentId": "lost/tree12", "mode": "duplicate"},
+		"tree_clone_node":    {"versionToken": "v9", "nodeId": "lost/tree13#one", "targetParentId": "lost/tree13"},
+		"notes_import":       {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
+		"team_vault_set":     {"name": "quiet", "readonly": true},
+		"team_vault_import":  {"notes": notesOf(bigBatch())},
+		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},
+		"team_token_revoke":  {"id": token},
+		"team_member_set":    {"subject": "cleo", "issuer": "people", "role": "editor"},
+		"team_member_remove": {"subject": "ben"},
 		"team_issuer_set": {"name": "builds", "issuer": "https://ci.example.org", "role": "editor",
 			"claims": args{"repository": "mill/*"}},
 		"team_issuer_remove": {"name": "leaving"},
@@ -211,6 +222,9 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		}
 	}
 }
+
+// twoParts is a note with two sections.
+const twoParts = "# Tree\n\n## One\n\n## Two\n"
 
 // bigBatch are notes that are too big for an item of the table when they are packed.
 func bigBatch() map[string]string {

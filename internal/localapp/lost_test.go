@@ -100,6 +100,12 @@ func (c lostCall) another() lostCall {
 	switch {
 	case c.tool == "tree_update_nodes":
 		return c.with("filter", "nodeId = lost/batch")
+	case c.tool == "tree_add_child":
+		return c.with("parentNodeId", "lost/batch")
+	case c.tool == "tree_sort_children":
+		return c.with("parentId", "lost/batch")
+	case c.tool == "tree_copy_subtree":
+		return c.with("sourceId", "lost/batch")
 	case strings.HasPrefix(c.tool, "tree_"):
 		return c.with("nodeId", "lost/batch")
 	}

@@ -12,7 +12,6 @@ import (
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
 	"rookery/internal/team"
-	"rookery/internal/watch"
 )
 
 // A place is where the database of an App lies: in a data directory, or in the state of a folder.
@@ -92,7 +91,7 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	f := a.folder
 	if f == nil {
 		o.Watch = func(key string, enter func(string) bool) (blob.Watch, error) {
-			return watch.Open(filepath.Join(a.dir, filepath.FromSlash(key)), enter)
+			return a.watches.Open(filepath.Join(a.dir, filepath.FromSlash(key)), enter)
 		}
 		return nil
 	}
@@ -106,7 +105,7 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	o.Served = &team.Served{
 		Vault: f.Vault, Files: a.files, ReadOnly: f.ReadOnly, Progress: cfg.Progress,
 		Watch: func(enter func(string) bool) (blob.Watch, error) {
-			return watch.Open(f.Path, enter)
+			return a.watches.Open(f.Path, enter)
 		},
 		Away: away(f.Path),
 	}

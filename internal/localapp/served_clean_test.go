@@ -184,6 +184,44 @@ var mutations = map[string]func(u turn) error{
 	"tree_untag_node": func(u turn) error {
 		return u.onNode("tree_untag_node", args{"nodeId": "shared/a", "tags": []string{fmt.Sprint("t", u.n%5)}})
 	},
+	"tree_add_child": func(u turn) error {
+		return u.onNode("tree_add_child", args{
+			"parentNodeId": "shared/a", "payloadType": "section", "payloadProps": args{"title": fmt.Sprint("New ", u.n)},
+		})
+	},
+	"tree_remove_node": func(u turn) error {
+		if _, err := u.note("gone from the tree"); err != nil {
+			return err
+		}
+		return u.onNode("tree_remove_node", args{"nodeId": u.own("gone from the tree")})
+	},
+	"tree_move_node": func(u turn) error {
+		if _, err := u.note("movable"); err != nil {
+			return err
+		}
+		return u.onNode("tree_move_node", args{"nodeId": u.own("movable"), "newParentId": "shared/"})
+	},
+	"tree_move_before": func(u turn) error {
+		return u.onNode("tree_move_before", args{"nodeId": "shared/a", "siblingId": "shared/b"})
+	},
+	"tree_move_after": func(u turn) error {
+		return u.onNode("tree_move_after", args{"nodeId": "shared/a", "siblingId": "shared/b"})
+	},
+	"tree_sort_children": func(u turn) error {
+		return u.onNode("tree_sort_children", args{"parentId": "shared/", "byProp": "name", "direction": []string{"asc", "desc"}[u.n%2]})
+	},
+	"tree_copy_subtree": func(u turn) error {
+		if _, err := u.note("copy_subtree"); err != nil {
+			return err
+		}
+		return u.onNode("tree_copy_subtree", args{"sourceId": u.own("copy_subtree"), "targetParentId": "shared/"})
+	},
+	"tree_clone_node": func(u turn) error {
+		if _, err := u.note("clone_node"); err != nil {
+			return err
+		}
+		return u.onNode("tree_clone_node", args{"nodeId": u.own("clone_node"), "targetParentId": "shared/"})
+	},
 	"notes_write": func(u turn) error {
 		_, err := u.do("notes_write", args{"path": "shared/a.md", "content": fmt.Sprintf("\n%d\n", u.n), "append": true})
 		return err

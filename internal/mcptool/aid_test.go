@@ -25,7 +25,7 @@ var documents = []mcptool.Document{{
 	MIME: "text/markdown", Text: "# Guide\n",
 }}
 
-// aided is an endpoint of the sample with its aids, behind the check of access.
+// aided runs an endpoint of the sample with its aids, behind access control.
 func aided(t testing.TB, o mcptool.Options, more ...tool.Interceptor) string {
 	t.Helper()
 	cat, err := tool.NewCatalogue(tooltest.AidedTools(), tool.Options{
@@ -36,7 +36,7 @@ func aided(t testing.TB, o mcptool.Options, more ...tool.Interceptor) string {
 	return serveCatalogue(t, cat, o)
 }
 
-// inMain is a caller with a role in the vault `main`, and in no other.
+// inMain returns an authenticator for a caller with a role only in the vault `main`.
 func inMain(role auth.Role) func(*http.Request) (auth.Caller, error) {
 	return func(*http.Request) (auth.Caller, error) {
 		c := auth.LocalCaller()
@@ -45,7 +45,7 @@ func inMain(role auth.Role) func(*http.Request) (auth.Caller, error) {
 	}
 }
 
-// An era is a way to ask: in the newest protocol, or in one before it.
+// An era is a generation of the protocol: the newest, or those before it.
 type era struct {
 	name string
 	ask  func(t testing.TB, url, method, params string) result
@@ -69,14 +69,14 @@ func eras() []era {
 	}
 }
 
-// inEach runs a test in both eras.
+// inEach runs a test in both generations.
 func inEach(t *testing.T, test func(t *testing.T, e era)) {
 	for _, e := range eras() {
 		t.Run(e.name, func(t *testing.T) { test(t, e) })
 	}
 }
 
-// answered is the result of an answer, without what the protocol adds, as JSON.
+// answered returns the result as JSON, without what the protocol adds.
 func (r result) answered(t testing.TB) string {
 	t.Helper()
 	body, ok := r.rpc["result"].(map[string]any)
@@ -88,7 +88,7 @@ func (r result) answered(t testing.TB) string {
 	return string(data)
 }
 
-// refused requires that a request was refused with these codes, and nothing was answered.
+// refused checks that a request was refused with these codes and has no result.
 func (r result) refused(t testing.TB, rpc int, code fault.Code) {
 	t.Helper()
 	got, fault := r.rpcError(t)
@@ -96,7 +96,7 @@ func (r result) refused(t testing.TB, rpc int, code fault.Code) {
 	require.EqualValues(t, code, fault, r.body)
 }
 
-// notFound is the protocol's code of a resource that is not there.
+// notFound returns the protocol's code of a missing resource.
 func (e era) notFound() int {
 	if e.name == "modern" {
 		return -32602
@@ -126,7 +126,7 @@ func TestResourcesAreListed(t *testing.T) {
 	})
 }
 
-// TestResourcesArePaged walks the pages: each resource is on one of them.
+// TestResourcesArePaged checks that each resource is on exactly one page.
 func TestResourcesArePaged(t *testing.T) {
 	inEach(t, func(t *testing.T, e era) {
 		url := aided(t, mcptool.Options{PageSize: 1}) + "/mcp"
@@ -185,8 +185,8 @@ func TestResourcesAreRead(t *testing.T) {
 	})
 }
 
-// TestNoSuchResource reads what is not there, in every spelling: the answer says so, and nothing of
-// what is there.
+// TestNoSuchResource reads missing resources in every spelling, and checks that the error reveals
+// nothing about existing ones.
 func TestNoSuchResource(t *testing.T) {
 	inEach(t, func(t *testing.T, e era) {
 		url := aided(t, mcptool.Options{}) + "/mcp"
@@ -211,8 +211,8 @@ func TestNoSuchResource(t *testing.T) {
 	})
 }
 
-// TestUnseenVaultHasNoResources reads from a vault that the caller may not see: it is refused as one
-// that does not exist, to the byte, and stands in no list and no completion.
+// TestUnseenVaultHasNoResources checks that a vault that the caller is not allowed to see is
+// refused like one that does not exist, byte for byte, and is in no list and no completion.
 func TestUnseenVaultHasNoResources(t *testing.T) {
 	inEach(t, func(t *testing.T, e era) {
 		url := aided(t, mcptool.Options{Authenticate: inMain(auth.Reader)}) + "/mcp"
@@ -237,7 +237,7 @@ func TestUnseenVaultHasNoResources(t *testing.T) {
 	})
 }
 
-// TestAidsByRole lists with each role what there is for it. Documents are everybody's.
+// TestAidsByRole checks the aids that each role can list. Documents are available to all.
 func TestAidsByRole(t *testing.T) {
 	inEach(t, func(t *testing.T, e era) {
 		for role, want := range map[auth.Role][2]int{
@@ -252,8 +252,8 @@ func TestAidsByRole(t *testing.T) {
 	})
 }
 
-// TestAidsByPathAndHeaders narrows what is offered as it narrows the tools. At the first path there
-// is all of it, for there the tools are only the first.
+// TestAidsByPathAndHeaders checks that aids are restricted like tools. Path itself offers all aids,
+// because its tools are only a selection.
 func TestAidsByPathAndHeaders(t *testing.T) {
 	url := aided(t, mcptool.Options{})
 	for _, c := range []struct {
@@ -282,7 +282,7 @@ func TestAidsByPathAndHeaders(t *testing.T) {
 	r.refused(t, -32602, fault.NotFound)
 }
 
-// TestAidsAreNoTools lists the tools without what helps to call them; who names it can call it.
+// TestAidsAreNoTools checks that aids are not in the list of tools, but can be called by name.
 func TestAidsAreNoTools(t *testing.T) {
 	url := aided(t, mcptool.Options{First: []string{"books_book_get", "books_prompt_review"}})
 	require.Equal(t, []string{"books_book_get"}, names(t, ask(t, url+"/mcp", "tools/list", "")))
@@ -320,7 +320,7 @@ func TestBadPrompts(t *testing.T) {
 		for params, want := range map[string]fault.Code{
 			`"name":"reviews"`:                                                              fault.NotFound,
 			`"name":"books_book_get"`:                                                       fault.NotFound,
-			`"name":"review"`:                                                               fault.InvalidParameter, // which vault?
+			`"name":"review"`:                                                               fault.InvalidParameter, // no vault is given
 			`"name":"review","arguments":{"vault":"main"}`:                                  fault.MissingRequired,
 			`"name":"review","arguments":{"vault":"main","id":""}`:                          fault.MissingRequired,
 			`"name":"review","arguments":{"vault":"main","id":"none"}`:                      fault.NotFound,
@@ -382,7 +382,7 @@ func TestCompletions(t *testing.T) {
 	})
 }
 
-// TestManyCompletions is a shelf with more books than a completion shows.
+// TestManyCompletions completes among more books than one answer contains.
 func TestManyCompletions(t *testing.T) {
 	url := aided(t, mcptool.Options{})
 	for i := range 101 {
@@ -403,7 +403,8 @@ func TestManyCompletions(t *testing.T) {
 	require.True(t, got.Completion.HasMore)
 }
 
-// TestAidsAreCalls refuses every call, as a limit does: whatever answers from a vault was one.
+// TestAidsAreCalls refuses every call, as a limit does, and checks that everything that answers
+// from a vault is a call.
 func TestAidsAreCalls(t *testing.T) {
 	limited := func(tool.Handler) tool.Handler {
 		return func(context.Context, *tool.Call) (tool.Reply, error) {
@@ -428,7 +429,7 @@ func TestAidsAreCalls(t *testing.T) {
 	})
 }
 
-// TestSDKClientReadsAids is a client that is not ours, in each version that it speaks.
+// TestSDKClientReadsAids uses the SDK's client, in each version that it supports.
 func TestSDKClientReadsAids(t *testing.T) {
 	url := aided(t, mcptool.Options{Version: "1.2.3"}) + "/mcp"
 	for _, version := range []string{"", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {

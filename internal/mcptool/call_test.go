@@ -32,7 +32,7 @@ func TestCallByEveryName(t *testing.T) {
 		require.False(t, r.fail, r.body)
 		require.Equal(t, "people/freya", r.env["data"].(map[string]any)["object"].(map[string]any)["id"])
 	}
-	// Whoever calls by a name that is not listed cannot know of the header.
+	// A client that uses an unlisted name cannot know about the header.
 	r := resultOf(t, ask(t, url+"/mcp/x/all", "tools/call",
 		`"name":"books_book","arguments":`+freya, "Mcp-Name", "books_book"))
 	require.Equal(t, true, r.env["ok"], r.body)
@@ -110,7 +110,7 @@ func TestCallWithoutEnvelope(t *testing.T) {
 	require.Equal(t, "UNAVAILABLE", r.env["code"])
 }
 
-// TestCallOfWhatIsHidden calls what a role or a read-only switch takes out of the list.
+// TestCallOfWhatIsHidden calls tools that a role or a read-only switch removes from the list.
 func TestCallOfWhatIsHidden(t *testing.T) {
 	const add = `{"vault":"spare","title":"Edda"}`
 	open := mcptool.Options{}
@@ -170,7 +170,7 @@ func TestCallSaysWhoCalls(t *testing.T) {
 	}
 }
 
-// TestCallIsNamedByTheServerAround mounts the handler in one that names its requests.
+// TestCallIsNamedByTheServerAround mounts the handler in one that assigns request ids.
 func TestCallIsNamedByTheServerAround(t *testing.T) {
 	h := mcptool.New(sample(t), mcptool.Options{First: first})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,8 +183,8 @@ func TestCallIsNamedByTheServerAround(t *testing.T) {
 	require.Equal(t, "outer", r.header.Get("X-Request-Id"))
 }
 
-// TestConcurrentCalls has every caller ask for something else, so that an answer that goes astray
-// is seen.
+// TestConcurrentCalls makes different concurrent calls, so that an answer to the wrong caller is
+// detected.
 func TestConcurrentCalls(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	var wg sync.WaitGroup
@@ -202,7 +202,7 @@ func TestConcurrentCalls(t *testing.T) {
 	wg.Wait()
 }
 
-// TestListFitsAModel lists twelve tools of the usual size: CONTRACT §6 allows 16,000 bytes.
+// TestListFitsAModel lists twelve tools of the usual size. CONTRACT §6 allows 16,000 bytes.
 func TestListFitsAModel(t *testing.T) {
 	var many []*tool.Tool
 	var first []string
@@ -228,7 +228,7 @@ func TestListFitsAModel(t *testing.T) {
 	require.LessOrEqual(t, len(r.body), 16000)
 }
 
-// BenchmarkCall is one tools/call in the newest protocol, over a connection that is open.
+// BenchmarkCall measures a tools/call in the newest protocol over an open connection.
 func BenchmarkCall(b *testing.B) {
 	url := serve(b, mcptool.Options{}) + "/mcp/x/all"
 	for b.Loop() {
@@ -236,7 +236,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkHandler is what our side of a tools/call costs, without the network.
+// BenchmarkHandler measures the handler's part of a tools/call, without the network.
 func BenchmarkHandler(b *testing.B) {
 	h := mcptool.New(sample(b), mcptool.Options{})
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"books_book_get",` +

@@ -21,7 +21,7 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// headers sets headers on every request.
+// A headers is a transport that sets headers on every request.
 type headers map[string]string
 
 func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -32,7 +32,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestClientAnswersAsTheCatalogue makes the same calls both ways, on two catalogues alike.
+// TestClientAnswersAsTheCatalogue makes the same calls both ways, on two equal catalogues.
 func TestClientAnswersAsTheCatalogue(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	client := mcptool.NewClient(url, &http.Client{Transport: headers{"X-Request-Id": "r1"}})
@@ -80,7 +80,7 @@ func inJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestClientSurvivesARefusal calls again after the endpoint itself refused a call.
+// TestClientSurvivesARefusal makes another call after the endpoint itself refused one.
 func TestClientSurvivesARefusal(t *testing.T) {
 	client := mcptool.NewClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -113,7 +113,7 @@ func TestClientOfAWrongURL(t *testing.T) {
 	require.True(t, fault.Is(err, fault.Unauthenticated), "%v", err)
 }
 
-// TestClientConnectsAgain lets the server go away and come back at the same address.
+// TestClientConnectsAgain stops the server and starts it again at the same address.
 func TestClientConnectsAgain(t *testing.T) {
 	h := mcptool.New(sample(t), mcptool.Options{})
 	first := httptest.NewServer(h)
@@ -138,7 +138,7 @@ func TestClientConnectsAgain(t *testing.T) {
 	require.NoError(t, client.Close(), "a closed client may be closed again")
 }
 
-// TestClientOfANewerServer calls a tool that came after the client had connected.
+// TestClientOfANewerServer calls a tool that was added after the client had connected.
 func TestClientOfANewerServer(t *testing.T) {
 	older, err := tool.NewCatalogue(tooltest.SampleTools()[9:], tool.Options{})
 	require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestClientFromManyGoroutines(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSDKClient is a client that is not ours, in each version that it speaks.
+// TestSDKClient uses the SDK's client, in each version that it supports.
 func TestSDKClient(t *testing.T) {
 	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: readFirst}) + "/mcp/x/books"
 	for _, version := range []string{"", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {

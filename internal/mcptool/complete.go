@@ -88,7 +88,8 @@ func (x *exchange) valuesOf(
 }
 
 // completed calls the tool that completes a kind of value. It returns no suggestions instead of a
-// fault if the caller may not see the values, or if the arguments given so far are not sufficient.
+// fault if the caller is not allowed to see the values, or if the arguments given so far are not
+// sufficient.
 func (x *exchange) completed(
 	ctx context.Context, u tool.Unfinished,
 ) (tool.Completed, *fault.Fault) {

@@ -146,8 +146,8 @@ var (
 		`":{"type":"string","x-mcp-header":"` + vaultMark + `"}}}`)
 )
 
-// receive handles lists and completions, refuses what is outside the view, and passes everything
-// else to the SDK.
+// receive handles lists and completions, refuses requests outside the view, and passes all others
+// to the SDK.
 func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		ctx = auth.WithCaller(ctx, x.caller)

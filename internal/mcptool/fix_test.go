@@ -9,8 +9,8 @@ import (
 	"rookery/internal/mcptool"
 )
 
-// TestFixesNameListedTools covers that a fix names its tool as the endpoint lists it, and by its long
-// name where the endpoint does not list it, also in a bare answer.
+// TestFixesNameListedTools checks that a fix uses the name under which the endpoint lists the tool,
+// or the long name if it does not list it, also in a bare answer.
 func TestFixesNameListedTools(t *testing.T) {
 	url := serve(t, mcptool.Options{})
 	for _, c := range []struct{ path, name, fix string }{

@@ -14,8 +14,8 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// FuzzMessage holds that no message, whatever its path, protocol and body, panics or comes to a status that
-// is the server's fault, and that every answer is empty or JSON.
+// FuzzMessage checks that no message, whatever its path, protocol and body, causes a panic or a
+// status of 500 or above, and that every answer is empty or JSON.
 func FuzzMessage(f *testing.F) {
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"books_get","arguments":{"id":"x"}}}`
 	for _, seed := range [][3]string{

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/mcptool"
 )
 
-// repeat sends a message with a header that is there several times.
+// repeat sends a message with a repeated header.
 func repeat(t *testing.T, url, body, name string, values ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -30,8 +30,8 @@ func repeat(t *testing.T, url, body, name string, values ...string) *http.Respon
 	return resp
 }
 
-// TestOneHeaderEach holds that a header that narrows, or that a proxy routes by, is refused if it is there
-// twice: the second does not widen what the first allows.
+// TestOneHeaderEach checks that a repeated header that restricts a call, or by which a proxy
+// routes, is refused, so that the second one cannot extend the first.
 func TestOneHeaderEach(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
@@ -50,8 +50,8 @@ func TestOneHeaderEach(t *testing.T) {
 	require.Equal(t, 400, repeat(t, url, list, "X-MCP-Tools", "desk_whoami", "books_book_new").StatusCode)
 }
 
-// TestNameOfEveryProtocol holds that Mcp-Name and Mcp-Method are compared with the body in the protocols that
-// do not know them, too, and that none of two readings of a body differs from them.
+// TestNameOfEveryProtocol checks that Mcp-Name and Mcp-Method are compared with the body also in
+// protocols without these headers, for every way in which a body can be parsed.
 func TestNameOfEveryProtocol(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"desk_whoami"}}`
@@ -87,7 +87,7 @@ func TestNameOfEveryProtocol(t *testing.T) {
 	require.Equal(t, http.StatusOK, modern.status, modern.body)
 }
 
-// TestHalfABase64 holds that a value which only begins like Base64 is taken literally.
+// TestHalfABase64 checks that a value that only begins like Base64 is taken literally.
 func TestHalfABase64(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"books_book_get",` +
@@ -98,7 +98,8 @@ func TestHalfABase64(t *testing.T) {
 	require.False(t, refused)
 }
 
-// TestURIOfWhatIsNotFound holds that the error of a resource that is not found has its URI, in each protocol.
+// TestURIOfWhatIsNotFound checks that the error of a missing resource contains its URI, in each
+// protocol.
 func TestURIOfWhatIsNotFound(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp"
 	for _, uri := range []string{"rookery://nothing/here", "rookery://main/books/none"} {
@@ -115,10 +116,10 @@ func TestURIOfWhatIsNotFound(t *testing.T) {
 	}
 }
 
-// TestEveryMessageCounts holds that each message that calls no tool is counted, once, and is refused over the
-// rate; and that a call of a tool is left to that.
+// TestEveryMessageCounts checks that each message that calls no tool is counted once and refused
+// above the rate, and that a call of a tool is counted by the call.
 func TestEveryMessageCounts(t *testing.T) {
-	var counted atomic.Int64 // the messages of a batch are counted side by side
+	var counted atomic.Int64 // the messages of a batch are counted concurrently
 	over := false
 	count := func(context.Context, auth.Caller) error {
 		counted.Add(1)
@@ -156,7 +157,7 @@ func TestEveryMessageCounts(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, post(t, url, "nonsense").status)
 }
 
-// TestEveryRequestCounts holds the same of requests below /v1.
+// TestEveryRequestCounts checks the same for requests below /v1.
 func TestEveryRequestCounts(t *testing.T) {
 	counted := 0
 	url := hosted(t, sample(t), httptool.Options{Count: func(context.Context, auth.Caller) error {

@@ -30,12 +30,12 @@ var (
 	_ httptool.Resource = mcptool.New(new(tool.Catalogue), mcptool.Options{}).(httptool.Resource)
 )
 
-// public is what a server on the internet says of itself.
+// public is the Resource of a server on the internet.
 var public = access.Resource{
 	PublicURL: "https://notes.example.test", Issuers: []string{"https://login.example.test"},
 }
 
-// bearer lets in who shows one of a few tokens.
+// bearer accepts a few tokens.
 func bearer(r *http.Request) (auth.Caller, error) {
 	all := auth.AllVaults
 	c := auth.Caller{Tenant: "t", Principal: "user:x", Agent: "user:x", Session: auth.DefaultSession}
@@ -52,7 +52,7 @@ func bearer(r *http.Request) (auth.Caller, error) {
 		c.Roles, c.Scope = map[string]auth.Role{"main": auth.Editor, "spare": auth.Reader}, auth.Reader
 	case "Bearer expired":
 		return auth.Caller{}, auth.Expired()
-	case "Bearer revoked": // while its call runs
+	case "Bearer revoked": // during its call
 		c.Roles = map[string]auth.Role{all: auth.Reader}
 		c.Again = func(context.Context) (auth.Caller, error) { return auth.Caller{}, auth.Refused() }
 	default:
@@ -61,7 +61,7 @@ func bearer(r *http.Request) (auth.Caller, error) {
 	return c, nil
 }
 
-// hosted is the endpoint within the server that it is mounted in, with all that stands in front of it.
+// hosted runs the endpoint mounted in the HTTP server with all its middleware.
 func hosted(t testing.TB, cat *tool.Catalogue, o httptool.Options) string {
 	t.Helper()
 	if o.Authenticate == nil {
@@ -76,7 +76,7 @@ func hosted(t testing.TB, cat *tool.Catalogue, o httptool.Options) string {
 	return server.URL
 }
 
-// spoken are the ways to send one message: the newest protocol, and those before it.
+// spoken sends one message in each way: in the newest protocol and in those before it.
 func spoken(t testing.TB, url, method, params string, header ...string) map[string]result {
 	t.Helper()
 	var named struct {
@@ -95,8 +95,8 @@ func spoken(t testing.TB, url, method, params string, header ...string) map[stri
 
 const addBook = `"name":"books_book_new","arguments":{"vault":"main","title":"Edda"}`
 
-// TestRefusals holds how requests are refused in all versions of the protocol: the status, the code, the id
-// of the message, and the challenge, which names the path that was called.
+// TestRefusals checks how requests are refused in all versions of the protocol: the status, the
+// code, the id of the message, and the challenge, which names the called path.
 func TestRefusals(t *testing.T) {
 	const bad = `error="invalid_token", error_description="the token was not accepted", `
 	const end = `", resource_metadata="https://notes.example.test/.well-known/oauth-protected-resource`
@@ -138,7 +138,7 @@ func TestRefusals(t *testing.T) {
 				require.Equal(t, c.status, r.status, version+r.body)
 				require.Equal(t, c.challenge, r.header.Get("WWW-Authenticate"), version)
 				if c.code == nil {
-					continue // the server in front has refused it
+					continue // the HTTP server has refused it
 				}
 				_, code := r.rpcError(t)
 				require.Equal(t, c.code, code, version)
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDeniedCalls holds what stays the answer of a call: a refusal that no scope would overcome.
+// TestDeniedCalls checks that a refusal that no scope would avoid is the answer of the call.
 func TestDeniedCalls(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	for name, c := range map[string]struct {
@@ -176,8 +176,8 @@ func TestDeniedCalls(t *testing.T) {
 	}
 }
 
-// TestDeniedInABatch holds that of a batch each call has its own answer, for what the others did has to be
-// told; and that what was not let through has done nothing.
+// TestDeniedInABatch checks that each call of a batch has its own answer, because the results of
+// the others must be returned, and that a refused call has no effect.
 func TestDeniedInABatch(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	r := post(t, url+"/mcp/x/all", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+addBook+`}},`+
@@ -193,7 +193,8 @@ func TestDeniedInABatch(t *testing.T) {
 	require.NotContains(t, list.text, "Edda")
 }
 
-// TestOneChallenge holds that /mcp and /v1 say the same, but for the path whose metadata they name.
+// TestOneChallenge checks that /mcp and /v1 send the same challenge, except for the path of the
+// metadata.
 func TestOneChallenge(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	for token, body := range map[string]string{
@@ -208,8 +209,8 @@ func TestOneChallenge(t *testing.T) {
 	}
 }
 
-// TestMetadataOfEveryPath holds that each path that can be called names metadata that is there, and says that
-// the resource is the URL that was called; and that no other path has any.
+// TestMetadataOfEveryPath checks that each path that can be called names existing metadata, whose
+// resource is the called URL, and that no other path has metadata.
 func TestMetadataOfEveryPath(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	for path, exists := range map[string]bool{
@@ -235,8 +236,8 @@ func TestMetadataOfEveryPath(t *testing.T) {
 	}
 }
 
-// TestOnlyPOSTReachesATool holds that nothing but a POST is answered by the endpoint, and that no method
-// asks who calls.
+// TestOnlyPOSTReachesATool checks that the endpoint answers only POST, and that other methods are
+// not authenticated.
 func TestOnlyPOSTReachesATool(t *testing.T) {
 	asked := 0
 	url := hosted(t, sample(t), httptool.Options{Authenticate: func(r *http.Request) (auth.Caller, error) {
@@ -259,8 +260,8 @@ func TestOnlyPOSTReachesATool(t *testing.T) {
 	require.Zero(t, asked)
 }
 
-// TestRateHeaders holds that answers of calls say what is left of the caller's rate: of a batch, what the
-// call left that left least; and that what calls nothing says nothing.
+// TestRateHeaders checks that answers of calls report the rest of the caller's rate (for a batch,
+// the lowest value of its calls), and that requests without calls report nothing.
 func TestRateHeaders(t *testing.T) {
 	var mu sync.Mutex
 	left := 9
@@ -293,7 +294,7 @@ func TestRateHeaders(t *testing.T) {
 	require.Equal(t, []string{"", "", ""}, rates(ask(t, url+"/mcp", "tools/list", "", admin...).header))
 }
 
-// TestRefusedAreCounted holds that who is turned away is counted, with the reason.
+// TestRefusedAreCounted checks that refused requests are counted with the reason.
 func TestRefusedAreCounted(t *testing.T) {
 	var m reasons
 	url := serve(t, mcptool.Options{Authenticate: bearer, Meter: &m})
@@ -307,7 +308,7 @@ type reasons []access.Reason
 
 func (r *reasons) Refused(why access.Reason) { *r = append(*r, why) }
 
-// endless is a body without end, which counts what is read of it.
+// An endless is a body without end that counts the bytes read.
 type endless struct {
 	head string
 	read int
@@ -323,8 +324,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLittleIsReadFirst holds that of the body of a request that is refused only so much is read as may hold
-// its id, and that the id is found there.
+// TestLittleIsReadFirst checks that only the beginning of a refused request's body is read, and
+// that the id is found there.
 func TestLittleIsReadFirst(t *testing.T) {
 	const most = 64 << 10
 	h := mcptool.New(sample(t), mcptool.Options{Authenticate: bearer})
@@ -347,8 +348,8 @@ func TestLittleIsReadFirst(t *testing.T) {
 	}
 }
 
-// TestSlowBodies holds that who may not call is answered while the rest of a body is on its way, with the id
-// if it was there.
+// TestSlowBodies checks that a client that is not allowed to call is answered while it is still
+// sending its body, with the id if that has arrived.
 func TestSlowBodies(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	host := strings.TrimPrefix(url, "http://")
@@ -369,8 +370,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestRefusedConnectionGoesOn holds that a connection whose request was refused serves the next one, however
-// long after.
+// TestRefusedConnectionGoesOn checks that a connection whose request was refused serves the next
+// one, however much later.
 func TestRefusedConnectionGoesOn(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	for range 3 {
@@ -380,8 +381,8 @@ func TestRefusedConnectionGoesOn(t *testing.T) {
 	}
 }
 
-// TestLargeBodyBehindTheServer holds that a body over the limit is refused as such where the server in front
-// counts it, too.
+// TestLargeBodyBehindTheServer checks that a body above the limit is refused as such, even if the
+// HTTP server counts it too.
 func TestLargeBodyBehindTheServer(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	r := resultOf(t, post(t, url+"/mcp", `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"`+
@@ -392,8 +393,8 @@ func TestLargeBodyBehindTheServer(t *testing.T) {
 	require.EqualValues(t, 7, r.rpc["id"])
 }
 
-// TestHeadersOfOneValue holds that a header that narrows a call, or says who makes it, is refused if it says
-// two things, or nothing that can be read.
+// TestHeadersOfOneValue checks that a header that restricts a call, or identifies its caller, is
+// refused if it has several values or cannot be parsed.
 func TestHeadersOfOneValue(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp"
 	for name, values := range map[string][]string{

@@ -173,7 +173,7 @@ func TestListHasOnePage(t *testing.T) {
 	require.Equal(t, "INVALID_PARAMETER", code)
 }
 
-// TestEverythingIsPrivate asks for all that the protocol lets a client or a proxy keep.
+// TestEverythingIsPrivate checks all answers that the protocol lets a client or a proxy cache.
 func TestEverythingIsPrivate(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp"
 	for _, method := range []string{"server/discover", "tools/list", "resources/list",
@@ -232,8 +232,8 @@ func TestUnknownPathsAndHeaders(t *testing.T) {
 	}
 }
 
-// TestListOfPathIsShort covers that Path leaves out the arguments that few calls need and accepts
-// them, and that other paths list them.
+// TestListOfPathIsShort checks that Path omits rarely used arguments but accepts them, and that
+// other paths list them.
 func TestListOfPathIsShort(t *testing.T) {
 	url := serve(t, mcptool.Options{})
 	arguments := func(path, name string) (listed []string, closed bool) {
@@ -279,7 +279,7 @@ func TestListOfPathIsShort(t *testing.T) {
 	require.Equal(t, "bo", data["agent"])
 }
 
-// TestInstructionsFollowTheOffer covers what the writer of instructions is told of a client.
+// TestInstructionsFollowTheOffer checks the Offer that Options.Instructions gets for a client.
 func TestInstructionsFollowTheOffer(t *testing.T) {
 	url := serve(t, mcptool.Options{Instructions: func(o mcptool.Offer) string {
 		return fmt.Sprint(o.Writes, o.Tools)

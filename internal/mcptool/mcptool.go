@@ -107,6 +107,8 @@ type endpoint struct {
 	short map[*tool.Tool]func() *mcp.Tool // list entries for Path
 }
 
+// newEndpoint returns an endpoint with defaults for missing options. List entries are built on
+// first use.
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

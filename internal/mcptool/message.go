@@ -97,6 +97,8 @@ func (a *answer) WriteHeader(status int) {
 // replaced reports whether the refusal in the outcome replaces the SDK's response.
 func (a *answer) replaced() bool { return a.outcome != nil && a.outcome.refusal() != nil }
 
+// Write writes a part of the response, or collects the text of a refusal that is held back. It
+// discards a response that the outcome replaces.
 func (a *answer) Write(data []byte) (int, error) {
 	if !a.began {
 		a.WriteHeader(http.StatusOK)

@@ -17,7 +17,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// exchange is one request and what must come back. Headers are those beside the usual two.
+// An exchange is one request and the expected response. Headers are added to the usual two.
 type exchange struct {
 	name   string
 	header []string
@@ -46,7 +46,7 @@ const capabilities = `{"tools":{},"resources":{},"prompts":{},"completions":{}}`
 
 const serverInfo = `{"name":"rookery","title":"Rookery","version":"1.2.3"}`
 
-// TestModernEra holds exchanges of 2026-07-28, which knows no initialize.
+// TestModernEra checks exchanges of 2026-07-28, which has no initialize.
 func TestModernEra(t *testing.T) {
 	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: readFirst}) + "/mcp/x/desk"
 	meta := func(params string) string { return `{` + params + modernMeta + `}` }
@@ -87,7 +87,7 @@ func TestModernEra(t *testing.T) {
 	})
 }
 
-// TestLegacyEra holds exchanges of the protocols from 2024-11-05 to 2025-11-25.
+// TestLegacyEra checks exchanges of the protocols from 2024-11-05 to 2025-11-25.
 func TestLegacyEra(t *testing.T) {
 	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: readFirst}) + "/mcp/x/desk"
 	called := func(id, data string) string {
@@ -160,8 +160,8 @@ func TestBatch(t *testing.T) {
 	require.Contains(t, byID["3"], `"isError":true`)
 }
 
-// TestLargeBatch holds that a request runs no more calls than a batch has places, and that nothing
-// of a larger one is run.
+// TestLargeBatch checks that a request runs at most as many calls as a batch may have, and that
+// nothing of a larger one is run.
 func TestLargeBatch(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	batch := func(calls int) string {
@@ -182,11 +182,11 @@ func TestLargeBatch(t *testing.T) {
 	require.NotContains(t, r.body, `"result"`)
 }
 
-// TestBatchOfLargeAnswers covers that a batch runs no more calls once its answers have more bytes than one answer may
-// have, and says which.
+// TestBatchOfLargeAnswers checks that a batch runs no more calls once its answers exceed the size
+// of one answer, and reports which.
 func TestBatchOfLargeAnswers(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
-	text := strings.Repeat(`\"`, 450_000) // each four bytes in the answer
+	text := strings.Repeat(`\"`, 450_000) // each is four bytes in the answer
 	var all []string
 	for i := range 4 {
 		all = append(all, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"desk_book_get",`+
@@ -199,7 +199,7 @@ func TestBatchOfLargeAnswers(t *testing.T) {
 	require.Less(t, len(r.body), 2*tool.MaxBody)
 }
 
-// TestHeadersMustAgree is about what a router in front of us may have believed.
+// TestHeadersMustAgree checks that headers by which a proxy may have routed agree with the body.
 func TestHeadersMustAgree(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	const read = `"name":"books_book_get","arguments":{"vault":"main","id":"people/freya"}`
@@ -241,7 +241,7 @@ func TestHeadersMustAgree(t *testing.T) {
 	}
 }
 
-// TestHeaderTrick sends bodies that two JSON readers may read differently.
+// TestHeaderTrick sends bodies that two JSON parsers may read differently.
 func TestHeaderTrick(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
 	for params, want := range map[string]int{
@@ -273,7 +273,7 @@ func TestVersions(t *testing.T) {
 	require.Contains(t, r.body, "Unsupported protocol version")
 }
 
-// TestListenIsAnsweredAtOnce reads the stream to its end: it hangs if the server keeps it open.
+// TestListenIsAnsweredAtOnce reads the stream to its end; it hangs if the server keeps it open.
 func TestListenIsAnsweredAtOnce(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp"
 	r := ask(t, url, "subscriptions/listen", `"notifications":{"toolsListChanged":true,`+
@@ -350,7 +350,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// TestLargestBody is a body of exactly the size that is allowed.
+// TestLargestBody sends a body of exactly the maximum size.
 func TestLargestBody(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/desk"
 	head := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_book",` +
@@ -373,7 +373,7 @@ func TestCutOffBody(t *testing.T) {
 	require.Error(t, err)
 }
 
-// broken is a body whose sender stops in the middle.
+// A broken is a body whose sender stops in the middle.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

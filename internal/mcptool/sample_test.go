@@ -20,8 +20,8 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// sample is the shared sample behind the access check, and a tool whose short name a tool of
-// another set has too.
+// sample returns the shared sample behind access control, with a tool whose short name also exists
+// in another set.
 func sample(t testing.TB) *tool.Catalogue {
 	t.Helper()
 	tools := tooltest.SampleTools()
@@ -50,7 +50,7 @@ func sample(t testing.TB) *tool.Catalogue {
 	return cat
 }
 
-// vaults are those of a tenant whose agents are anybody's.
+// A vaults is the vaults of a tenant whose agents every principal may use.
 type vaults []string
 
 func (v vaults) Vaults(context.Context, auth.Caller, bool) ([]string, error) {
@@ -76,7 +76,7 @@ func serveCatalogue(t testing.TB, cat *tool.Catalogue, o mcptool.Options) string
 	return server.URL
 }
 
-// as lets everybody in with one role.
+// as accepts every request, with one role.
 func as(role auth.Role) func(*http.Request) (auth.Caller, error) {
 	return func(*http.Request) (auth.Caller, error) {
 		c := auth.LocalCaller()
@@ -85,14 +85,14 @@ func as(role auth.Role) func(*http.Request) (auth.Caller, error) {
 	}
 }
 
-// A reply is what came back over HTTP.
+// A reply is an HTTP response.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// post sends a body with the headers that every MCP client sends, and others, which win.
+// post sends a body with the headers of every MCP client, and others, which take precedence.
 func post(t testing.TB, url, body string, header ...string) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -124,7 +124,7 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 	`"io.modelcontextprotocol/clientCapabilities":{},` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
 
-// ask sends one request of the newest protocol; params are the members beside _meta.
+// ask sends one request of the newest protocol; params are the members other than _meta.
 func ask(t testing.TB, url, method, params string, header ...string) reply {
 	t.Helper()
 	if params != "" {
@@ -135,7 +135,7 @@ func ask(t testing.TB, url, method, params string, header ...string) reply {
 		append([]string{"MCP-Protocol-Version", modern, "Mcp-Method", method}, header...)...)
 }
 
-// call calls a tool in the newest protocol. A vault among the arguments is repeated in the header.
+// call calls a tool in the newest protocol. A vault in the arguments is repeated in the header.
 func call(t testing.TB, url, name, args string, header ...string) result {
 	t.Helper()
 	var given struct{ Vault string }
@@ -148,7 +148,7 @@ func call(t testing.TB, url, name, args string, header ...string) result {
 	return resultOf(t, r)
 }
 
-// A result is a JSON-RPC answer, taken apart.
+// A result is a decoded JSON-RPC response.
 type result struct {
 	reply
 	rpc  map[string]any
@@ -179,7 +179,7 @@ func resultOf(t testing.TB, r reply) result {
 	return res
 }
 
-// code is the code of the fault that a result holds.
+// code returns the code of the fault in a result.
 func (r result) code() any {
 	if e, ok := r.env["error"].(map[string]any); ok {
 		return e["code"]
@@ -187,7 +187,7 @@ func (r result) code() any {
 	return nil
 }
 
-// rpcError is the code of the JSON-RPC error of a result, and the code of the fault in it.
+// rpcError returns the code of the JSON-RPC error of a result, and the code of the fault in it.
 func (r result) rpcError(t testing.TB) (float64, any) {
 	t.Helper()
 	e, ok := r.rpc["error"].(map[string]any)
@@ -196,7 +196,7 @@ func (r result) rpcError(t testing.TB) (float64, any) {
 	return e["code"].(float64), data["code"]
 }
 
-// names are the tools that a listing holds, in its order.
+// names returns the tools in a list, in its order.
 func names(t testing.TB, r reply) []string {
 	t.Helper()
 	var list struct {
@@ -210,5 +210,5 @@ func names(t testing.TB, r reply) []string {
 	return all
 }
 
-// readFirst writes the instructions of the endpoints of these tests.
+// readFirst returns the instructions of the endpoints in these tests.
 func readFirst(mcptool.Offer) string { return "Read first." }

@@ -19,10 +19,10 @@ import (
 	"rookery/internal/tooltest"
 )
 
-// A meter counts the calls that run, and those that have begun.
+// A meter counts the calls that are running and those that have begun.
 type meter struct {
 	running, most, begun atomic.Int32
-	each                 time.Duration // that a call takes
+	each                 time.Duration // duration of a call
 }
 
 func (m *meter) intercept(next tool.Handler) tool.Handler {
@@ -38,7 +38,7 @@ func (m *meter) intercept(next tool.Handler) tool.Handler {
 	}
 }
 
-// metered is an endpoint whose calls are counted.
+// metered returns an endpoint whose calls are counted.
 func metered(t testing.TB, m *meter) http.Handler {
 	t.Helper()
 	cat, err := tool.NewCatalogue(tooltest.AidedTools(), tool.Options{Interceptors: []tool.Interceptor{m.intercept}})
@@ -46,7 +46,7 @@ func metered(t testing.TB, m *meter) http.Handler {
 	return mcptool.New(cat, mcptool.Options{First: first, Documents: documents})
 }
 
-// legacy is a request of the protocol that knows batches.
+// legacy returns a request of a protocol with batches.
 func legacy(body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, mcptool.Path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -55,7 +55,7 @@ func legacy(body string) *http.Request {
 	return r
 }
 
-// messages is a batch of so many messages, each the next one of these: a method and its params.
+// messages returns a batch of n messages that cycle through these: a method and its params.
 func messages(n int, of ...[2]string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -70,8 +70,8 @@ var (
 	oneRead = [2]string{"resources/read", `"uri":"rookery://main/books/people/freya"`}
 )
 
-// TestOneCallAtATime holds that a request is never more than one call in flight, whatever it has messages
-// of, and that each of them is answered.
+// TestOneCallAtATime checks that a request never has more than one call in flight, whatever its
+// messages are, and that each of them is answered.
 func TestOneCallAtATime(t *testing.T) {
 	m := &meter{each: time.Millisecond}
 	w := httptest.NewRecorder()
@@ -89,9 +89,8 @@ func TestOneCallAtATime(t *testing.T) {
 	require.Equal(t, int32(1), m.most.Load())
 }
 
-// TestCallsThatComeTooLate holds that a call whose turn does not come in time is answered that it was not
-// run, so that an answer is there before the server gives up its connection; and that each call has all of
-// its own time.
+// TestCallsThatComeTooLate checks that a call that does not get its turn in time is answered as not
+// run, before the server closes the connection, and that each call has its full time limit.
 func TestCallsThatComeTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &meter{each: 20 * time.Second}
@@ -115,7 +114,8 @@ func TestCallsThatComeTooLate(t *testing.T) {
 	})
 }
 
-// TestHangUpEndsThoseThatWait holds that of a request that nobody waits for no further call begins.
+// TestHangUpEndsThoseThatWait checks that no further call of a request begins after its client has
+// disconnected.
 func TestHangUpEndsThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &meter{each: 10 * time.Second}

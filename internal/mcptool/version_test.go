@@ -11,8 +11,8 @@ import (
 	"rookery/internal/httptool"
 )
 
-// TestEveryVersion holds in all versions of the protocol what a caller is shown: the tools that its role,
-// the scopes of its token, the path and the headers leave, the same each time, and for its eyes alone.
+// TestEveryVersion checks in all versions of the protocol that a caller sees the tools that its
+// role, its scopes, the path and the headers permit, consistently and privately.
 func TestEveryVersion(t *testing.T) {
 	reads := []string{"books_book_get", "books_book_list", "books_export", "desk_book_get", "desk_fail",
 		"desk_whoami"}
@@ -48,7 +48,7 @@ func TestEveryVersion(t *testing.T) {
 	}
 }
 
-// TestEveryListIsPrivate holds that no version lets anybody share what one caller was answered.
+// TestEveryListIsPrivate checks that no version allows an answer to be shared between callers.
 func TestEveryListIsPrivate(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list"} {
@@ -60,8 +60,9 @@ func TestEveryListIsPrivate(t *testing.T) {
 	}
 }
 
-// TestListenInEveryVersion holds that who asks to be told of changes is answered at once, with nothing
-// promised: it hangs if the stream is kept open. Who has no token is refused as everywhere.
+// TestListenInEveryVersion checks that a subscription is answered at once without promising
+// notifications; it hangs if the stream is kept open. Without a token it is refused like any
+// request.
 func TestListenInEveryVersion(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{}) + "/mcp"
 	const wanted = `"notifications":{"toolsListChanged":true}`
@@ -81,8 +82,8 @@ func TestListenInEveryVersion(t *testing.T) {
 	}
 }
 
-// TestOldHandshake holds that `initialize` of a version that knows it needs a token as everything does, and
-// that nobody else learns what the server is.
+// TestOldHandshake checks that `initialize`, in versions that have it, needs a token, and reveals
+// nothing about the server without one.
 func TestOldHandshake(t *testing.T) {
 	url := hosted(t, sample(t), httptool.Options{})
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +

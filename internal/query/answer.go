@@ -94,8 +94,30 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 	return a, true
 }
 
+// onPage answers a query of one branch by the order of places: it finds everything, and keeps what is on the page.
+func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
+	a, from := Answer{}, index.Spot{}
+	if after != nil {
+		from = after.spot()
+	}
+	e.planOf(&q.Branches[0]).run(e, func(i Item) {
+		a.Total++
+		switch {
+		case after != nil && !i.Spot().Behind(from):
+		case len(a.Items) < page.Limit:
+			a.Items = append(a.Items, i)
+		default:
+			a.More = true
+		}
+	})
+	return a
+}
+
 // whole answers a query by finding everything first.
 func (e *evaluator) whole(q Query, page Page, after *mark) Answer {
+	if len(q.Branches) == 1 && len(q.Sort) == 0 && q.Limit == 0 {
+		return e.onPage(q, page, after)
+	}
 	items := e.ordered(q)
 	a := Answer{Total: len(items)}
 	if after != nil {

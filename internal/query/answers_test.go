@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
@@ -41,6 +42,11 @@ func knownAnswers(t testing.TB) []knownAnswer {
 	t.Helper()
 	data, err := os.ReadFile("testdata/answers.txt")
 	require.NoError(t, err)
+	return readAnswers(data)
+}
+
+// readAnswers reads the lines of a file of known answers.
+func readAnswers(data []byte) []knownAnswer {
 	var all []knownAnswer
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimRight(line, "\n")
@@ -54,8 +60,23 @@ func knownAnswers(t testing.TB) []knownAnswer {
 }
 
 func TestKnownAnswers(t *testing.T) {
-	v, answers := smallVault(t), knownAnswers(t)
+	answers := knownAnswers(t)
 	require.GreaterOrEqual(t, len(answers), 120)
+	areAnswered(t, smallVault(t), answers)
+}
+
+// TestKnownEdges covers rules that need other notes than those of the small vault.
+func TestKnownEdges(t *testing.T) {
+	data, err := os.ReadFile("testdata/edges.txt")
+	require.NoError(t, err)
+	files := txtar.Parse(data).Files
+	last := len(files) - 1
+	areAnswered(t, newVault(files[:last]), readAnswers(files[last].Data))
+}
+
+// areAnswered covers that each query finds what it is to find.
+func areAnswered(t *testing.T, v *testVault, answers []knownAnswer) {
+	t.Helper()
 	for _, a := range answers {
 		q, err := query.Parse(a.text)
 		var items []query.Item

@@ -46,7 +46,7 @@ var measured = []struct{ name, text string }{
 	{"contains", "type:project contains(trait:due)"},
 	{"contains-value", "type:project contains(trait:due .value==past)"},
 	{"contains-any", "type:* contains(trait:due .value==past)"},
-	{"within-any", "trait:due within(section .heading_level==2)"},
+	{"within-any", "trait:due within(section .level==2)"},
 	{"within", "trait:due within(type:project)"},
 	{"at", "trait:due at(trait:priority .value==high)"},
 	{"refs-target", "type:* refs(type:person .name==x)"},

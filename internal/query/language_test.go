@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -157,7 +158,24 @@ func TestRefusals(t *testing.T) {
 		require.True(t, fault.Is(err, fault.InvalidQuery), "%s: %v", row.text, err)
 		f := fault.Of(err)
 		require.Equal(t, row.column, f.Details["column"], "%s: %s", row.text, f.Message)
+		require.Equal(t, "syntax", f.Details["reason"], row.text)
+		require.Contains(t, f.Details, "near", row.text)
 		require.Contains(t, f.Message+strings.Join(f.Fixes, " "), row.says, row.text)
+	}
+}
+
+// TestNear covers that a refusal says at what it is: a sign or a word of the language, else the kind of what is there,
+// and never a value.
+func TestNear(t *testing.T) {
+	for text, near := range map[string]string{
+		"": "the end", "person": "a word", "type:a .x==": "the end", "type:a .x==1)": ")", "type:a type:b": "type",
+		"type:a .x .y": "a field", `type:a .x "axolotl"`: "a text in quotes", "type:a .x==1 [[axolotl]]": "a reference",
+		"type:a 3.5": "a number", "type:a ;": "what cannot be read", "type:a has(sort:.x)": "sort", "type:a .x==1 axolotl": "a word",
+	} {
+		_, err := query.Parse(text)
+		f := fault.Of(err)
+		require.Equal(t, near, f.Details["near"], text)
+		require.NotContains(t, fmt.Sprint(f.Message, f.Details, f.Fixes), "axolotl")
 	}
 }
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -235,15 +236,33 @@ func (l *lexer) sign(t *token) {
 // fail makes the token one that cannot be read.
 func (l *lexer) fail(t *token, message string, expected ...string) {
 	t.kind = invalid
-	t.bad = unreadable(l.text, *t, message, expected)
+	t.bad = unreadable(*t, message, expected)
 }
 
 // unreadable is the fault of a text that cannot be read from a token on.
-func unreadable(text string, t token, message string, expected []string) *fault.Fault {
+func unreadable(t token, message string, expected []string) *fault.Fault {
 	f := fault.New(fault.InvalidQuery, "column %d: %s", t.column, message).
-		With("reason", "syntax").With("column", t.column)
+		With("reason", "syntax").With("column", t.column).With("near", t.near())
 	if len(expected) > 0 {
 		f = f.With("expected", expected)
 	}
 	return f
+}
+
+// nouns are what tokens are, for those whose text may be a value, which no fault repeats.
+var nouns = map[tokenKind]string{
+	atEnd: "the end", word: "a word", number: "a number", quoted: "a text in quotes", reference: "a reference",
+	pattern: "a regular expression", argument: "an argument", field: "a field", invalid: "what cannot be read",
+}
+
+// rootsAndClauses are the words of the language that are no functions.
+var rootsAndClauses = []string{"type", "trait", "section", "link", "sort", "limit", "count"}
+
+// near says what a token is: a sign or a word of the language as it is written, else its kind.
+func (t token) near() string {
+	text := strings.ToLower(t.text)
+	if _, isFunction := functions[text]; t.kind == sign || t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {
+		return text
+	}
+	return nouns[t.kind]
 }

@@ -22,7 +22,7 @@ func (e *evaluator) nested(b Branch, t *Test) term {
 			holds: func(i Item) bool { return set().has(i.note(), i.scope()) },
 		}
 	}
-	in := e.within(t)
+	in := e.within(b, t)
 	out := term{most: e.estimate(t), price: nested, notes: in.notes}
 	switch t.Op {
 	case In:
@@ -97,8 +97,8 @@ func (e *evaluator) each(t *Test, f func(Item)) {
 }
 
 // eachIn calls a function with what the query of a test finds in a note, or with its target if that is
-// there.
-func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item)) {
+// there, until it returns false.
+func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 	if t.Target != "" {
 		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note == n && e.visit(1) {
 			f(itemOf(o))
@@ -107,7 +107,9 @@ func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item)) {
 	}
 	for i := range t.Query {
 		for found := range e.planOf(&t.Query[i]).in(e, n) {
-			f(found)
+			if !f(found) {
+				return
+			}
 		}
 	}
 }
@@ -130,21 +132,42 @@ func (e *evaluator) walked(t *Test) []*index.Note {
 	return notes
 }
 
-// within are the things in each note by which has, contains, in or within holds.
-func (e *evaluator) within(t *Test) *perNote[bits] {
+// within are the things in each note by which has, contains, in or within holds for things of a branch. Where
+// these are objects that have or contain something, a note is looked at only until each has.
+func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
+	holders := b.Kind == Objects && (t.Op == Has || t.Op == Contains)
 	return &perNote[bits]{
 		walked: func() []*index.Note { return e.walked(t) },
 		find: func(n *index.Note) *bits {
 			var found *bits
-			e.eachIn(n, t, func(i Item) {
+			var waiting []int
+			if holders {
+				waiting = b.scopes(n)
+			}
+			e.eachIn(n, t, func(i Item) bool {
 				if found == nil {
 					found = &bits{}
 				}
 				found.addFor(t.Op, i)
+				for len(waiting) > 0 && found.has(waiting[0]+1) {
+					waiting = waiting[1:]
+				}
+				return !holders || len(waiting) > 0
 			})
 			return found
 		},
 	}
+}
+
+// scopes are the positions of the sections of a note that are objects of the branch; -1: the note.
+func (b Branch) scopes(n *index.Note) []int {
+	var all []int
+	for scope := -1; scope < len(n.Sections); scope++ {
+		if o := n.Object(scope); !isPlain(o) && (b.Name == Any || o.Type() == b.Name) {
+			all = append(all, scope)
+		}
+	}
+	return all
 }
 
 // addFor adds a thing that a nested query finds: for has what it is in, for contains all that it is in,
@@ -171,7 +194,10 @@ func (e *evaluator) at(b Branch, t *Test) term {
 		walked: func() []*index.Note { return e.walked(t) },
 		find: func(n *index.Note) *lines {
 			var found lines
-			e.eachIn(n, t, func(i Item) { found.add(i.Trait) })
+			e.eachIn(n, t, func(i Item) bool {
+				found.add(i.Trait)
+				return true
+			})
 			if found == nil {
 				return nil
 			}

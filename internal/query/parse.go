@@ -19,7 +19,7 @@ func Parse(text string) (Query, error) {
 	if !utf8.ValidString(text) {
 		return Query{}, fault.New(fault.InvalidQuery, "a query is text in UTF-8").With("reason", "syntax")
 	}
-	p := &parser{text: text, tokens: lex(text)}
+	p := &parser{tokens: lex(text)}
 	q := p.query()
 	if p.failed != nil {
 		return Query{}, p.failed
@@ -34,7 +34,6 @@ func tooMuch(reason, format string, bound int) *fault.Fault {
 
 // A parser reads the tokens of a text by the grammar. After a failure it reads nothing more.
 type parser struct {
-	text   string
 	tokens []token
 	at     int
 	depth  int
@@ -66,7 +65,7 @@ func (p *parser) fail(t token, message string, expected ...string) {
 		p.failed = t.bad
 		return
 	}
-	p.failed = unreadable(p.text, t, message, expected)
+	p.failed = unreadable(t, message, expected)
 }
 
 // failFix is fail with the form that is meant.

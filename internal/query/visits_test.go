@@ -121,3 +121,20 @@ func TestEnds(t *testing.T) {
 	_, err = query.Select(q, s)
 	require.True(t, fault.Is(err, fault.Unavailable))
 }
+
+// TestMatchesCosts covers that a regular expression makes one visit more for each 100 bytes that it reads.
+func TestMatchesCosts(t *testing.T) {
+	visits := func(size int) int {
+		v := newVault([]txtar.File{{Name: "a.md", Data: []byte("---\nv: " + strings.Repeat("a", size) + "\n---\n")}})
+		q, err := query.Parse(`type:page matches(.v, "^a+$")`)
+		require.NoError(t, err)
+		a, err := query.Find(q, v.state, query.Page{Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, 1, a.Total)
+		return a.Visits
+	}
+	short := visits(99)
+	require.Equal(t, short+1, visits(100))
+	require.Equal(t, short+1, visits(199))
+	require.Equal(t, short+50, visits(5000))
+}

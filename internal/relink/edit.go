@@ -64,7 +64,7 @@ func (w *rewriting) result() Result {
 	}
 	slices.Sort(w.unwritable)
 	return Result{
-		Text: text, Count: len(done), Sources: sourcesOf(done), Unwritable: w.unwritable, Gained: w.gained,
+		Text: text, Count: len(done) + w.freed, Sources: sourcesOf(done), Unwritable: w.unwritable, Gained: w.gained,
 	}
 }
 

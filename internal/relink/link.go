@@ -12,6 +12,9 @@ import (
 func (w *rewriting) anchors() {
 	for i, link := range w.doc.Anchors {
 		target := "#" + markdown.Unescape(strings.TrimPrefix(link.Target, "#"))
+		if !w.enter(link.Line) {
+			continue
+		}
 		was := w.was.From(w.from, target)
 		if was.ID == "" || was.FragmentMissing || w.leads(target, was) {
 			continue
@@ -29,10 +32,10 @@ func (w *rewriting) anchors() {
 
 // files rewrites the relative links of a note in another folder to files that are no notes: they did not move.
 func (w *rewriting) files() {
-	if !w.moved() {
-		return
-	}
 	for i, link := range w.doc.Links {
+		if !w.enter(link.Line) || !w.moved() {
+			continue
+		}
 		spelled, ok := w.fileLink(link)
 		if !ok {
 			continue

@@ -23,6 +23,15 @@ type Relinker struct {
 	was, is       *index.Resolver
 	ids           map[string]string // new ids by old ones, of notes and of sections
 	old           map[string]string // old ids by new ones, of notes
+
+	// Blocks are the ids of the notes that blocks moved to that references may lead to, by where they were.
+	Blocks map[Line]string
+}
+
+// A Line is a line of a note in the first state.
+type Line struct {
+	Note string // its id
+	Line int
 }
 
 // New returns a Relinker between two states of a vault. The second state has the texts of the first, each
@@ -48,9 +57,25 @@ func (r *Relinker) To(id string) string {
 	}
 	note, fragment, inside := strings.Cut(id, "#")
 	if to, ok := r.ids[note]; ok && inside {
-		return to + "#" + fragment
+		return inNote(to, fragment)
 	}
 	return id
+}
+
+// goal returns the id of what something in the first state is in the second.
+func (w *rewriting) goal(was index.Resolution) string {
+	if was.Line > 0 && was.Object.Note != nil {
+		if to, ok := w.Blocks[Line{was.Object.Note.ID, was.Line}]; ok {
+			return to
+		}
+	}
+	return w.To(was.ID)
+}
+
+// inNote is the id of something in the note that an id is of, or is in.
+func inNote(id, fragment string) string {
+	note, _, _ := strings.Cut(id, "#")
+	return note + "#" + fragment
 }
 
 // note returns a note of the second state, and the same one in the first. It returns false if one of them
@@ -70,8 +95,9 @@ func (r *Relinker) note(id string) (was, is *index.Note, ok bool) {
 // id.
 func (r *Relinker) Sources() []string {
 	ids := map[string]bool{}
-	for note := range r.changed() {
-		ids[r.To(note)] = true
+	for id := range r.changed() {
+		note, _, _ := strings.Cut(r.To(id), "#")
+		ids[note] = true
 	}
 	for n := range r.before.Mentioning(r.buckets()) {
 		ids[r.To(n.ID)] = true
@@ -142,13 +168,18 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 // A rewriting is one note on its way.
 type rewriting struct {
 	*Relinker
-	from, note *index.Note // as it was, as it is
+	from, note *index.Note // as it was, as it is; from is that of the passage; see enter
 	text       []byte
 	doc        *markdown.Doc
 	edits      []edit
 	whole      []markdown.Span // values of which an edit replaces all
 	gained     int
 	unwritable []int
+
+	passages []Passage
+	freed    int               // anchors that are references by now
+	own      *index.Note       // with passages, the note as it was; nil: it is new
+	copied   map[string]string // of the passage
 
 	// wanted reports whether a reference of Respell is to be written in full; nil: references are rewritten.
 	wanted func(line int, target string) bool
@@ -163,7 +194,7 @@ func (w *rewriting) moved() bool {
 // same kind of place in it.
 func (w *rewriting) leads(target string, was index.Resolution) bool {
 	now := w.is.From(w.note, target)
-	return now.ID == w.To(was.ID) && now.FragmentMissing == was.FragmentMissing &&
+	return now.ID == w.goal(was) && now.FragmentMissing == was.FragmentMissing &&
 		(now.Line > 0) == (was.Line > 0)
 }
 
@@ -179,6 +210,9 @@ func (w *rewriting) references() {
 	for i, ref := range w.doc.References {
 		base, _, _ := strings.Cut(ref.Target, "#")
 		if markdown.IsFileName(base) || w.isEdited(ref.Span) {
+			continue
+		}
+		if !w.enter(ref.Line) {
 			continue
 		}
 		was := w.was.From(w.from, ref.Target)

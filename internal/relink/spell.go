@@ -35,8 +35,11 @@ func (w *rewriting) isMarkdown(ref markdown.Reference) bool {
 // the same note by its name with the new fragment, the new id with the fragment as it is, and the new id whole.
 func (w *rewriting) targets(written string, was index.Resolution) []string {
 	base, fragment, inside := strings.Cut(written, "#")
-	note, slug, within := strings.Cut(w.To(was.ID), "#")
+	note, slug, within := strings.Cut(w.goal(was), "#")
 	var all []string
+	if inside && !within && strings.Contains(was.ID, "#") { // a section that is a note now
+		all = append(all, note)
+	}
 	if inside && within && w.wanted == nil {
 		all = append(all, base+"#"+slug)
 	}
@@ -57,15 +60,18 @@ func (w *rewriting) spellLink(
 ) (spelled, target string, ok bool) {
 	file, fragment, inside := strings.Cut(ref.Target, "#")
 	_, rawFragment, _ := strings.Cut(written, "#")
-	note, slug, within := strings.Cut(w.To(was.ID), "#")
+	note, slug, within := strings.Cut(w.goal(was), "#")
 	encode := encoder(w.text, ref.Written)
 	type end struct{ raw, decoded string }
 	ends := []end{{}}
 	if inside {
 		ends = []end{{"#" + rawFragment, "#" + fragment}}
 	}
-	if within {
+	switch {
+	case within:
 		ends = append(ends, end{"#" + encode(slug), "#" + slug})
+	case inside && strings.Contains(was.ID, "#"): // a section that is a note now
+		ends = []end{{}}
 	}
 	if inside && within { // the file may stay as it is
 		if target := file + "#" + slug; w.leads(target, was) {

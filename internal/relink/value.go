@@ -167,6 +167,9 @@ func textOf(v any) (target string, bare bool) {
 
 // bareTarget returns how an element of a value is written now, and whether that differs.
 func (w *rewriting) bareTarget(written string, line int, bare bool) (string, bool) {
+	if !w.enter(line) {
+		return "", false
+	}
 	was := w.was.From(w.from, written)
 	if bare {
 		w.countGained(was, written)

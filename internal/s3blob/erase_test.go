@@ -13,7 +13,7 @@ import (
 	"rookery/internal/s3blob"
 )
 
-// requireVersions holds how many versions and markers the bucket has.
+// requireVersions checks the number of versions and markers in the bucket.
 func requireVersions(t *testing.T, r *rig, want int) {
 	t.Helper()
 	n := 0
@@ -26,7 +26,8 @@ func requireVersions(t *testing.T, r *rig, want int) {
 	require.Equal(t, want, n)
 }
 
-// furnish gives the bucket objects with two versions each, some of which are deleted, below "a/" and beside it.
+// furnish creates objects with two versions each below "a/" and elsewhere, and deletes some of
+// them.
 func furnish(t *testing.T, r *rig) {
 	for _, key := range []string{"a/kept", "a/deleted", "a/twice", "b", "ab"} {
 		r.put(r.Bucket, key, "first")
@@ -62,7 +63,8 @@ func TestEraseKept(t *testing.T) {
 	require.Equal(t, "second", string(data), "what is current stays")
 }
 
-// TestErase destroys more than two pages of versions, under faults, and nothing beside them.
+// TestErase destroys more than two pages of versions, under faults, and checks that nothing else is
+// destroyed.
 func TestErase(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	furnish(t, r)
@@ -99,7 +101,8 @@ func TestErase(t *testing.T) {
 	require.Zero(t, gone)
 }
 
-// TestNothingReturns looks at an object after each request of an erasure: no earlier text becomes current.
+// TestNothingReturns checks after each request of an erasure that no earlier version has become
+// current.
 func TestNothingReturns(t *testing.T) {
 	for name, erase := range map[string]func(b blob.Bucket) error{
 		"kept": func(b blob.Bucket) error { _, err := blob.EraseKept(t.Context(), b, ""); return err },

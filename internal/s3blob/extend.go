@@ -17,6 +17,7 @@ import (
 	"rookery/internal/blob"
 )
 
+// Limits of an upload.
 const (
 	maxPart = 1 << 30 // bytes copied by one request; S3 allows 5 GiB
 

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/s3blob"
 )
 
-// many are so many bytes.
+// many returns n bytes.
 func many(n int) []byte {
 	data := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
@@ -23,7 +23,7 @@ func many(n int) []byte {
 	return data
 }
 
-// uploads is how many uploads are neither complete nor given up.
+// uploads returns the number of uploads that are neither complete nor aborted.
 func (r *rig) uploads(t *testing.T) int {
 	t.Helper()
 	out, err := r.raw.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &r.name})
@@ -31,8 +31,8 @@ func (r *rig) uploads(t *testing.T) int {
 	return len(out.Uploads)
 }
 
-// TestExtend holds that an object gets the beginning of another one, or of itself, and what is behind it; and that it
-// is as it was if a condition does not hold.
+// TestExtend checks that an object gets the beginning of another one, or of itself, and the new
+// data, and that it is unchanged if a condition is not met.
 func TestExtend(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	part := blob.Sub(blob.Sub(r, "tenants"), "acme")
@@ -99,8 +99,8 @@ func TestExtend(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// TestExtendUnderFaults puts each fault at each request in turn: the object is as it was, or as it is to be, and the
-// answer says so.
+// TestExtendUnderFaults puts each fault at each request in turn, and checks that the object is
+// either unchanged or extended, and that the result says which.
 func TestExtendUnderFaults(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	data := many(blob.MinExtended)

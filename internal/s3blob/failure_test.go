@@ -17,7 +17,7 @@ import (
 	"rookery/internal/s3blob"
 )
 
-// A refusing store answers every request with one error.
+// A refusing is a store that answers every request with one error.
 type refusing struct {
 	status int
 	code   string
@@ -35,8 +35,8 @@ func (s refusing) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestDeployment has stores that are not as they must be: the log says why, once a minute, and neither it nor an
-// error has a key or a text of S3.
+// TestDeployment checks stores with faulty configurations: the log says why, once a minute, and
+// neither the log nor an error contains a key or a text of S3.
 func TestDeployment(t *testing.T) {
 	for _, c := range []struct {
 		refusing
@@ -82,7 +82,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// A mute store does not answer.
+// A mute is a store that does not answer.
 type mute struct{}
 
 // Do implements aws.HTTPClient.

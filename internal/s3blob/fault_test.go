@@ -13,16 +13,17 @@ import (
 	"rookery/internal/s3blob"
 )
 
-// putOf is the id of the Put that a request belongs to.
+// putOf returns the id of the Put that a request belongs to.
 func putOf(r awstest.Request) string { return r.Header.Get("X-Amz-Meta-Rookery-Put") }
 
-// apart is how many other requests for a path are between two that fail.
+// apart is the number of other requests for a path between two that fail.
 const apart = 20
 
-// spread is a plan as another one, but it does not let a call fail so often that it gives up, however many are made
-// at once: only one request of a Put fails, and of the others for a path one in twenty.
+// spread returns a plan with the faults of another one, but not so many that a call gives up,
+// however many are concurrent: at most one request of a Put fails, and one in twenty of the other
+// requests for a path.
 func spread(plan func(awstest.Request) awstest.Fault) func(awstest.Request) awstest.Fault {
-	sound := map[string]int{} // how many of the next requests must not fail
+	sound := map[string]int{} // number of the next requests that must not fail
 	return func(r awstest.Request) awstest.Fault {
 		id := putOf(r)
 		if id == "" {
@@ -40,7 +41,8 @@ func spread(plan func(awstest.Request) awstest.Fault) func(awstest.Request) awst
 	}
 }
 
-// brief is a plan as another one, but with one silence of each kind in all: one lasts as long as an attempt may.
+// brief returns a plan with the faults of another one, but with only one silence of each kind,
+// because each lasts as long as an attempt may.
 func brief(
 	silent map[awstest.Fault]bool, plan func(awstest.Request) awstest.Fault,
 ) func(awstest.Request) awstest.Fault {

@@ -20,6 +20,7 @@ import (
 	"rookery/internal/blob"
 )
 
+// Limits of a Get.
 const (
 	chunkSize = 32 << 20 // bytes of an object that one request reads
 	streams   = 4        // ranges that one Get reads concurrently

@@ -15,14 +15,14 @@ import (
 	"rookery/internal/s3blob"
 )
 
-// A rig is a bucket whose requests are counted, and fail as planned.
+// A rig is a bucket whose requests are counted and fail as planned.
 type rig struct {
 	*testing.T
 	*s3blob.Bucket
 	faults *awstest.Faults
-	raw    *s3.Client // requests past the bucket's own client
+	raw    *s3.Client // bypasses the bucket's own client
 	name   string
-	plan   func(awstest.Request) awstest.Fault // nil: no fault
+	plan   func(awstest.Request) awstest.Fault // nil: no faults
 }
 
 func newRig(t *testing.T, o s3blob.Options) *rig {
@@ -40,7 +40,7 @@ func newRig(t *testing.T, o s3blob.Options) *rig {
 	return r
 }
 
-// other is the bucket as another process has it.
+// other returns the bucket as another process sees it.
 func (r *rig) other() *s3blob.Bucket {
 	return s3blob.New(awstest.Start(r.T).AWS(r.T, nil), r.name, s3blob.Options{})
 }
@@ -52,7 +52,7 @@ func (r *rig) put(b blob.Bucket, key, data string) blob.Tag {
 	return tag
 }
 
-// requests returns how many requests do makes.
+// requests returns the number of requests that do makes.
 func (r *rig) requests(do func()) int {
 	before := r.faults.Requests()
 	do()
@@ -93,7 +93,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLargeObjects reads an object that has many chunks.
+// TestLargeObjects reads an object with many chunks.
 func TestLargeObjects(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	r.SetChunk(1000)
@@ -125,7 +125,7 @@ func TestLargeObjects(t *testing.T) {
 	r.plan = func(q awstest.Request) awstest.Fault {
 		f := every(q)
 		if f == awstest.Conflict {
-			return awstest.ResetBefore // S3 answers 409 to a PUT only
+			return awstest.ResetBefore // S3 answers 409 only to a PUT
 		}
 		return f
 	}
@@ -134,7 +134,8 @@ func TestLargeObjects(t *testing.T) {
 	require.Equal(t, want, string(data), "under faults")
 }
 
-// TestReplacedWhileRead replaces an object between the chunks of a Get: what is read is one of them.
+// TestReplacedWhileRead replaces an object between the chunks of a Get, and checks that the result
+// is one of the two.
 func TestReplacedWhileRead(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	r.SetChunk(1000)
@@ -175,7 +176,7 @@ func TestReplacedWhileRead(t *testing.T) {
 	require.ErrorContains(t, err, "replaced while it was read", "a Get ends")
 }
 
-// TestCutBodies cuts the answers of a Get: it reads again from the start.
+// TestCutBodies truncates the responses of a Get, and checks that it reads again from the start.
 func TestCutBodies(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	want := strings.Repeat("0123456789", 10_000)
@@ -199,7 +200,7 @@ func TestCutBodies(t *testing.T) {
 	}))
 }
 
-// TestListOfForeignNames has objects that others put, with names that are no keys.
+// TestListOfForeignNames checks that objects with names that are not keys are skipped.
 func TestListOfForeignNames(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	for _, name := range []string{"n/", "n/a\x01b", "n//b", "n/a+b c%20d", "n/z"} {
@@ -231,7 +232,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// first reads the first row of a list.
+// first returns the first object of a list.
 func first(t *testing.T, b blob.Bucket) {
 	for _, err := range b.List(t.Context(), "") {
 		require.NoError(t, err)

@@ -28,6 +28,7 @@ import (
 	"rookery/internal/table"
 )
 
+// Time limits of requests.
 const (
 	attemptTime = 10 * time.Second
 	mebibyte    = 1 << 20

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/s3blob"
 )
 
-// TestTake holds that an object is removed if it has its tag, whatever somebody else puts before and between the
-// requests that this takes; and that nobody's object is lost.
+// TestTake checks that an object is removed if it has the tag, whatever another process puts before
+// and between the requests of Take, and that no object is lost.
 func TestTake(t *testing.T) {
 	b := awstest.Start(t)
 	name := b.Bucket(t)

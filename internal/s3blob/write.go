@@ -16,6 +16,7 @@ import (
 	"rookery/internal/blob"
 )
 
+// Limits of repeating a request, and the metadata of an object.
 const (
 	resends   = 2 // after an unknown outcome
 	conflicts = 5 // maximum number of 409 responses after which a request is repeated
@@ -145,7 +146,7 @@ func (b *Bucket) settle(ctx context.Context, p put, doubt bool) (blob.Tag, error
 	head, err := b.head(ctx, p.key)
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
-		return "", refused // the object, whoever wrote it, was deleted
+		return "", refused // the object was deleted, ours or another one
 	case err != nil:
 		return "", err
 	case head.Metadata[putID] == p.id:

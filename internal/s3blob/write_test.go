@@ -21,7 +21,7 @@ func done(t *testing.T) context.Context {
 	return ctx
 }
 
-// next is a plan: these faults at the next requests, and none after them.
+// next plans these faults for the next requests, and none after them.
 func (r *rig) next(faults ...awstest.Fault) {
 	before := r.faults.Requests()
 	r.plan = func(q awstest.Request) awstest.Fault {
@@ -32,7 +32,7 @@ func (r *rig) next(faults ...awstest.Fault) {
 	}
 }
 
-// conditions makes an object and returns the conditions that hold for one Put, with the object's key.
+// conditions creates an object and returns the conditions that are met for one Put of its key.
 func (r *rig) conditions(key string) map[string]blob.Cond {
 	r.Helper()
 	require.NoError(r, r.other().Delete(r.Context(), "absent/"+key))
@@ -53,7 +53,7 @@ func TestOwnAfterAnUnknownOutcome(t *testing.T) {
 			r.next(lost, awstest.None)
 			sent := 2
 			if lost.HasEffect() && c != blob.Always {
-				sent = 3 // the object that is there is asked for
+				sent = 3 // the existing object is read
 			}
 			var tag blob.Tag
 			require.Equal(t, sent, r.requests(func() {
@@ -69,7 +69,7 @@ func TestOwnAfterAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestTwiceUnknown loses two answers; the third is an error.
+// TestTwiceUnknown loses two answers, and then gets an error.
 func TestTwiceUnknown(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	for key, c := range r.conditions("a") {
@@ -87,8 +87,8 @@ func TestTwiceUnknown(t *testing.T) {
 	}
 }
 
-// TestSameBytesOfAnother has an object of the same bytes that another Put wrote: the condition does not hold, and
-// the answer says so, also after a request that was not answered.
+// TestSameBytesOfAnother checks that an object with the same bytes from another Put does not meet
+// the condition, and that the error says so, also after a request without an answer.
 func TestSameBytesOfAnother(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	other := r.other()
@@ -106,8 +106,8 @@ func TestSameBytesOfAnother(t *testing.T) {
 	}
 }
 
-// TestReplacedAfterAnUnknownOutcome has another process write between a Put whose answer is lost and its next
-// request. Only what is certain is said.
+// TestReplacedAfterAnUnknownOutcome lets another process write between a Put whose answer is lost
+// and its next request, and checks that only certain results are reported.
 func TestReplacedAfterAnUnknownOutcome(t *testing.T) {
 	type change func(r *rig, key string)
 	replace := func(r *rig, key string) {
@@ -149,7 +149,7 @@ func TestReplacedAfterAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestConflicts meets another write that is on its way to the object.
+// TestConflicts checks the behaviour when another write to the object is in progress.
 func TestConflicts(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	for key, c := range r.conditions("a") {
@@ -173,7 +173,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestSlowDown is asked by S3 to be slower, which has no effect and makes nothing unknown.
+// TestSlowDown checks that S3's request to slow down has no effect and leaves no outcome unknown.
 func TestSlowDown(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	r.put(r.other(), "a", "before")
@@ -188,8 +188,8 @@ func TestSlowDown(t *testing.T) {
 	require.ErrorIs(t, err, blob.ErrNotExist)
 }
 
-// TestNothingIsSignedLate moves the clock by an hour between the begin of a call, or a request of it, and the next
-// request.
+// TestNothingIsSignedLate advances the clock by an hour between the beginning of a call, or one of
+// its requests, and the next request.
 func TestNothingIsSignedLate(t *testing.T) {
 	var moved atomic.Int64
 	start := time.Now()
@@ -220,7 +220,7 @@ func TestNothingIsSignedLate(t *testing.T) {
 	require.Equal(t, "before", string(data))
 }
 
-// TestCancelledInAFlight ends the context while a request is not answered.
+// TestCancelledInAFlight ends the context while a request is in progress.
 func TestCancelledInAFlight(t *testing.T) {
 	r := newRig(t, s3blob.Options{Attempt: time.Hour})
 	r.put(r.other(), "a", "before")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rookery/internal/search"
 )
@@ -119,14 +120,18 @@ func BenchmarkMemories(b *testing.B) {
 		x, intents := remembered(n)
 		b.Run(fmt.Sprintf("search of %d", n), func(b *testing.B) {
 			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
+			var took []time.Duration
+			for i := 0; b.Loop(); i++ {
+				began := time.Now()
 				q := search.PlainQuery(intents[i%len(intents)])
 				if _, err := x.Search(q, search.Options{Limit: 5, Explain: true}); err != nil {
 					b.Fatal(err)
 				}
-				i++
+				took = append(took, time.Since(began))
 			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 		})
 		data := x.AppendImage(nil)
 		b.Run(fmt.Sprintf("open image of %d", n), func(b *testing.B) {

@@ -391,6 +391,12 @@ func (r *ranking) add(f scored) {
 	}
 }
 
+// isBehind reports whether something with a score is behind as many as are wanted.
+func (r *ranking) isBehind(score float64) bool {
+	const rounding = 1e-4
+	return r.last != nil && score < r.last.score-rounding
+}
+
 // list are the best, in order.
 func (r *ranking) list() []scored {
 	slices.SortFunc(r.kept, r.better)

@@ -47,6 +47,7 @@ func TestQueries(t *testing.T) {
 		{"gard* -well-known", []string{"todo.md"}},
 		{"garden -cent*", []string{"hyphen.md"}},
 		{"readFile", []string{"github.md"}},
+		{"hTerapist", []string{"rape.md"}},
 		{"read-file", []string{"github.md"}},
 		{"readfile", []string{"github.md"}},
 		{"header", []string{"github.md"}},

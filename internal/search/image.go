@@ -69,6 +69,9 @@ func (s *segment) bytes() int64 {
 	if k := s.known.Load(); k != nil {
 		sketched = 9 * len(k.bags)
 	}
+	if t := s.table.Load(); t != nil {
+		sketched += 8*len(t.names) + 4*len(t.starts)
+	}
 	return int64(texts+sketched) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
 		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
 }

@@ -115,6 +115,43 @@ func TestThePersonAskedForComesFirst(t *testing.T) {
 	}
 }
 
+func TestASlipInANameIsAName(t *testing.T) {
+	x := talk{
+		"a1": {"tomas", "my favourite harbour dish is the fish soup", "", 0},
+		"b1": {"alice", "my favourite harbour dish is the fish soup", "", 1},
+	}.index()
+	hits := recall(t, x, "What is toams' favourite dish in the harbour?")
+	require.Equal(t, "a1", hits[0].Doc)
+	require.Positive(t, hits[0].Why.Parts.Person)
+}
+
+// TestPagesAreOneRanking holds that pages of any size, which need not rank all that is found, are those of the whole.
+func TestPagesAreOneRanking(t *testing.T) {
+	m := talk{}
+	for i, goal := range goals(900) {
+		m[fmt.Sprintf("m%03d", i)] = turn{[]string{"ann", "bob"}[i%2], goal, fmt.Sprint(i % 60), i}
+	}
+	x := m.index()
+	for _, query := range []string{"fix the login page", "deploy bob's cache of the team", m["m007"].text, "modulebrabrabra"} {
+		all := recall(t, x, query)
+		for _, limit := range []int{1, 5, 150, 250} {
+			var got []string
+			var after *search.Cursor
+			for len(got) < min(len(all), 3*limit) {
+				r, err := x.Search(search.PlainQuery(query), search.Options{Limit: limit, After: after})
+				require.NoError(t, err)
+				require.Equal(t, len(all), r.Total, query)
+				require.NotEmpty(t, r.Items)
+				got = append(got, paths(r)...)
+				after = r.Items[len(r.Items)-1].Cursor()
+			}
+			for i, id := range got {
+				require.Equal(t, all[i].Doc, id, "%s: %d of pages of %d", query, i, limit)
+			}
+		}
+	}
+}
+
 func TestPersonsOfSeveralWords(t *testing.T) {
 	add := func(x *search.Index, id, text string, p ...search.Person) *search.Index {
 		return x.With([]search.Change{{Doc: id, Note: &search.Note{

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -23,16 +24,116 @@ const nobody = -1
 // A ranker scores things of a threaded profile: the best by their own words, and those near them, in full.
 type ranker struct {
 	*searcher
+	gather  *gatherer
 	threads threads
 	naming  *naming
 
-	found []own
+	own      [][]float64 // by layer, by thing: what it scores by its own words; 0: nothing
+	foundOwn int         // so many things score anything
+
 	refs  []ref     // of the rows
 	rows  [][]int32 // by layer, by thing: its row + 1; 0: none
+	best  int       // so many of the first rows are the best by their own words
 	tally []float32 // of each row: what the head has of each concept, and then what the unit has
 	full  []full    // of the first rows
 
 	nothing []float32 // what nobody has of each concept
+}
+
+// threaded scores what is found, and returns the page that the options ask for.
+func (s *searcher) threaded(g *gatherer) (Results, error) {
+	r := &ranker{searcher: s, gather: g, threads: threads{s.x, map[uint64][]stretch{}}}
+	r.own, r.rows = g.room()
+	r.refs = g.refs[:0]
+	defer func() {
+		g.clearRows(r.refs)
+		g.refs = r.refs
+	}()
+	if err := r.scoreOwn(); err != nil {
+		return Results{}, err
+	}
+	s.ranker, r.naming = r, s.x.naming(s.likely())
+	r.gatherNear(r.bestOwn())
+	r.count()
+	r.scoreAll()
+	page := ranking{most: s.Limit + 1, after: s.After, tie: s.Tie}
+	if err := r.rank(&page); err != nil {
+		return Results{}, err
+	}
+	return s.results(&page, page.total, false)
+}
+
+// likely are the words of the query, and in place of those that are in no note what is most like them.
+func (p *plan) likely() []string {
+	words := slices.Clone(p.tokens)
+	for i, word := range words {
+		words[i] = cmp.Or(p.meant[word], word)
+	}
+	return words
+}
+
+// scoreOwn scores everything by its own words, but for the concepts that count only in full.
+func (r *ranker) scoreOwn() error {
+	if r.all || len(r.must)+len(r.never) > 0 {
+		return r.scoreWalking()
+	}
+	for _, c := range r.concepts {
+		if c.late {
+			continue
+		}
+		if r.Ended != nil {
+			if err := r.Ended(); err != nil {
+				return err
+			}
+		}
+		for layer, list := range c.lists {
+			c.addTo(r.own[layer], r.x.layers[layer].docOf, list)
+		}
+	}
+	return nil
+}
+
+// scoreWalking is scoreOwn for a query with signs: not all that has words of it is found.
+func (r *ranker) scoreWalking() error {
+	for _, c := range r.concepts {
+		c.late = false
+		r.gather.gather(c)
+	}
+	return r.each(nil, func(f scored) { r.own[f.layer][f.doc] = max(f.score, math.SmallestNonzeroFloat64) })
+}
+
+// addTo adds to the scores of some things what they gain by the concept: their heads and units taken together.
+func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted) {
+	idf, saturation := c.idf, c.saturation
+	for i := 0; i < len(list); {
+		doc, count := docOf[list[i].slot], float64(list[i].count)
+		for i++; i < len(list) && docOf[list[i].slot] == doc; i++ {
+			count += float64(list[i].count)
+		}
+		scores[doc] += float64(idf * (count / (count + saturation)))
+	}
+}
+
+// bestOwn are the best by their own words, and what has the query as its name.
+func (r *ranker) bestOwn() []ref {
+	most := r.x.profile.thread.candidates
+	best, doubtful := r.sift(most)
+	if room := most - len(best); len(doubtful) > room {
+		slices.SortFunc(doubtful, func(a, b own) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), r.compareNames(a.ref, b.ref))
+		})
+		doubtful = doubtful[:room]
+	}
+	for _, o := range doubtful {
+		best = append(best, o.ref)
+	}
+	r.best = len(best)
+	for named := range r.named {
+		if r.admits(int(named.layer), int(named.doc)) && !slices.Contains(best, named) {
+			best = append(best, named)
+		}
+	}
+	return best
 }
 
 // An own is a thing that was found by its own words.
@@ -41,37 +142,72 @@ type own struct {
 	score float64
 }
 
-// threaded scores what is found, and returns the page that the options ask for.
-func (s *searcher) threaded(g *gatherer) (Results, error) {
-	r := &ranker{searcher: s, threads: threads{s.x, map[uint64][]stretch{}}, rows: make([][]int32, len(s.x.layers))}
-	best := ranking{most: s.x.profile.thread.candidates, tie: s.Tie}
-	r.found = g.found[:0]
-	defer func() { g.found = r.found[:0] }()
-	err := s.each(nil, func(f scored) {
-		best.add(f)
-		r.found = append(r.found, own{ref{int32(f.layer), int32(f.doc)}, f.score})
-	})
-	if err != nil {
-		return Results{}, err
+// compareNames orders things of one score.
+func (r *ranker) compareNames(a, b ref) int {
+	x, y := r.x.layers[a.layer].path(int(a.doc)), r.x.layers[b.layer].path(int(b.doc))
+	if r.Tie != nil {
+		if c := r.Tie(x, y); c != 0 {
+			return c
+		}
 	}
-	s.ranker, r.naming = r, s.x.naming(s.tokens)
-	r.gatherNear(best.list())
-	r.count()
-	r.scoreAll()
-	page := ranking{most: s.Limit + 1, after: s.After, tie: s.Tie}
-	r.rank(&page)
-	return s.results(&page, page.total, false)
+	return cmp.Compare(x, y)
+}
+
+// sieve is into how many steps scores are parted to find the best.
+const sieve = 1024
+
+// sift counts what is found, and finds those that are certainly among so many of the best, and those that may be.
+func (r *ranker) sift(most int) (best []ref, doubtful []own) {
+	highest := 0.
+	for _, scores := range r.own {
+		for _, score := range scores {
+			highest = max(highest, score)
+		}
+	}
+	if highest == 0 {
+		return nil, nil
+	}
+	var steps [sieve + 1]int
+	scale := sieve / highest
+	for _, scores := range r.own {
+		for _, score := range scores {
+			if score > 0 {
+				r.foundOwn++
+				steps[int(score*scale)]++
+			}
+		}
+	}
+	least, n := sieve, steps[sieve]
+	for ; least > 0 && n < most; least-- {
+		n += steps[least-1]
+	}
+	best = make([]ref, 0, most+len(r.named))
+	for layer, scores := range r.own {
+		for doc, score := range scores {
+			if score == 0 {
+				continue
+			}
+			of := ref{int32(layer), int32(doc)}
+			switch step := int(score * scale); {
+			case step == least:
+				doubtful = append(doubtful, own{of, score})
+			case step > least:
+				best = append(best, of)
+			}
+		}
+	}
+	return best, doubtful
 }
 
 // gatherNear gives rows to some things and to those near them, which are scored in full, and then to the neighbours of
 // all these.
-func (r *ranker) gatherNear(best []scored) {
-	for _, f := range best {
-		r.row(ref{int32(f.layer), int32(f.doc)})
+func (r *ranker) gatherNear(best []ref) {
+	for _, of := range best {
+		r.row(of)
 	}
-	around := make([]neighbourhood, len(best), 2*len(best))
-	for i := range around {
-		around[i] = r.threads.around(r.refs[i])
+	around := r.gather.around[:0]
+	for i := range best {
+		around = append(around, r.threads.around(r.refs[i]))
 		for _, pair := range [][2]ref{around[i].before, around[i].behind} {
 			for _, n := range pair {
 				if n != without && r.admits(int(n.layer), int(n.doc)) {
@@ -80,7 +216,7 @@ func (r *ranker) gatherNear(best []scored) {
 			}
 		}
 	}
-	r.full = make([]full, len(r.refs))
+	r.full = slices.Grow(r.gather.full[:0], len(r.refs))[:len(r.refs)]
 	for i := range r.full {
 		if i >= len(around) {
 			around = append(around, r.threads.around(r.refs[i]))
@@ -90,6 +226,7 @@ func (r *ranker) gatherNear(best []scored) {
 			r.row(n.before[0]), r.row(n.before[1]), r.row(n.behind[0]), r.row(n.behind[1]),
 		}}
 	}
+	r.gather.around, r.gather.full = around, r.full
 }
 
 // row is the row of a thing, which it is given if it has none; nobody for without.
@@ -98,10 +235,6 @@ func (r *ranker) row(of ref) int {
 		return nobody
 	}
 	rows := r.rows[of.layer]
-	if rows == nil {
-		rows = make([]int32, len(r.x.layers[of.layer].docs))
-		r.rows[of.layer] = rows
-	}
 	if rows[of.doc] == 0 {
 		r.refs = append(r.refs, of)
 		rows[of.doc] = int32(len(r.refs))
@@ -111,13 +244,16 @@ func (r *ranker) row(of ref) int {
 
 // count fills in what the things with rows have of each concept.
 func (r *ranker) count() {
-	r.tally = make([]float32, 2*len(r.refs)*len(r.concepts))
+	size := 2 * len(r.refs) * len(r.concepts)
+	r.tally = slices.Grow(r.gather.tally[:0], size)[:size]
+	clear(r.tally)
+	r.gather.tally = r.tally
 	for i, c := range r.concepts {
+		if c.late {
+			r.gather.gatherLate(c)
+		}
 		for layer, list := range c.lists {
 			rows, s := r.rows[layer], r.x.layers[layer].segment
-			if rows == nil {
-				continue
-			}
 			for _, w := range list {
 				doc := s.docOf[w.slot]
 				if row := rows[doc]; row > 0 {
@@ -170,70 +306,139 @@ func (r *ranker) scoreWords(f *full) {
 	for i, row := range f.near {
 		_, near[i] = r.counts(row)
 	}
-	before, a, b, c := near[previous], near[1], near[2], near[3]
-	alone, whole := 0., 0.
-	for i, concept := range r.concepts {
-		own := float64(heads[i]) + float64(units[i])
-		all := own + float64(t.previous*float64(before[i])) + float64(t.others*float64(a[i]+b[i]+c[i]))
-		if all == 0 {
-			continue
+	n := len(heads)
+	units, before, a, b, c := units[:n], near[previous][:n], near[1][:n], near[2][:n], near[3][:n]
+	whole := 0.
+	for i, own := range heads {
+		count := float64(own+units[i]) + float64(t.previous*float64(before[i])) + float64(t.others*float64(a[i]+b[i]+c[i]))
+		if count > 0 {
+			whole += r.concepts[i].gain(count)
 		}
-		gain := 0.
-		if own > 0 {
-			gain = concept.gain(own)
-			alone += gain
-		}
-		if all != own {
-			gain = concept.gain(all)
-		}
-		whole += gain
 	}
-	f.parts.Text, f.parts.Neighbours = alone, whole-alone
+	f.parts.Text = whole
+}
+
+// part parts the score by words of a thing: its own ones, and what those of its neighbours add.
+func (r *ranker) part(f *full) Parts {
+	heads, units := r.counts(f.row)
+	p, alone := f.parts, 0.
+	for i, c := range r.concepts {
+		if own := float64(heads[i] + units[i]); own > 0 {
+			alone += c.gain(own)
+		}
+	}
+	p.Text, p.Neighbours = alone, p.text()-alone
+	return p
 }
 
 // shareThreads adds to each thing a share of the best score of its thread, as far as that was scored. What is in no
 // thread is one of its own.
 func (r *ranker) shareThreads() {
 	share := r.x.profile.thread.share
-	var order []int
+	order := r.gather.order[:0]
 	for i := range r.full {
-		if r.x.member(r.refs[i]).inThread() {
-			order = append(order, i)
+		m := r.x.member(r.refs[i])
+		if m.inThread() {
+			order = append(order, placed{wholeOf(m.thread), m.at(), wholeOf(m.seq), i})
 			continue
 		}
 		p := &r.full[i].parts
 		p.Thread = float64(share * p.text())
 	}
-	slices.SortFunc(order, func(a, b int) int { return r.x.member(r.refs[a]).compare(r.x.member(r.refs[b])) })
+	r.gather.order = order
+	slices.SortFunc(order, placed.compare)
 	for from := 0; from < len(order); {
-		to, best := from+1, r.full[order[from]].parts.text()
-		for to < len(order) && r.together(order[to-1], order[to]) {
-			best = max(best, r.full[order[to]].parts.text())
+		to, best := from+1, r.full[order[from].row].parts.text()
+		for to < len(order) && r.together(&order[to-1], &order[to]) {
+			best = max(best, r.full[order[to].row].parts.text())
 			to++
 		}
 		for ; from < to; from++ {
-			r.full[order[from]].parts.Thread = float64(share * best)
+			r.full[order[from].row].parts.Thread = float64(share * best)
 		}
 	}
+}
+
+// A placed is where the thing of a row is in its thread.
+type placed struct {
+	thread uint64
+	at     int64
+	seq    uint64
+	row    int
+}
+
+func (p placed) compare(o placed) int {
+	if p.thread != o.thread {
+		return cmp.Compare(p.thread, o.thread)
+	}
+	if p.at != o.at {
+		return cmp.Compare(p.at, o.at)
+	}
+	return cmp.Compare(p.seq, o.seq)
 }
 
 // together reports whether two things that follow each other among those that were scored are of one thread.
-func (r *ranker) together(a, b int) bool {
-	return r.x.member(r.refs[a]).thread == r.x.member(r.refs[b]).thread && r.threads.joined(r.refs[a], r.refs[b])
+func (r *ranker) together(a, b *placed) bool {
+	return a.thread == b.thread && b.at-a.at <= r.x.profile.thread.gap.Milliseconds()
 }
 
-// rank adds all that was found to a ranking: with its full score, or with its own.
-func (r *ranker) rank(page *ranking) {
+// rank adds all that was found to a ranking: with its full score, or with its own. What is not among the best by its
+// own words is behind each of these, and is only counted where these fill the page.
+func (r *ranker) rank(page *ranking) error {
+	enough, also := 0, 0
 	for i := range r.full {
-		f, of := &r.full[i], r.refs[i]
-		r.offer(page, r.scored(of, f.parts.sum(), f))
-	}
-	share := 1 + r.x.profile.thread.share
-	for _, o := range r.found {
-		if rows := r.rows[o.layer]; rows == nil || rows[o.doc] == 0 || int(rows[o.doc]) > len(r.full) {
-			r.offer(page, r.scored(o.ref, float64(share*o.score), nil))
+		of := r.refs[i]
+		if r.own[of.layer][of.doc] > 0 {
+			also++
+		}
+		score := r.full[i].parts.sum()
+		if r.Filter == nil && page.isBehind(score) && len(r.named) == 0 {
+			page.total++
+		} else {
+			f := r.scored(of, score, &r.full[i])
+			if r.Filter != nil && !r.Filter(f.path) {
+				continue
+			}
+			page.add(f)
+		}
+		if i < r.best {
+			enough++
 		}
 	}
+	filled := page.after == nil && enough >= page.most
+	if filled && r.Filter == nil {
+		page.total += r.foundOwn - also
+		return nil
+	}
+	for layer := range r.own {
+		if err := r.rankOthers(page, layer, filled); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rankOthers adds what is found of a layer and not scored in full.
+func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
+	share, l, rows, step := 1+r.x.profile.thread.share, &r.x.layers[layer], r.rows[layer], 0
+	for doc, score := range r.own[layer] {
+		if score == 0 || rows[doc] > 0 && int(rows[doc]) <= len(r.full) {
+			continue
+		}
+		if step++; step%lookEvery == 0 && r.Ended != nil {
+			if err := r.Ended(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case r.Filter != nil && !r.Filter(l.path(doc)):
+		case filled:
+			page.total++
+		default:
+			page.add(r.scored(ref{int32(layer), int32(doc)}, float64(share*score), nil))
+		}
+	}
+	return nil
 }
 
 // scored is a thing with its score.
@@ -243,12 +448,5 @@ func (r *ranker) scored(of ref, score float64, f *full) scored {
 	return scored{
 		layer: int(of.layer), doc: doc, slot: l.docs[doc].lead, order: l.order[doc], path: l.path(doc), full: f,
 		score: math.Round((score+r.bonus(int(of.layer), doc))*1e4) / 1e4,
-	}
-}
-
-// offer adds a thing to a ranking, if the filter admits it.
-func (r *ranker) offer(page *ranking, f scored) {
-	if r.Filter == nil || r.Filter(f.path) {
-		page.add(f)
 	}
 }

@@ -37,7 +37,17 @@ type concept struct {
 	idf    float64      // with the weight
 
 	saturation float64
+
+	// late says that it counts only for what is scored in full, and is gathered when that is known. Then beside is the
+	// concept of the same word that is not.
+	late   bool
+	beside *concept
+
+	held []held // by layer
 }
+
+// A held is how a layer has a concept: in so many notes, and as it is of one term, if that is not negative.
+type held struct{ docs, only int }
 
 // A wanted is a word of the query.
 type wanted struct {
@@ -52,8 +62,9 @@ type wanted struct {
 // A plan is a query as the index answers it.
 type plan struct {
 	concepts []*concept
-	words    []wanted // that count, but for joined ones
-	tokens   []string // all words in their order
+	words    []wanted          // that count, but for joined ones
+	tokens   []string          // all words in their order
+	meant    map[string]string // of words that are in no note, which is most like them
 	must     []*requirement
 	never    []*requirement
 	quoted   []*requirement // that make an exact match
@@ -75,6 +86,7 @@ type planner struct {
 
 func (g *gatherer) plan(q Query) plan {
 	p := &planner{x: g.x, gather: g, scan: g.x.analyzer.scanner(), seen: map[string]bool{}}
+	p.meant = map[string]string{}
 	seen, signed := map[Clause]bool{}, 0
 	for _, c := range q.Clauses {
 		plain := c.Kind == Word && !c.Not
@@ -133,10 +145,13 @@ func (p *planner) text(text string) {
 			}
 		}
 		if r.whole != nil {
-			p.word(string(r.whole), false)
+			p.word(wanted{text: string(r.whole), joined: true, repairable: slipped(r)})
 		}
 	}
 }
+
+// slipped reports whether an identifier may be a word whose first two letters were exchanged: "hSow" for "Show".
+func slipped(r *run) bool { return len(r.atoms) == 2 && utf8.RuneCount(r.atoms[0].text) == 1 }
 
 // atom adds an atom: but for a single letter of an identifier, which says nothing.
 func (p *planner) atom(r *run, a atom) {
@@ -147,7 +162,7 @@ func (p *planner) atom(r *run, a atom) {
 			p.want(wanted{text: term, concepts: []*concept{{forms: []form{f}, weight: 1}}})
 		}
 	case r.whole == nil || utf8.RuneCount(a.text) > 1:
-		p.word(string(a.text), true)
+		p.word(wanted{text: string(a.text), repairable: true})
 	}
 }
 
@@ -164,19 +179,18 @@ func queryGrams(text []byte) []string {
 	return terms
 }
 
-func (p *planner) word(word string, repairable bool) {
+// word adds a word, of which the text is known, and what may be done with it.
+func (p *planner) word(w wanted) {
 	a := p.x.analyzer
-	key := shorten(word)
-	w := wanted{
-		text: word, stop: a.stops[word], repairable: repairable && lettersOnly(word), joined: !repairable,
-	}
+	key := shorten(w.text)
+	w.stop, w.repairable = a.stops[w.text], w.repairable && lettersOnly(w.text)
 	asIs := form{term: asWritten + key, weight: 1}
 	if w.stop {
 		w.concepts = []*concept{{forms: append(a.bareForms(key), asIs), weight: 1}}
 	} else {
+		stem := &concept{forms: a.wordForms(key), weight: 1}
 		w.concepts = []*concept{
-			{forms: a.wordForms(key), weight: 1},
-			{forms: []form{asIs}, weight: writtenWeight},
+			stem, {forms: []form{asIs}, weight: writtenWeight, late: p.x.profile.isThreaded(), beside: stem},
 		}
 	}
 	p.want(w)

@@ -35,7 +35,10 @@ func (p *planner) repair(word string) []*concept {
 		slips = 2
 	}
 	var forms []form
-	for _, s := range p.gather.similar(letters, slips) {
+	for i, s := range p.gather.similar(letters, slips) {
+		if i == 0 {
+			p.meant[word] = s.word
+		}
 		weight := 1 - slipCost*float64(s.distance)
 		forms = append(forms, form{term: p.x.analyzer.mainTerm(s.word), weight: weight})
 	}

@@ -19,7 +19,35 @@ type gatherer struct {
 	arena []weighted // what the lists are slices of
 	sums  []float32  // by slot of a layer; all 0 between two uses
 	seen  []uint64   // bits: the slots of which there is a sum
-	found []own      // room for what is found
+	once  *once
+
+	// Room of a ranker, by layer and thing; all 0 between two uses.
+	scores [][]float64
+	rows   [][]int32
+
+	// Room of a ranker for what it scores in full.
+	refs   []ref
+	around []neighbourhood
+	full   []full
+	tally  []float32
+	order  []placed
+}
+
+// shortField is from how many words on it is not known beforehand what an occurrence is worth.
+const shortField = 512
+
+// A once is what one occurrence in the first field of a head, or of a unit, is worth, by the length of the field.
+type once struct {
+	norms      norms
+	head, unit [shortField]float32
+}
+
+func newOnce(n norms) *once {
+	o := &once{norms: n}
+	for i := range uint32(shortField) {
+		o.head[i], o.unit[i] = float32(n.first.of(1, i)), float32(n.unit[0].of(1, i))
+	}
+	return o
 }
 
 // gatherer is one for a query on the index.
@@ -29,6 +57,9 @@ func (x *Index) gatherer() *gatherer {
 		g = &gatherer{}
 	}
 	g.x, g.norms, g.arena = x, x.norms(), g.arena[:0]
+	if g.once == nil || g.once.norms != g.norms {
+		g.once = newOnce(g.norms)
+	}
 	return g
 }
 
@@ -43,17 +74,68 @@ func (g *gatherer) release() {
 	}
 }
 
+// room is what a ranker needs for the things of each layer, all 0: scores until the next call, and rows until clearRows.
+func (g *gatherer) room() (scores [][]float64, rows [][]int32) {
+	for i := range g.x.layers {
+		n := len(g.x.layers[i].docs)
+		if i == len(g.scores) {
+			g.scores, g.rows = append(g.scores, nil), append(g.rows, nil)
+		}
+		if cap(g.scores[i]) < n {
+			g.scores[i], g.rows[i] = make([]float64, n), make([]int32, n)
+		}
+		g.scores[i], g.rows[i] = g.scores[i][:n], g.rows[i][:n]
+		clear(g.scores[i])
+	}
+	return g.scores[:len(g.x.layers)], g.rows[:len(g.x.layers)]
+}
+
+// clearRows takes rows away again.
+func (g *gatherer) clearRows(refs []ref) {
+	for _, of := range refs {
+		g.rows[of.layer][of.doc] = 0
+	}
+}
+
 // gather reads the postings of a concept, counts the notes that have it, and weighs it.
 func (g *gatherer) gather(c *concept) {
-	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
-	for i := range g.x.layers {
-		l := &g.x.layers[i]
-		c.lists[i] = g.listOf(l, c.forms)
-		c.docs += l.countDocs(c.lists[i])
+	c.saturation = g.x.profile.saturation
+	if c.late {
+		return
 	}
+	c.lists, c.held, c.docs = make([][]weighted, len(g.x.layers)), make([]held, len(g.x.layers)), 0
+	for i := range g.x.layers {
+		c.lists[i], c.held[i] = g.listOf(&g.x.layers[i], c.forms)
+		c.docs += c.held[i].docs
+	}
+	g.weigh(c)
+}
+
+// weigh weighs a concept by how many notes have it.
+func (g *gatherer) weigh(c *concept) {
 	n, df := float64(g.x.totals.notes), float64(c.docs)
 	c.idf = c.weight * math.Log1p((n-df+.5)/(df+.5))
-	c.saturation = g.x.profile.saturation
+}
+
+// gatherLate reads the postings of a late concept, which has one form: of most only those of the things with rows are
+// kept. Where a word has one form only, they are those of the concept beside it.
+func (g *gatherer) gatherLate(c *concept) {
+	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
+	for i := range g.x.layers {
+		l, start := &g.x.layers[i], len(g.arena)
+		first, end := l.termsOf(c.forms[0])
+		if end == first {
+			continue
+		}
+		if h := c.beside.held[i]; h.only >= 0 && part(l.lists, l.listEnds, h.only) == part(l.lists, l.listEnds, first) {
+			c.lists[i] = c.beside.lists[i]
+			c.docs += h.docs
+			continue
+		}
+		c.docs += g.appendTerm(l, first, float32(c.forms[0].weight), g.rows[i])
+		c.lists[i] = g.arena[start:len(g.arena):len(g.arena)]
+	}
+	g.weigh(c)
 }
 
 // gain is what a unit that has so many occurrences scores for the concept.
@@ -61,8 +143,8 @@ func (c *concept) gain(count float64) float64 {
 	return c.idf * (count / (count + c.saturation))
 }
 
-// listOf are the occurrences of some forms in a layer, by slot.
-func (g *gatherer) listOf(l *layer, forms []form) []weighted {
+// listOf are the occurrences of some forms in a layer, by slot, and how the layer has them.
+func (g *gatherer) listOf(l *layer, forms []form) ([]weighted, held) {
 	start, only := len(g.arena), -1
 	weight, several := 0., false
 	for _, f := range forms {
@@ -72,13 +154,18 @@ func (g *gatherer) listOf(l *layer, forms []form) []weighted {
 			only, weight = first, f.weight
 		}
 	}
+	h := held{only: -1}
 	switch {
 	case several:
 		g.sum(l, forms)
+		h.docs = l.countDocs(g.arena[start:])
 	case only >= 0:
-		g.appendTerm(l, only, float32(weight))
+		h.docs = g.appendTerm(l, only, float32(weight), nil)
+		if weight == 1 {
+			h.only = only
+		}
 	}
-	return g.arena[start:len(g.arena):len(g.arena)]
+	return g.arena[start:len(g.arena):len(g.arena)], h
 }
 
 // termsOf are the numbers of the terms of a form: from the first up to, not including, the second.
@@ -93,11 +180,84 @@ func (s *segment) termsOf(f form) (first, end int) {
 	return at, at
 }
 
-// appendTerm appends the occurrences of a term in the notes that are there.
-func (g *gatherer) appendTerm(l *layer, term int, weight float32) {
-	for r := l.list(term); l.read(&r); {
-		g.arena = append(g.arena, weighted{r.slot, weight * g.count(l, &r)})
+// appendTerm appends the occurrences of a term in the notes that are there, and returns how many notes these are. If
+// there are rows, occurrences in a note whose row is 0 are only counted.
+func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) (docs int) {
+	data := part(l.lists, l.listEnds, term)
+	list, slots, once := g.arena, l.slots, g.once
+	if rows == nil {
+		list = slices.Grow(list, len(data)) // of each posting there is a byte
 	}
+	next, before := uint64(0), gone
+	for at := 0; at < len(data); {
+		head := uint64(data[at])
+		if at++; head >= 0x80 {
+			head, at = longUvarint(data, at-1)
+		}
+		counts := [fields]uint32{1, 0, 0}
+		if head&3 != onceInFirst {
+			counts, at = countsAt(data, at, head&3)
+		}
+		slot := next + head>>2
+		if slot >= uint64(len(slots)) {
+			break // it is damaged
+		}
+		next = slot + 1
+		doc := l.docOf[slot]
+		if l.dead != nil && !l.has(int(doc)) {
+			continue
+		}
+		if doc != before {
+			docs++
+			before = doc
+		}
+		if rows != nil && rows[doc] == 0 {
+			continue
+		}
+		s, worth := &slots[slot], float32(0)
+		switch length := s.lengths[0]; {
+		case head&3 != onceInFirst || length >= shortField:
+			worth = float32(g.norms.count(s, &counts))
+		case s.isHead():
+			worth = once.head[length]
+		default:
+			worth = once.unit[length]
+		}
+		list = append(list, weighted{uint32(slot), weight * worth})
+	}
+	g.arena = list
+	return docs
+}
+
+// countsAt reads what a posting of a kind says of its counts.
+func countsAt(data string, at int, kind uint64) (counts [fields]uint32, end int) {
+	var n uint64
+	switch kind {
+	case onceInSecond:
+		counts[1] = 1
+	case timesInFirst:
+		n, at = longUvarint(data, at)
+		counts[0] = uint32(n)
+	default:
+		for i := range counts {
+			n, at = longUvarint(data, at)
+			counts[i] = uint32(n)
+		}
+	}
+	return counts, at
+}
+
+// longUvarint reads a number of any length. Where the data ends in it, it is what is there.
+func longUvarint(data string, at int) (n uint64, end int) {
+	for shift := 0; at < len(data); shift += 7 {
+		c := data[at]
+		at++
+		n |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			break
+		}
+	}
+	return n, at
 }
 
 // read reads the next posting of a note that is there.
@@ -198,8 +358,7 @@ func (g *gatherer) sumTerm(l *layer, term int, weight float32) {
 // docsWith is how many notes of a layer have a term.
 func (g *gatherer) docsWith(l *layer, term int) int {
 	start := len(g.arena)
-	g.appendTerm(l, term, 1)
-	n := l.countDocs(g.arena[start:])
+	n := g.appendTerm(l, term, 1, nil)
 	g.arena = g.arena[:start]
 	return n
 }

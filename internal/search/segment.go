@@ -32,7 +32,8 @@ type segment struct {
 	byThread []uint32 // the notes in the order of their members
 	rank     []uint32 // of each note, its number in byThread
 
-	known atomic.Pointer[sketches] // see sketches; nil: nobody has asked for it
+	known atomic.Pointer[sketches]    // see sketches; nil: nobody has asked for it
+	table atomic.Pointer[threadTable] // see threadTable; likewise
 }
 
 // A doc is a note of a segment.

@@ -111,15 +111,35 @@ func (t *threads) of(thread uint64) []stretch {
 	}
 	for i := range t.x.layers {
 		l := &t.x.layers[i]
-		from := sort.Search(len(l.byThread), func(i int) bool { return l.threadAt(i) >= thread })
-		if from == len(l.byThread) || l.threadAt(from) != thread {
-			continue
+		table := l.threadTable()
+		if at, ok := slices.BinarySearch(table.names, thread); ok {
+			list = append(list, stretch{i, int(table.starts[at]), int(table.starts[at+1])})
 		}
-		more := sort.Search(len(l.byThread)-from, func(i int) bool { return l.threadAt(from+i) > thread })
-		list = append(list, stretch{i, from, from + more})
 	}
 	t.known[thread] = list
 	return list
+}
+
+// A threadTable are the threads of a segment, and where each begins in byThread; the last start is the end of all.
+type threadTable struct {
+	names  []uint64
+	starts []uint32
+}
+
+// threadTable is made when it is first asked for. Several may make it at once; it is the same.
+func (s *segment) threadTable() *threadTable {
+	if known := s.table.Load(); known != nil {
+		return known
+	}
+	t := &threadTable{}
+	for i := range s.byThread {
+		if name := s.threadAt(i); len(t.names) == 0 || t.names[len(t.names)-1] != name {
+			t.names, t.starts = append(t.names, name), append(t.starts, uint32(i))
+		}
+	}
+	t.names, t.starts = fitted(t.names), fitted(append(t.starts, uint32(len(s.byThread))))
+	s.table.Store(t)
+	return t
 }
 
 // threadAt is the thread of one of byThread.

@@ -65,7 +65,7 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	w := &Why{Matched: []string{}, Missing: []string{}, Parts: Parts{Text: f.score - bonus}}
 	e := evidence{first: first, score: f.score, next: next}
 	if f.full != nil {
-		w.Parts = f.full.parts
+		w.Parts = s.ranker.part(f.full)
 		e.theirs, e.others = f.full.theirs, f.full.others
 	} else if share := s.x.profile.thread.share; share > 0 {
 		w.Parts.Text /= 1 + share

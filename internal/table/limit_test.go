@@ -10,8 +10,8 @@ import (
 	"rookery/internal/table"
 )
 
-// The limits themselves are cases of tabletest, which every engine passes; here is what only
-// CheckOps and its kin say.
+// The limits themselves are tested by tabletest, which every implementation passes. The tests here
+// cover only CheckOps and its related functions.
 
 func item(sort, data string) table.Item {
 	return table.Item{Key: table.Key{Part: "part", Sort: sort}, Data: []byte(data)}
@@ -56,7 +56,7 @@ func TestCheckOps(t *testing.T) {
 	}
 }
 
-// TestCheckOpsCountsConditions holds that what a condition compares with is part of the 4 MB.
+// TestCheckOpsCountsConditions checks that items in conditions count toward the 4 MB.
 func TestCheckOpsCountsConditions(t *testing.T) {
 	var ops []table.Op
 	for _, sort := range []string{"a", "b", "c", "d", "e", "f"} {

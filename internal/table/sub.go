@@ -108,6 +108,7 @@ type refusing struct{}
 
 var _ Table = refusing{}
 
+// err returns the error of every method.
 func (refusing) err() error { return fmt.Errorf("%w: the prefix is not a name", ErrLimit) }
 
 // Get implements Table.

@@ -16,12 +16,13 @@ import (
 	"rookery/internal/team"
 )
 
-// everywhere is a role in all vaults.
+// everywhere returns the roles of a principal with role r in all vaults.
 func everywhere(r auth.Role) map[string]auth.Role { return map[string]auth.Role{auth.AllVaults: r} }
 
+// toldToken is the answer function of a call that makes a token.
 func toldToken(team.Token) any { return "made" }
 
-// mint makes a token.
+// mint makes a token with the given id and the role of a reader in all vaults.
 func mint(t testing.TB, a *team.Team, id string) {
 	t.Helper()
 	_, err := a.CreateToken(t.Context(), callOf(id), team.Token{
@@ -30,6 +31,7 @@ func mint(t testing.TB, a *team.Team, id string) {
 	require.NoError(t, err)
 }
 
+// revoke revokes a token and reports whether this call is the one that revoked it.
 func revoke(ctx context.Context, a *team.Team, id string) (revoked bool, err error) {
 	_, err = a.RevokeToken(ctx, repo.Call{}, id, func(_ team.Token, now bool) any {
 		revoked = now
@@ -54,12 +56,12 @@ func setIssuer(ctx context.Context, a *team.Team, i team.Issuer) error {
 	return err
 }
 
-// member is a person of one issuer with a role in all vaults.
+// member returns a member of the issuer https://i.test with role r in all vaults.
 func member(name string, r auth.Role) team.Member {
 	return team.Member{Issuer: "https://i.test", Subject: name, Roles: everywhere(r)}
 }
 
-// stateOf is the newest state of the tenant.
+// stateOf returns the newest state of the tenant.
 func stateOf(t testing.TB, a *team.Team) *team.State {
 	t.Helper()
 	s, _, err := a.State(t.Context())
@@ -67,8 +69,8 @@ func stateOf(t testing.TB, a *team.Team) *team.State {
 	return s
 }
 
-// TestAccessOverARestart holds that who has access is what the log says: the same for a process that
-// begins later, and of nothing that was taken away.
+// TestAccessOverARestart checks that access follows from the log alone: a process that starts later
+// gives the same access, and none that was removed.
 func TestAccessOverARestart(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -111,8 +113,8 @@ func TestAccessOverARestart(t *testing.T) {
 	require.Empty(t, stateOf(t, b).Members())
 }
 
-// TestFoldOfAccess holds that a state is a value: a reader who has one keeps it as it was, whatever is
-// written after.
+// TestFoldOfAccess checks that a state is a value: a state that a reader has does not change with
+// later commits.
 func TestFoldOfAccess(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -131,8 +133,8 @@ func TestFoldOfAccess(t *testing.T) {
 	require.Len(t, stateOf(t, a).Tokens(), 2)
 }
 
-// TestLastAdminUnderContention holds that of two admins whom two processes remove at once one stays,
-// and likewise if they lower each other's role.
+// TestLastAdminUnderContention checks that one admin remains when two processes remove the two
+// admins at the same time, and when they lower each other's role.
 func TestLastAdminUnderContention(t *testing.T) {
 	d := deploy(t)
 	one, two := d.team(t, false), d.team(t, false)
@@ -172,8 +174,8 @@ func TestLastAdminUnderContention(t *testing.T) {
 	}
 }
 
-// TestBeginMakesOneAdmin holds that the first admin of a server's file is made in a tenant that has none,
-// and in no other, however often and from wherever it begins.
+// TestBeginMakesOneAdmin checks that Begin makes the first admin of a server's file only in a
+// tenant that has no admin, however often and in however many processes it runs.
 func TestBeginMakesOneAdmin(t *testing.T) {
 	d := deploy(t)
 	var wg sync.WaitGroup
@@ -193,8 +195,9 @@ func TestBeginMakesOneAdmin(t *testing.T) {
 	require.Len(t, stateOf(t, d.team(t, false)).Members(), 1)
 }
 
-// TestRevocationIsSeen holds that a token that is made is seen by whoever looks before it refuses, and that
-// one that is revoked has ended at once where that was done, and within a minute everywhere (log.md §6).
+// TestRevocationIsSeen checks that a process that reads the state before it refuses sees a new
+// token at once, and that a revoked token is invalid at once in the process that revoked it and
+// within a minute in every other (log.md §6).
 func TestRevocationIsSeen(t *testing.T) {
 	d := deploy(t)
 	here, there := d.team(t, false), d.team(t, false)
@@ -222,8 +225,8 @@ func TestRevocationIsSeen(t *testing.T) {
 	require.False(t, revoked, "it was")
 }
 
-// TestStateIsReadSeldom holds what it costs to know the tenant: a Query a minute for all yes, and in the
-// long run one a second for all no.
+// TestStateIsReadSeldom checks how many reads the state of a tenant costs: one Query a minute for
+// all calls that are allowed and, in the long run, one a second for all calls that are refused.
 func TestStateIsReadSeldom(t *testing.T) {
 	d := deploy(t)
 	counted := tabletest.NewFlaky(d.table, nil)
@@ -262,8 +265,8 @@ func TestStateIsReadSeldom(t *testing.T) {
 	require.Equal(t, 1, ask(a.Current), "a clock that was set back makes nothing young")
 }
 
-// TestUseIsNotedOnceAnHour holds that the uses of a token cost a write an hour, and that one that could
-// not be written is written with the next.
+// TestUseIsNotedOnceAnHour checks that the uses of a token cost one write an hour, and that a use
+// whose write failed is written with the next use.
 func TestUseIsNotedOnceAnHour(t *testing.T) {
 	d := deploy(t)
 	fails := false
@@ -316,8 +319,9 @@ func TestUseIsNotedOnceAnHour(t *testing.T) {
 	require.Empty(t, all)
 }
 
-// TestAgentBelongsToOne holds that of principals who act as one agent at once, in several processes,
-// exactly one has it, and for good; and that reading claims nothing.
+// TestAgentBelongsToOne checks that exactly one of several principals gets an agent that they claim
+// at the same time in several processes, that it keeps the agent, and that a call that only reads
+// claims nothing.
 func TestAgentBelongsToOne(t *testing.T) {
 	d := deploy(t)
 	teams := []*team.Team{d.team(t, false), d.team(t, false), d.team(t, false)}
@@ -346,7 +350,7 @@ func TestAgentBelongsToOne(t *testing.T) {
 			}
 		}
 		require.Len(t, owners, 1)
-		d.clock.pass(time.Minute) // then also who only read knows
+		d.clock.pass(time.Minute) // by then the calls that only read know the owner too
 		for i := range errs {
 			err := d.team(t, false).ClaimAgent(t.Context(), caller(i/2, agent), i%2 == 0)
 			require.Equal(t, owners[i/2], err == nil)
@@ -356,8 +360,8 @@ func TestAgentBelongsToOne(t *testing.T) {
 	}
 }
 
-// TestReservedAgents holds that nobody can act in the name of another principal, and everybody in its
-// own.
+// TestReservedAgents checks that a principal cannot use the name of another principal as its agent,
+// and can use its own.
 func TestReservedAgents(t *testing.T) {
 	a := deploy(t).team(t, false)
 	for _, own := range []string{
@@ -374,8 +378,8 @@ func TestReservedAgents(t *testing.T) {
 	}
 }
 
-// TestAgentsThatReadAsAnother holds that no agent has an id with what nobody sees, for people read it as
-// another's.
+// TestAgentsThatReadAsAnother checks that the id of an agent contains no invisible characters,
+// because people would read it as the id of another agent.
 func TestAgentsThatReadAsAnother(t *testing.T) {
 	a := deploy(t).team(t, false)
 	c := auth.Caller{Tenant: "a", Principal: auth.User("https://i.test", "ann")}
@@ -391,8 +395,8 @@ func TestAgentsThatReadAsAnother(t *testing.T) {
 	}
 }
 
-// TestAgentsWhoseOwnerIsUnknown holds that nobody is let in as an agent while the table cannot say whose
-// it is, and that nothing is remembered of that.
+// TestAgentsWhoseOwnerIsUnknown checks that a claim of an agent is refused while the table cannot
+// be read, and that this refusal is not remembered.
 func TestAgentsWhoseOwnerIsUnknown(t *testing.T) {
 	d := deploy(t)
 	fails := false
@@ -413,8 +417,8 @@ func TestAgentsWhoseOwnerIsUnknown(t *testing.T) {
 	require.True(t, d.has(t, "agents"))
 }
 
-// TestPrefixCannotChangeTheTenant holds that a call that is bound to a prefix makes none of the tenant's
-// commits, also as a plan.
+// TestPrefixCannotChangeTheTenant checks that a call restricted to a prefix can make no commit of
+// the tenant's log, not even as a plan.
 func TestPrefixCannotChangeTheTenant(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -470,8 +474,8 @@ func TestPrefixCannotChangeTheTenant(t *testing.T) {
 	require.Equal(t, before, stateOf(t, d.team(t, false)))
 }
 
-// TestTokenCrashes holds that a token whose creation is repeated with its key is there exactly once,
-// wherever the first attempt ended, and that an acknowledged one is there.
+// TestTokenCrashes checks that a token exists exactly once after its creation is repeated with the
+// same key, at whatever call the first attempt failed, and that an acknowledged token exists.
 func TestTokenCrashes(t *testing.T) {
 	made := 0
 	mintAs := func(ctx context.Context, a *team.Team, id string) (repo.Receipt, error) {
@@ -502,7 +506,7 @@ func TestTokenCrashes(t *testing.T) {
 		})
 }
 
-// manyTokens fills the log of tenant "a" with tokens, a commit each.
+// manyTokens writes n tokens to the log of tenant "a", one commit each.
 func manyTokens(b *testing.B, d *deployment, n int) {
 	b.Helper()
 	teams := team.NewTeams(d.options(d.table, false))
@@ -520,8 +524,8 @@ func manyTokens(b *testing.B, d *deployment, n int) {
 	teams.Close()
 }
 
-// BenchmarkOpenTenant10000Tokens is how long a process needs to know a tenant with 10,000 tokens, from
-// its log alone.
+// BenchmarkOpenTenant10000Tokens measures how long a process needs to read a tenant with 10,000
+// tokens from its log alone.
 func BenchmarkOpenTenant10000Tokens(b *testing.B) {
 	d := deploy(b)
 	manyTokens(b, d, 10_000)
@@ -535,7 +539,7 @@ func BenchmarkOpenTenant10000Tokens(b *testing.B) {
 	}
 }
 
-// BenchmarkTokenAmong10000 is how long one more token takes where there are 10,000.
+// BenchmarkTokenAmong10000 measures how long one more token takes in a tenant with 10,000 tokens.
 func BenchmarkTokenAmong10000(b *testing.B) {
 	d := deploy(b)
 	manyTokens(b, d, 10_000)

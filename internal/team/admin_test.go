@@ -13,7 +13,8 @@ import (
 	"rookery/internal/team"
 )
 
-// lesser are what an admin may be made who is then none of all vaults any more.
+// lesser returns, by description, the changes of the admin m after which it is no longer an admin
+// of all vaults without restriction.
 func lesser(m team.Member) map[string]team.Member {
 	all := map[string]team.Member{}
 	as := func(name string, change func(*team.Member)) {
@@ -29,8 +30,9 @@ func lesser(m team.Member) map[string]team.Member {
 	return all
 }
 
-// TestLastAdminIsOneOfAllVaults holds that the only member who can change all access is neither removed nor
-// made less, also where others are admins in part, and that the refusal says what to do.
+// TestLastAdminIsOneOfAllVaults checks that the only member who can change all access can be
+// neither removed nor lowered, even where others are admins of a part, and that the refusal says
+// how to proceed.
 func TestLastAdminIsOneOfAllVaults(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -56,8 +58,8 @@ func TestLastAdminIsOneOfAllVaults(t *testing.T) {
 	is(t, fault.Conflict, setMember(t.Context(), a, lesser(member("bo", auth.Admin))["bound to a folder"]))
 }
 
-// TestAdminsAreMadeLessAtOnce holds that of two admins whom two processes make less at once, in any way, one
-// stays as he was.
+// TestAdminsAreMadeLessAtOnce checks that one of two admins remains unchanged when two processes
+// lower both at the same time, in any way.
 func TestAdminsAreMadeLessAtOnce(t *testing.T) {
 	d := deploy(t)
 	one, two := d.team(t, false), d.team(t, false)
@@ -80,8 +82,9 @@ func TestAdminsAreMadeLessAtOnce(t *testing.T) {
 	}
 }
 
-// TestBeginHelpsATenantWithoutAdmin holds that the first admin of the server's file is one again where nobody
-// is an admin of all vaults any more, as an earlier release allowed; and is none where somebody is.
+// TestBeginHelpsATenantWithoutAdmin checks that Begin makes the first admin of the server's file an
+// admin again in a tenant without an admin of all vaults, which an earlier release allowed, and
+// changes nothing in a tenant with one.
 func TestBeginHelpsATenantWithoutAdmin(t *testing.T) {
 	i := 0
 	for name, m := range lesser(member("ann", auth.Admin)) {
@@ -89,7 +92,7 @@ func TestBeginHelpsATenantWithoutAdmin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := deploy(t)
 			a := d.team(t, false)
-			require.NoError(t, setMember(t.Context(), a, m)) // nobody was an admin before
+			require.NoError(t, setMember(t.Context(), a, m)) // there was no admin before
 			require.NoError(t, setMember(t.Context(), a, lesser(member("bo", auth.Admin))["bound to a folder"]))
 			first := []string{"ann", "eve"}[i%2]
 			require.NoError(t, a.Begin(t.Context(), member(first, "")))

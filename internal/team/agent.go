@@ -74,9 +74,9 @@ func (a *agents) again(id string) {
 	a.used.Remove(id)
 }
 
-// ClaimAgent returns a fault if the caller may not act as its agent. An agent belongs to the first
-// principal that changes something as that agent. A call with writes == false claims nothing: any
-// principal may read as an unclaimed agent.
+// ClaimAgent returns a fault if the caller is not allowed to act as its agent. An agent belongs to
+// the first principal that changes something as that agent. A call with writes == false claims
+// nothing: any principal is allowed to read as an unclaimed agent.
 func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
 	if c.Agent == c.Principal {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"rookery/internal/team"
 )
 
-// TestAnUncertainClock holds that passes of a process whose clock is not known to be right destroy nothing because it is
-// old: not what left a vault's log or the tenant's, and not what a second sweep of an erasure finds.
+// TestAnUncertainClock checks that a process whose clock is not known to be right deletes nothing
+// because of its age: no folded commits of a vault's log or of the tenant's log, and nothing in the
+// second sweep of an erasure.
 func TestAnUncertainClock(t *testing.T) {
 	ctx := t.Context()
 	d := deploy(t)
@@ -79,7 +80,7 @@ func TestAnUncertainClock(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestAnUncertainClockOfATenant holds the same of the second sweep of a tenant's erasure.
+// TestAnUncertainClockOfATenant checks the same for the second sweep of a tenant's erasure.
 func TestAnUncertainClockOfATenant(t *testing.T) {
 	ctx := t.Context()
 	d := deploy(t)

@@ -15,8 +15,8 @@ import (
 	"rookery/internal/team"
 )
 
-// crashes are the ways in which the n-th call of a process fails: that call alone, or it and each
-// that follows, for then the process dies.
+// crashes returns, by name, the ways in which the n-th call of a process to the table can fail:
+// that call alone, or that call and every later one, as when the process dies.
 func crashes(n int) map[string]func(tabletest.Call) tabletest.Fault {
 	dead := func(first tabletest.Fault) func(tabletest.Call) tabletest.Fault {
 		return func(c tabletest.Call) tabletest.Fault {
@@ -40,7 +40,9 @@ func crashes(n int) map[string]func(tabletest.Call) tabletest.Fault {
 	}
 }
 
-// everyCall runs a test without a crash, and then with each crash at each call that do made, on a fake clock.
+// everyCall runs a test once without a fault, and then, on a fake clock, with each way to fail at
+// each call to the table that do made. acked tells check whether do succeeded; deliver applies the
+// writes that are still delayed.
 func everyCall(
 	t *testing.T, prepare func(*testing.T, *deployment),
 	do func(context.Context, *team.Team) error,
@@ -60,7 +62,7 @@ func everyCall(
 		check(t, d, err == nil, func() { flaky.Deliver(t.Context()) })
 		return calls
 	}
-	calls := crash(t, nil) // on the real clock, which makes what all processes of the test share
+	calls := crash(t, nil) // on the real clock, which makes the values that all processes of the test share
 	require.Greater(t, calls, 3, "the plan would meet no call")
 	for n := range calls {
 		for name, plan := range crashes(n + 1) {
@@ -69,9 +71,9 @@ func everyCall(
 	}
 }
 
-// inBubble runs a test on a fake clock, which moves when all goroutines of the test wait: a retry that goes
-// on for the whole patience of a call takes no time. At the end it waits for those that go on without a
-// caller.
+// inBubble runs a test on a fake clock, which advances when all goroutines of the test wait, so
+// that a call that retries until its time is over takes no real time. At the end it waits for the
+// goroutines that continue without a caller.
 func inBubble(t *testing.T, name string, do func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -82,8 +84,8 @@ func inBubble(t *testing.T, name string, do func(*testing.T)) {
 	})
 }
 
-// givesUp is a plan, and a context that ends a moment after its first fault, however long it took to get
-// there: who gets no answer then does not try for ever.
+// givesUp returns a context and the given plan of faults. The context is canceled 40 ms after the
+// first fault, so that a call that gets no answer does not retry for ever.
 func givesUp(
 	t *testing.T, plan func(tabletest.Call) tabletest.Fault,
 ) (context.Context, func(tabletest.Call) tabletest.Fault) {
@@ -102,9 +104,9 @@ func givesUp(
 	}
 }
 
-// TestCreateCrashes holds that a call that is repeated with its key makes exactly one vault,
-// wherever the first attempt ended: also between the vault's log and the tenant's commit
-// (reference/log.md §6).
+// TestCreateCrashes checks that a call to Create that is repeated with its key makes exactly one
+// vault, at whatever call the first attempt failed, also between the commit of the vault's log and
+// that of the tenant's log (reference/log.md §6).
 func TestCreateCrashes(t *testing.T) {
 	for name, early := range map[string]bool{
 		"what is late comes before": true, "what is late comes after": false,
@@ -129,7 +131,8 @@ func TestCreateCrashes(t *testing.T) {
 	}
 }
 
-// requireOne requires that tenant "a" has one vault, which works, and nothing beside it.
+// requireOne requires that tenant "a" has exactly one vault, that it works, and that there is no
+// second log.
 func requireOne(t *testing.T, d *deployment) {
 	t.Helper()
 	a := d.team(t, false)
@@ -143,8 +146,8 @@ func requireOne(t *testing.T, d *deployment) {
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 }
 
-// TestTrashCrashes holds that a vault that was half put in the trash can be put there, and taken
-// out.
+// TestTrashCrashes checks that a vault whose move to the trash was interrupted can be moved to the
+// trash, and can be restored.
 func TestTrashCrashes(t *testing.T) {
 	prepare := func(t *testing.T, d *deployment) {
 		a := d.team(t, false)

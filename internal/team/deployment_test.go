@@ -23,7 +23,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// A clock stands still until it is moved.
+// A clock is a time that changes only when pass is called. It is safe for concurrent use.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -41,7 +41,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// A deployment is a table and a folder, with the tenants "a" and "b".
+// A deployment is a table and a folder for objects, with the tenants "a" and "b".
 type deployment struct {
 	dir    string
 	table  table.Table
@@ -49,6 +49,7 @@ type deployment struct {
 	clock  *clock
 }
 
+// deploy makes a deployment in a temporary folder.
 func deploy(t testing.TB) *deployment {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +69,8 @@ func deploy(t testing.TB) *deployment {
 	return d
 }
 
-// teams are the tenants as a process sees them that begins now, over a table that may fail.
+// teams returns the tenants as a process that starts now sees them, on the given table, which may
+// inject faults.
 func (d *deployment) teams(t *testing.T, over table.Table, folders bool) *team.Teams {
 	t.Helper()
 	teams := team.NewTeams(d.options(over, folders))
@@ -76,7 +78,7 @@ func (d *deployment) teams(t *testing.T, over table.Table, folders bool) *team.T
 	return teams
 }
 
-// options are what a process makes its tenants with.
+// options returns the options with which a process opens its tenants.
 func (d *deployment) options(over table.Table, folders bool) team.Options {
 	return team.Options{
 		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
@@ -85,7 +87,8 @@ func (d *deployment) options(over table.Table, folders bool) team.Options {
 	}
 }
 
-// team is the tenant "a" as a process sees it that begins now. Only one at a time may have folders.
+// team returns the tenant "a" as a process that starts now sees it. Only one process at a time may
+// have folders.
 func (d *deployment) team(t *testing.T, folders bool) *team.Team {
 	t.Helper()
 	a, err := d.teams(t, d.table, folders).Team(t.Context(), "a")
@@ -93,14 +96,14 @@ func (d *deployment) team(t *testing.T, folders bool) *team.Team {
 	return a
 }
 
-// callOf is a call whose request is this, with a key of the same name.
+// callOf returns a call with the given request, which is also its key.
 func callOf(request string) repo.Call {
 	return repo.Call{
 		Who: repo.Who{Principal: "p"}, Tool: "test", Key: request, Request: []byte(request),
 	}
 }
 
-// create makes a vault, and answers what the tool would be told.
+// create makes a vault and returns the entry that the tool would report.
 func create(ctx context.Context, a *team.Team, c repo.Call, name string) (team.Entry, error) {
 	var made team.Entry
 	_, err := a.Create(ctx, c, team.NewVault{Name: name}, func(e team.Entry) any {
@@ -108,16 +111,18 @@ func create(ctx context.Context, a *team.Team, c repo.Call, name string) (team.E
 		return "made"
 	})
 	if err != nil {
-		return team.Entry{}, err // a call that gave up may still be worked on
+		return team.Entry{}, err // a call that gave up may still run
 	}
 	return made, nil
 }
 
+// told is the answer function of a call that changes an entry.
 func told(team.Entry) any { return "done" }
 
-// toldChange answers a change that may change nothing.
+// toldChange is the answer function of a call that may change nothing.
 func toldChange(team.Entry, bool) any { return "done" }
 
+// trash moves a vault to the trash.
 func trash(t *testing.T, a *team.Team, name string) {
 	t.Helper()
 	_, err := a.Trash(t.Context(), repo.Call{}, name, told)
@@ -136,7 +141,7 @@ func put(ctx context.Context, a *team.Team, name, path, text string) error {
 	return err
 }
 
-// notes are the notes of a vault.
+// notes returns the paths of all files of a vault.
 func notes(t *testing.T, a *team.Team, name string) []string {
 	t.Helper()
 	v, err := a.Vault(t.Context(), name)
@@ -150,7 +155,8 @@ func notes(t *testing.T, a *team.Team, name string) []string {
 	return paths
 }
 
-// files are all files below a folder of the deployment.
+// files returns the contents of all files below a folder of the deployment, by path relative to
+// that folder.
 func (d *deployment) files(t *testing.T, under string) map[string]string {
 	t.Helper()
 	all, root := map[string]string{}, filepath.Join(d.dir, under)
@@ -180,7 +186,8 @@ func (d *deployment) has(t *testing.T, part string) bool {
 	return false
 }
 
-// TestNoLocal covers a deployment in which the tenant local cannot be made, so that nobody can be a caller of it.
+// TestNoLocal covers a deployment in which the tenant local cannot be made, so that no caller can
+// belong to it.
 func TestNoLocal(t *testing.T) {
 	d := deploy(t)
 	o := d.options(d.table, false)

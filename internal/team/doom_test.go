@@ -15,20 +15,21 @@ import (
 	"rookery/internal/table"
 )
 
-// The kinds of steps at which a process is killed: calls of its stores, by what they are about.
+// steps are the kinds of steps at which a process is killed: calls to its stores, named by their
+// object.
 var steps = []string{
 	"Get an item", "Query", "Commit a run", "Replace the control item", "Remove items",
 	"Put a payload", "Put a segment", "Put an image", "Get an object", "List", "Delete",
 	"Exchange", "Remove a file", "Append", "Sync",
 }
 
-// rare are those of which a process has few.
+// rare are the kinds of steps that a process makes only a few of.
 var rare = []string{
 	"Remove items", "Put a payload", "Put a segment", "Put an image", "List", "Delete",
 	"Remove a file", "Append", "Sync",
 }
 
-// A doom says when a process is killed: before or after the n-th step of a kind, from 1.
+// A doom says when a process is killed: before or after the N-th step of a kind, counted from 1.
 type doom struct {
 	Step  string
 	N     int64
@@ -38,7 +39,7 @@ type doom struct {
 	tell func()
 }
 
-// at does a step, and kills the process if it is the one.
+// at makes a step, and kills the process before or after it if it is the chosen step.
 func (d *doom) at(step string, do func()) {
 	last := step == d.Step && d.met.Add(1) == d.N
 	if last && !d.After {
@@ -50,14 +51,14 @@ func (d *doom) at(step string, do func()) {
 	}
 }
 
-// die ends the process at once, as if it had never known.
+// die ends the process at once, without any cleanup.
 func (d *doom) die() {
 	d.tell()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // it does not fail, and never returns
 	select {}
 }
 
-// A doomedTable is a table of a process that is killed at some step.
+// A doomedTable is the table of a process that is killed at some step.
 type doomedTable struct {
 	table.Table
 	doom *doom
@@ -94,12 +95,13 @@ func (t doomedTable) Commit(ctx context.Context, ops ...table.Op) (err error) {
 	return err
 }
 
-// A doomedBucket is a folder of a process that is killed at some step. What it lists is not dated by
-// the clock of the process, which jumps, but never looks older than it is by that.
+// A doomedBucket is the folder of a process that is killed at some step. The clock of the process
+// jumps; List adds that jump to the time of each object, so that no object looks older because of
+// it.
 type doomedBucket struct {
 	*fileblob.Bucket
 	doom  *doom
-	ahead func() time.Duration // of the clock of the process
+	ahead func() time.Duration // how far the clock of the process is ahead
 }
 
 var _ blob.Exchanger = doomedBucket{}
@@ -165,11 +167,11 @@ func (b doomedBucket) Sync(ctx context.Context, keys ...string) (err error) {
 	return err
 }
 
-// A teller writes lines to the parent, one at a time and at once.
+// A teller writes lines to the parent process, one at a time and unbuffered.
 type teller struct{ mu sync.Mutex }
 
 func (l *teller) tell(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = os.Stdout.WriteString(line + "\n") // the parent may be gone, and then nobody cares
+	_, _ = os.Stdout.WriteString(line + "\n") // an error means that the parent is gone
 }

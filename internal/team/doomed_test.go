@@ -23,17 +23,18 @@ import (
 	"rookery/internal/vault"
 )
 
-// lifeVariable makes the test binary live a life in place of running tests: it is a life in JSON.
+// lifeVariable is the environment variable that makes the test binary run a life instead of tests.
+// Its value is a life in JSON.
 const lifeVariable = "ROOKERY_TEAM_LIFE"
 
-// A life is what a process does until it is killed, or at its end.
+// A life describes what a process does until it is killed or finished.
 type life struct {
 	Dir   string
-	Ahead time.Duration // of its clock, when it begins
+	Ahead time.Duration // of its clock at the start
 	Seed  uint64
 	Round int
-	Deeds int  // of each client; none: it only folds, and takes away what is left over
-	Long  bool // it lives until everything has left the table
+	Deeds int  // of each client; 0: the process only folds and deletes what is left over
+	Long  bool // it runs until all commits have left the table
 	Doom  doom `json:"Doom"`
 }
 
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// liveLife lives the life that is told in JSON.
+// liveLife runs the life that text describes in JSON.
 func liveLife(text string) error {
 	var l life
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -63,7 +64,7 @@ func liveLife(text string) error {
 	return (&living{life: &l}).live(context.Background())
 }
 
-// A living is a process that lives.
+// A living is a process that runs a life.
 type living struct {
 	*life
 	teller
@@ -72,10 +73,10 @@ type living struct {
 
 func (l *living) now() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }
 
-// pass moves the clock, and says so.
+// pass advances the clock by d, and reports that to the parent.
 func (l *living) pass(d time.Duration) { l.tell(fmt.Sprintf("clock %d", l.ahead.Add(int64(d)))) }
 
-// live opens the deployment and does what the life is about.
+// live opens the deployment and runs the life.
 func (l *living) live(ctx context.Context) error {
 	l.ahead.Store(int64(l.Ahead))
 	l.Doom.tell = func() { l.tell("dies") }
@@ -90,7 +91,7 @@ func (l *living) live(ctx context.Context) error {
 	}
 	older := func() time.Duration { return time.Duration(l.ahead.Load()) }
 	if l.Deeds == 0 {
-		older = func() time.Duration { return 0 } // nobody writes, so what is there may be old
+		older = func() time.Duration { return 0 } // nothing writes, so existing objects may look old
 	}
 	teams := team.NewTeams(team.Options{
 		Table: doomedTable{tab, &l.Doom}, Bucket: doomedBucket{files, &l.Doom, older},
@@ -112,7 +113,7 @@ func (l *living) live(ctx context.Context) error {
 	return tab.Close()
 }
 
-// work lets clients write, and folds all the while.
+// work runs the clients, and folds while they write.
 func (l *living) work(ctx context.Context, v *repo.Vault) error {
 	failures := make(chan error, 4)
 	var clients sync.WaitGroup
@@ -138,8 +139,8 @@ func (l *living) work(ctx context.Context, v *repo.Vault) error {
 	return nil
 }
 
-// fold folds until the clients are done, and then a few times more. Between two passes the clock
-// moves on.
+// fold folds until the clients are done, and then three times more. Between two passes the clock
+// may advance.
 func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) error {
 	r := rand.New(rand.NewPCG(l.Seed, 100))
 	for more := 3; more > 0; {
@@ -159,8 +160,8 @@ func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) 
 	return nil
 }
 
-// settle folds until an image stands for everything, which the folder must have passed for that, and
-// lets it leave the table.
+// settle folds until an image covers the whole log, for which the folder must have processed all
+// commits, and then once more an hour later, so that the commits leave the table.
 func (l *living) settle(ctx context.Context, v *repo.Vault) error {
 	for imaged := false; ; {
 		if err := v.Fold(ctx, repo.Folding{Behind: checkout.Cursors(), All: true}); err != nil || imaged {
@@ -178,10 +179,10 @@ func (l *living) settle(ctx context.Context, v *repo.Vault) error {
 	}
 }
 
-// mostAhead is how far the clock goes in one life.
+// mostAhead is how far the clock advances in one life, at most by one step more.
 const mostAhead = 2 * time.Hour
 
-// A deed is one write that a doomed process is asked for. Its word is in no other deed.
+// A deed is one write that a doomed process is asked to make. Its word is unique.
 type deed struct {
 	Kind string // set, add, new, gone, batch
 	Word string
@@ -191,13 +192,13 @@ type deed struct {
 	acked bool
 }
 
-// standing are the notes that all lives write to.
+// standing are the notes that the clients of all lives write to.
 var standing = []string{"items/a.md", "items/b.md", "items/c.md"}
 
-// kinds of deeds, by how often they are done. A gone makes its note first.
+// kinds are the kinds of deeds, each as often as its share. A deed "gone" makes its note first.
 var kinds = []string{"set", "add", "add", "add", "new", "gone", "batch"}
 
-// client makes its deeds one after the other, and tells of each before and after.
+// client makes its deeds one after the other, and reports each before and after.
 func (l *living) client(ctx context.Context, v *repo.Vault, id int) error {
 	r := rand.New(rand.NewPCG(l.Seed, uint64(id)))
 	for i := range l.Deeds {
@@ -223,7 +224,7 @@ func (l *living) client(ctx context.Context, v *repo.Vault, id int) error {
 	return nil
 }
 
-// do makes a deed and tells of it.
+// do makes a deed and reports it before and after.
 func (l *living) do(ctx context.Context, v *repo.Vault, d deed) error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -261,7 +262,8 @@ func (d deed) do(ctx context.Context, v *repo.Vault) (repo.Receipt, error) {
 	})
 }
 
-// change is what the deed makes of its note, and of others; an empty text is a note that goes.
+// change returns the new texts of the notes that the deed changes, by path, given the text of its
+// note before. An empty text means that the note is removed.
 func (d deed) change(before string) map[string]string {
 	switch d.Kind {
 	case "set":
@@ -280,7 +282,7 @@ func (d deed) change(before string) map[string]string {
 	return map[string]string{d.Note: "# " + d.Word + "\n"}
 }
 
-// long is text that is too much for an item of the table, however it is packed.
+// long returns a text that is too large for an item of the table even when compressed.
 func long(word string, i int) string {
 	r := rand.New(rand.NewPCG(uint64(len(word)), uint64(i)))
 	b := bytes.NewBufferString(word + " ")

@@ -29,10 +29,11 @@ import (
 	"rookery/internal/team"
 )
 
-// canary is a word that is in nothing but the vault that is erased.
+// canary is a word that occurs only in data that is erased.
 const canary = "kestrel-in-the-tower"
 
-// eraser is tenant "a" as a process sees it that begins now, whose database can be compacted.
+// eraser returns tenant "a" as a process that starts now sees it, with a database that can be
+// compacted.
 func (d *deployment) eraser(t *testing.T, over table.Table, folders bool) *team.Team {
 	t.Helper()
 	a, err := d.eraserOver(t, over, folders).Team(t.Context(), "a")
@@ -40,7 +41,7 @@ func (d *deployment) eraser(t *testing.T, over table.Table, folders bool) *team.
 	return a
 }
 
-// eraserOver are the tenants of such a process.
+// eraserOver returns the tenants of such a process.
 func (d *deployment) eraserOver(t *testing.T, over table.Table, folders bool) *team.Teams {
 	t.Helper()
 	teams := team.NewTeams(team.Options{
@@ -52,18 +53,18 @@ func (d *deployment) eraserOver(t *testing.T, over table.Table, folders bool) *t
 	return teams
 }
 
-// traces are the files of the deployment, the database among them, that have the canary in them, compressed or
-// not, or in their names.
+// traces returns the files of the deployment, including the database, that contain the canary,
+// compressed or not, or have it in their names.
 func (d *deployment) traces(t *testing.T) []string { return d.tracesOf(t, canary) }
 
-// tracesOf is traces of another word.
+// tracesOf is like traces, for another word.
 func (d *deployment) tracesOf(t *testing.T, word string) []string {
 	t.Helper()
 	var found []string
 	top := filepath.Dir(d.dir)
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it goes while we look
+			return nil // it was deleted during the search
 		}
 		if err != nil {
 			return err
@@ -87,7 +88,7 @@ func (d *deployment) tracesOf(t *testing.T, word string) []string {
 	return found
 }
 
-// remember puts a memory into a vault.
+// remember writes a memory into a vault.
 func remember(ctx context.Context, a *team.Team, name, id, goal string) error {
 	v, err := a.Vault(ctx, name)
 	if err != nil {
@@ -100,8 +101,8 @@ func remember(ctx context.Context, a *team.Team, name, id, goal string) error {
 	return err
 }
 
-// furnish makes the vault "v" with the canary in all that a vault may have: notes, their names, earlier
-// texts, memories and their counts, files that were edited since, payloads, segments, images and the audit log.
+// furnish makes the vault "v" with the canary in every place that a vault has: notes, their names,
+// earlier texts, memories and their counts, payloads, segments, images and the audit log.
 func furnish(t *testing.T, d *deployment, a *team.Team) {
 	t.Helper()
 	ctx := t.Context()
@@ -112,7 +113,7 @@ func furnish(t *testing.T, d *deployment, a *team.Team) {
 		require.NoError(t, put(ctx, a, "v", "deep/a.md", text))
 		require.NoError(t, put(ctx, a, "v", canary+".md", text))
 	}
-	var big strings.Builder // that does not get small when it is packed
+	var big strings.Builder // so that it stays large when compressed
 	for i := range 3000 {
 		fmt.Fprintf(&big, "%s %x\n", canary, i*i*7919)
 	}
@@ -129,8 +130,8 @@ func furnish(t *testing.T, d *deployment, a *team.Team) {
 	require.NotEmpty(t, d.traces(t))
 }
 
-// TestErase holds that nothing of a vault is left anywhere in the data directory, that its name is free
-// an hour later, and that the next vault of the name has nothing of it.
+// TestErase checks that nothing of an erased vault is left anywhere in the data directory, that its
+// name is free an hour later, and that the next vault with the name has nothing of it.
 func TestErase(t *testing.T) {
 	for name, trashed := range map[string]bool{"active": false, "in the trash": true} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +207,7 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// TestEraseEarlier holds that the vaults that had the name before go as well.
+// TestEraseEarlier checks that the earlier vaults with the same name are erased as well.
 func TestEraseEarlier(t *testing.T) {
 	d := deploy(t)
 	a := d.eraser(t, d.table, true)
@@ -221,8 +222,8 @@ func TestEraseEarlier(t *testing.T) {
 	require.Empty(t, d.traces(t))
 }
 
-// TestEraseCrashes holds that an erasure that ended anywhere is finished by a repetition, or by who opens
-// the tenant next, and that what comes late is gone after the second sweep.
+// TestEraseCrashes checks that an erasure that failed at any call is finished by a repeated call or
+// by the next process that opens the tenant, and that late writes are deleted by the second sweep.
 func TestEraseCrashes(t *testing.T) {
 	prepare := func(t *testing.T, d *deployment) {
 		a := d.eraser(t, d.table, false)
@@ -247,7 +248,7 @@ func TestEraseCrashes(t *testing.T) {
 		if acked {
 			require.True(t, began)
 		}
-		d.clock.pass(time.Minute) // until the lease of a dead process is over
+		d.clock.pass(time.Minute) // until the lease of a dead process has expired
 		if tries++; tries%2 == 0 || !began {
 			require.NoError(t, erase(t.Context(), a))
 		} else {
@@ -264,7 +265,7 @@ func TestEraseCrashes(t *testing.T) {
 	})
 }
 
-// works has a process look for jobs once, and reports whether some are left.
+// works makes a process look for jobs once, and reports whether any are left.
 func works(t *testing.T, a *team.Team) (more bool) {
 	t.Helper()
 	next, err := a.Work(t.Context())
@@ -272,8 +273,8 @@ func works(t *testing.T, a *team.Team) (more bool) {
 	return !next.IsZero()
 }
 
-// TestErasureGoesOn holds that a process that looks for jobs goes on with an erasure that a crash ended, once
-// the lease of the dead process is over, and not before.
+// TestErasureGoesOn checks that a process that looks for jobs continues an erasure that a crash
+// interrupted, once the lease of the dead process has expired and not before.
 func TestErasureGoesOn(t *testing.T) {
 	d := deploy(t)
 	furnish(t, d, d.eraser(t, d.table, false))
@@ -290,7 +291,7 @@ func TestErasureGoesOn(t *testing.T) {
 	require.Empty(t, d.traces(t))
 }
 
-// dieAfter is a plan: nothing works after the n-th call.
+// dieAfter returns a plan in which every call after the n-th fails.
 func dieAfter(n int) func(tabletest.Call) tabletest.Fault {
 	return func(c tabletest.Call) tabletest.Fault {
 		if c.N > n {
@@ -300,8 +301,8 @@ func dieAfter(n int) func(tabletest.Call) tabletest.Fault {
 	}
 }
 
-// TestEraseNote holds that nothing of a note is left anywhere in the data directory: neither in its file,
-// nor in the audit log, nor in the database.
+// TestEraseNote checks that nothing of an erased note is left anywhere in the data directory: not
+// in its file, the audit log or the database.
 func TestEraseNote(t *testing.T) {
 	d := deploy(t)
 	a := d.eraser(t, d.table, true)
@@ -311,7 +312,7 @@ func TestEraseNote(t *testing.T) {
 		text := fmt.Sprintf("---\ntype: %s\n---\n%s %d\n", canary, canary, i)
 		require.NoError(t, put(t.Context(), a, "v", "people/"+canary+".md", text))
 		require.NoError(t, put(t.Context(), a, "v", "other.md", fmt.Sprintf("stays %d\n", i)))
-		d.clock.pass(20 * 24 * time.Hour) // so that months are closed
+		d.clock.pass(20 * 24 * time.Hour) // so that months of the audit log are closed
 	}
 	v, err := a.Vault(t.Context(), "v")
 	require.NoError(t, err)
@@ -337,12 +338,12 @@ func TestEraseNote(t *testing.T) {
 	require.Empty(t, d.traces(t))
 }
 
-// TestEraseNoteLeavesTheAuditLog holds that an erasure takes its own lines out of the audit log and no others: what somebody
-// altered there stays, in the open file and in closed ones, and a verification finds it. Where the lines are not known,
-// for a process begins that has not seen the commit, or not where they should be, the files are made anew.
+// TestEraseNoteLeavesTheAuditLog checks that an erasure removes only its own lines from the audit
+// log: a line that a person altered stays, in the open file and in closed ones, and a verification
+// finds it. The files are written again only where the erasure's own lines are not in their places.
 func TestEraseNoteLeavesTheAuditLog(t *testing.T) {
 	for name, c := range map[string]struct {
-		kept   bool // the altered line is there afterwards
+		kept   bool // the altered line is still there afterwards
 		before func(t *testing.T, d *deployment, a *team.Team) *team.Team
 	}{
 		"known": {true, func(_ *testing.T, _ *deployment, a *team.Team) *team.Team { return a }},
@@ -363,7 +364,7 @@ func TestEraseNoteLeavesTheAuditLog(t *testing.T) {
 			for i := range 3 {
 				require.NoError(t, put(t.Context(), a, "v", canary+".md", fmt.Sprintf("%s %d\n", canary, i)))
 				require.NoError(t, put(t.Context(), a, "v", fmt.Sprintf("heron%d.md", i), "stays\n"))
-				d.clock.pass(20 * 24 * time.Hour) // so that months are closed
+				d.clock.pass(20 * 24 * time.Hour) // so that months of the audit log are closed
 			}
 			folder, err := a.Folder(t.Context(), "v")
 			require.NoError(t, err)
@@ -388,7 +389,8 @@ func TestEraseNoteLeavesTheAuditLog(t *testing.T) {
 	}
 }
 
-// alter replaces a text in the files of the audit log of "v", and returns in how many it stood.
+// alter replaces a text in the files of the audit log of "v", and returns the number of files that
+// contained it.
 func alter(t *testing.T, d *deployment, old, now string) (files int) {
 	t.Helper()
 	const notes = "tenants/a/vaults/v/notes"
@@ -402,8 +404,8 @@ func alter(t *testing.T, d *deployment, old, now string) (files int) {
 	return files
 }
 
-// TestVerifyAnErasedNote holds that an audit log which still has lines of an erased history is no
-// damage: it is made anew before it is verified.
+// TestVerifyAnErasedNote checks that an audit log that still has lines of an erased history does
+// not count as damaged: it is written again before it is verified.
 func TestVerifyAnErasedNote(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)
@@ -428,8 +430,9 @@ func TestVerifyAnErasedNote(t *testing.T) {
 	require.False(t, v.AuditStale())
 }
 
-// TestEraseNoteThatWasSearched holds that what can be searched has no word and no path of an erased note: in the process
-// that erases, whether it searched before or not, in one that was warm, and in the image that is put.
+// TestEraseNoteThatWasSearched checks that the search index has no word and no path of an erased
+// note: in the process that erases, whether it searched before or not, in another process that had
+// the index in memory, and in the stored image.
 func TestEraseNoteThatWasSearched(t *testing.T) {
 	for name, searched := range map[string]bool{"searched": true, "an image alone": false} {
 		t.Run(name, func(t *testing.T) {
@@ -481,8 +484,8 @@ func TestEraseNoteThatWasSearched(t *testing.T) {
 	}
 }
 
-// TestEraseNoteOfASegment holds that nothing is left of a note whose texts were in a segment, which the folder keeps
-// an earlier version of where it is put anew.
+// TestEraseNoteOfASegment checks that nothing is left of a note whose texts were in a segment,
+// although the folder keeps an earlier version of a segment that is written again.
 func TestEraseNoteOfASegment(t *testing.T) {
 	d := deploy(t)
 	a := d.eraser(t, d.table, true)
@@ -501,8 +504,8 @@ func TestEraseNoteOfASegment(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestEraseMemory covers that nothing of a memory is left anywhere in the data directory, its id included, and that two
-// memories can be erased at the same time.
+// TestEraseMemory checks that nothing of an erased memory is left anywhere in the data directory,
+// including its id, and that two memories can be erased at the same time.
 func TestEraseMemory(t *testing.T) {
 	d := deploy(t)
 	a := d.eraser(t, d.table, true)
@@ -551,7 +554,7 @@ func TestEraseMemory(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 }
 
-// A heldTable is a table that refuses to move the cursor of the files while it is held.
+// A heldTable is a table that refuses to advance the cursor of the files past at while held is set.
 type heldTable struct {
 	table.Table
 	held atomic.Bool
@@ -568,8 +571,8 @@ func (h *heldTable) Commit(ctx context.Context, ops ...table.Op) error {
 	return h.Table.Commit(ctx, ops...)
 }
 
-// TestEraseWaitsForTheFolder covers that an erasure is not done while the folder is behind the log, so that no pass may
-// empty what it erases.
+// TestEraseWaitsForTheFolder checks that an erasure is not done while the folder is behind the log:
+// until then no pass may empty the commits that it erases.
 func TestEraseWaitsForTheFolder(t *testing.T) {
 	d := deploy(t)
 	h := &heldTable{Table: d.table}

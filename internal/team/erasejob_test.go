@@ -21,7 +21,7 @@ import (
 	"rookery/internal/team"
 )
 
-// neighbour makes the vault "w" and a note of "v" beside those with the canary, which must not change.
+// neighbour makes the vault "w" with a note, which erasures of other vaults must not change.
 func neighbour(t *testing.T, a *team.Team) {
 	t.Helper()
 	_, err := create(t.Context(), a, callOf("neighbour"), "w")
@@ -30,7 +30,8 @@ func neighbour(t *testing.T, a *team.Team) {
 	require.NoError(t, put(t.Context(), a, "w", "stays.md", "two\n"))
 }
 
-// requireNeighbour requires that the vault "w" is as neighbour made it, and that its chain verifies.
+// requireNeighbour requires that the vault "w" is as neighbour made it, and that its chain and the
+// tenant's verify.
 func requireNeighbour(t *testing.T, a *team.Team) {
 	t.Helper()
 	require.Equal(t, []string{"stays.md"}, notes(t, a, "w"))
@@ -43,7 +44,8 @@ func requireNeighbour(t *testing.T, a *team.Team) {
 	require.NoError(t, err)
 }
 
-// finished has a process look for jobs until none is left that is due within the hour.
+// finished makes a process look for jobs until none is left, and advances the clock to the time at
+// which each is due.
 func finished(t *testing.T, d *deployment, a *team.Team) {
 	t.Helper()
 	for range 20 {
@@ -57,7 +59,7 @@ func finished(t *testing.T, d *deployment, a *team.Team) {
 	require.Fail(t, "a job does not end")
 }
 
-// erasuresKilled is how many erasures are killed.
+// erasuresKilled returns how many erasures a test kills.
 func erasuresKilled() int {
 	if os.Getenv("ROOKERY_SOAK") != "" {
 		return 100
@@ -65,9 +67,9 @@ func erasuresKilled() int {
 	return 20
 }
 
-// TestEraseIsKilled kills erasures of a vault that has a folder between any two of their writes: another process
-// finishes them, nothing of the vault is left, nothing else is touched, and the next vault of the name meets
-// nothing.
+// TestEraseIsKilled kills erasures of a vault with a folder between any two of their writes.
+// Another process finishes them, nothing of the vault is left, nothing else changes, and the next
+// vault with the name starts empty.
 func TestEraseIsKilled(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -94,7 +96,7 @@ func TestEraseIsKilled(t *testing.T) {
 				flaky := tabletest.NewFlaky(d.table, plan)
 				dying, err := d.eraserOver(t, flaky, true).Team(ctx, "a")
 				if err == nil {
-					_, _ = dying.Erase(ctx, callOf("erase"), "v") // it may be killed before, in or behind it
+					_, _ = dying.Erase(ctx, callOf("erase"), "v") // it may be killed before, during or after it
 					dying.Close()
 				}
 				flaky.Deliver(t.Context())
@@ -123,8 +125,8 @@ func requireErased(t *testing.T, d *deployment, a *team.Team) {
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "new\n"))
 }
 
-// requireNothing requires that the stores have nothing of "v", packed or not: of its log only tombstones and the word
-// that it is sealed.
+// requireNothing requires that the stores contain nothing of "v", compressed or not: of its log
+// there are only tombstones and a control item without an image.
 func (d *deployment) requireNothing(t *testing.T) {
 	t.Helper()
 	for it, err := range d.table.Query(t.Context(), "a/v/1", "", "\U0010FFFF") {
@@ -141,9 +143,9 @@ func (d *deployment) requireNothing(t *testing.T) {
 	}
 }
 
-// TestEraseFromTwoProcesses holds that of two processes that erase a vault at once, with the same key or two, one
-// does it and the other answers the same or names the job; and that a process that had the vault open all along
-// is told that there is none.
+// TestEraseFromTwoProcesses checks that of two processes that erase a vault at the same time, with
+// the same key or with two, at least one succeeds and the other succeeds or names the job, and that
+// a process that had the vault open all the time is then told that it does not exist.
 func TestEraseFromTwoProcesses(t *testing.T) {
 	for _, keys := range [][]string{{"k", "k"}, {"k", "l"}} {
 		t.Run(keys[1], func(t *testing.T) {
@@ -178,8 +180,8 @@ func TestEraseFromTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestEraseNoteIsKilled kills the erasure of a note between any two of its writes. Either nothing was erased, and
-// the call can be repeated, or all is.
+// TestEraseNoteIsKilled kills the erasure of a note between any two of its writes. Either nothing
+// was erased and the call can be repeated, or the note is erased completely.
 func TestEraseNoteIsKilled(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -221,8 +223,9 @@ func TestEraseNoteIsKilled(t *testing.T) {
 	})
 }
 
-// TestEraseMemoryIsKilled kills the erasure of one memory between any two of its writes. Either nothing was erased, and
-// the call can be repeated, or all is; other memories and notes stay.
+// TestEraseMemoryIsKilled kills the erasure of a memory between any two of its writes. Either
+// nothing was erased and the call can be repeated, or the memory is erased completely. Other
+// memories and notes stay.
 func TestEraseMemoryIsKilled(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -255,14 +258,15 @@ func TestEraseMemoryIsKilled(t *testing.T) {
 	})
 }
 
-// The memory that is erased, and a word that is in nothing else.
+// heron is a word that occurs only in the erased memory, and erasedMemory is the id of that memory.
 const (
 	heron        = "heron-by-the-weir"
 	erasedMemory = "mem_" + heron
 )
 
-// furnishMemories makes the vault "m" with a note and three memories in an image and a segment, and behind them. One of
-// them is in its log twice, links to another one and was told of.
+// furnishMemories makes the vault "m" with a note and three memories, in an image, in a segment and
+// in later commits. The memory to be erased is in the log twice, links to another one and has an
+// access count.
 func furnishMemories(t *testing.T, a *team.Team) {
 	t.Helper()
 	ctx := t.Context()
@@ -285,7 +289,7 @@ func furnishMemories(t *testing.T, a *team.Team) {
 	require.NoError(t, err)
 }
 
-// requireMemories requires that of the vault that furnishMemories made only the erased memory is gone.
+// requireMemories requires that the vault of furnishMemories lacks only the erased memory.
 func requireMemories(t *testing.T, a *team.Team) {
 	t.Helper()
 	ctx := t.Context()
@@ -307,8 +311,8 @@ func requireMemories(t *testing.T, a *team.Team) {
 	require.NoError(t, remember(ctx, a, "m", "mem_next", "stays"))
 }
 
-// TestTrashKeepsMemories covers that a vault in the trash keeps its memories, reads and writes none of them meanwhile,
-// and has them when it is back, whatever process looks.
+// TestTrashKeepsMemories checks that a vault in the trash keeps its memories, that none can be read
+// or written there, and that every process finds them after the vault is restored.
 func TestTrashKeepsMemories(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -335,7 +339,7 @@ func TestTrashKeepsMemories(t *testing.T) {
 	}
 }
 
-// TestErasuresWithoutAJob holds that an erasure that has no job gets one.
+// TestErasuresWithoutAJob checks that an erasure without a job gets one.
 func TestErasuresWithoutAJob(t *testing.T) {
 	d := deploy(t)
 	furnish(t, d, d.eraser(t, d.table, false))

@@ -22,10 +22,11 @@ import (
 	"rookery/internal/team"
 )
 
-// endVariable makes the test binary erase something in place of running tests: it is an end in JSON.
+// endVariable is the environment variable that makes the test binary erase something instead of
+// running tests. Its value is an end in JSON.
 const endVariable = "ROOKERY_TEAM_END"
 
-// An end is what a process erases until it is killed, or is done.
+// An end describes what a process erases until it is killed or finished.
 type end struct {
 	Dir  string
 	Now  time.Time
@@ -33,7 +34,7 @@ type end struct {
 	Doom doom   `json:"Doom"`
 }
 
-// liveEnd does what is told in JSON.
+// liveEnd makes the erasure that text describes in JSON.
 func liveEnd(text string) error {
 	e := &end{}
 	if err := json.Unmarshal([]byte(text), e); err != nil {
@@ -68,7 +69,7 @@ func liveEnd(text string) error {
 	return tab.Close()
 }
 
-// erase makes the call.
+// erase makes the call that erases.
 func (e *end) erase(ctx context.Context, teams *team.Teams) error {
 	if e.What == "tenant" {
 		_, err := teams.Erase(ctx, erasing(), "a")
@@ -115,7 +116,8 @@ func (e *end) live(t *testing.T) bool {
 	return true
 }
 
-// open opens what the process left, as one does that is not killed.
+// open opens the files that the process left, in a process that is not killed, and closes them
+// after use.
 func (e *end) open(t *testing.T, use func(*deployment, *team.Teams)) {
 	t.Helper()
 	d := &deployment{dir: filepath.Join(e.Dir, "files"), clock: &clock{now: e.Now}}
@@ -135,14 +137,14 @@ func (e *end) open(t *testing.T, use func(*deployment, *team.Teams)) {
 	require.NoError(t, tab.Close())
 }
 
-// endSteps are the kinds of steps that an erasure has.
+// endSteps are the kinds of steps that an erasure makes.
 var endSteps = []string{
 	"Get an item", "Query", "Commit a run", "Replace the control item", "Remove items", "Put an image",
 	"Put a segment", "Get an object", "List", "Delete", "Compact",
 }
 
-// TestEraseIsKilledForGood kills processes, as the system does, at steps of erasures of a tenant, a vault, a note and a memory: the
-// next process finishes what they began, and nothing is left.
+// TestEraseIsKilledForGood kills processes with a signal at steps of erasures of a tenant, a vault,
+// a note and a memory. The next process finishes the erasure, and nothing is left.
 func TestEraseIsKilledForGood(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r, killed := rand.New(rand.NewPCG(seed, 3)), 0
@@ -177,15 +179,15 @@ func TestEraseIsKilledForGood(t *testing.T) {
 	})
 }
 
-// ofOne reports whether a note or a memory is erased.
+// ofOne reports whether the erasure is of a note or a memory.
 func (e *end) ofOne() bool { return e.What == "note" || e.What == "memory" }
 
-// finish repeats the call, or has the process look for jobs, and waits until none is left.
+// finish makes the process look for jobs until none should be left, and then repeats the call.
 func (e *end) finish(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	for range 12 {
 		_, err := teams.WorkOf(t.Context(), "a")
-		if !e.ofOne() { // the job of one thing fails if it erased nothing
+		if !e.ofOne() { // the job for a note or a memory fails if it erased nothing
 			require.NoError(t, err)
 		}
 		d.clock.pass(10 * time.Minute)
@@ -203,7 +205,7 @@ func (e *end) finish(t *testing.T, d *deployment, teams *team.Teams) {
 	require.NoError(t, err)
 }
 
-// look requires that what was erased is gone, and everything else as it was.
+// look requires that the erased data is gone, and that everything else is unchanged.
 func (e *end) look(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	ctx := t.Context()

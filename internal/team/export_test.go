@@ -2,14 +2,14 @@ package team
 
 import "rookery/internal/repo"
 
-// Open returns how many vaults are open, and the bytes that they count.
+// Open returns the number of open vaults and the number of bytes that they count.
 func (m *Memory) Open() (vaults int, held int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.open), m.held
 }
 
-// Uses returns how many uses of open vaults have not ended.
+// Uses returns the number of uses of open vaults that have not ended.
 func (m *Memory) Uses() (uses int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -19,12 +19,12 @@ func (m *Memory) Uses() (uses int) {
 	return uses
 }
 
-// SetMost changes how many bytes open vaults may hold.
+// SetMost changes the number of bytes that open vaults may use.
 func (m *Memory) SetMost(most int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.most = most
 }
 
-// Log is the tenant's own log.
+// Log returns the tenant's own log.
 func (t *Team) Log() *repo.Log[*State] { return t.log }

@@ -13,7 +13,7 @@ import (
 const imageFormat = 1
 
 // An image is a State as it is stored, so that a start reads it and only the commits after it. It
-// omits what is derived from other fields of State.
+// omits fields of State that are derived from others.
 type image struct {
 	Format  int                   `json:"format"`
 	Vaults  map[string]at[Entry]  `json:"vaults,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"rookery/internal/team"
 )
 
-// populated is the tenant "a" with something of everything that a State has.
+// populated returns the tenant "a" with a value in every field of a State.
 func populated(t *testing.T, d *deployment) *team.Team {
 	t.Helper()
 	a := d.team(t, false)
@@ -35,8 +35,8 @@ func populated(t *testing.T, d *deployment) *team.Team {
 	return a
 }
 
-// TestTenantImages holds that a tenant is the same from an image as from its log, whatever is in it; that its log
-// leaves the table; and that a process which slept goes on.
+// TestTenantImages checks that a tenant has the same state from an image as from its log, that its
+// log leaves the table, and that a process that was idle meanwhile continues.
 func TestTenantImages(t *testing.T) {
 	d := deploy(t)
 	a, sleeper := populated(t, d), d.team(t, false)
@@ -83,8 +83,9 @@ func TestTenantImages(t *testing.T) {
 	require.False(t, first)
 }
 
-// TestTenantOfALostTable holds that a tenant whose table is lost begins anew: what is left of its log, which may
-// lack that a token was revoked, is deleted, and does not get in the way of folding.
+// TestTenantOfALostTable checks that a tenant whose table is lost starts again empty: the remaining
+// part of its log, which may lack the revocation of a token, is deleted and does not prevent
+// folding.
 func TestTenantOfALostTable(t *testing.T) {
 	d := deploy(t)
 	a := populated(t, d)
@@ -113,8 +114,8 @@ func TestTenantOfALostTable(t *testing.T) {
 	require.Equal(t, stateOf(t, b), stateOf(t, fresh.team(t, false)))
 }
 
-// TestTenantThatIsNotMade holds that a tenant without a log is not made by who opens it, unless that is allowed; and
-// that a start of one costs two requests.
+// TestTenantThatIsNotMade checks that opening a tenant without a log does not make it unless the
+// options allow that, and that opening an existing tenant costs two requests.
 func TestTenantThatIsNotMade(t *testing.T) {
 	d := deploy(t)
 	counted := tabletest.NewFlaky(d.table, nil)
@@ -134,7 +135,7 @@ func TestTenantThatIsNotMade(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// version is the version of a tenant.
+// version returns the version of a tenant.
 func version(t *testing.T, a *team.Team) uint64 {
 	t.Helper()
 	_, seq, err := a.State(t.Context())
@@ -142,7 +143,7 @@ func version(t *testing.T, a *team.Team) uint64 {
 	return seq
 }
 
-// runs is how many items the log of tenant "a" has in the table.
+// runs returns the number of items that the log of tenant "a" has in the table.
 func (d *deployment) runs(t *testing.T) (n int) {
 	t.Helper()
 	for _, err := range table.Sub(d.table, "a").Query(t.Context(), "", "log/0", "log/9") {

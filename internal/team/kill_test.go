@@ -28,18 +28,18 @@ import (
 )
 
 const (
-	scenes     = 1  // deployments
-	scenesSoak = 16 // likewise, when soaking: some 200 that die
-	lives      = 12 // in each, and some that die on the way to their feet
+	scenes     = 1  // the number of deployments
+	scenesSoak = 16 // the same for a soak test, in which about 200 processes are killed
+	lives      = 12 // in each deployment, and some processes more that are killed while they recover
 )
 
-// killSeeds are those with which the test failed once.
+// killSeeds are the seeds with which the test failed once.
 var killSeeds = []uint64{}
 
-// TestKilledAtEveryStep kills processes at their steps, before and after: while they write, fold and
-// trim, and while they take up what the one before left. What was acknowledged is in the log, the
-// index, the text, the file and the audit log, once; and nothing else is there but what was asked for
-// last (DESIGN §9).
+// TestKilledAtEveryStep kills processes before and after each kind of step: while they write, fold
+// and trim, and while they recover from the process before. Every acknowledged write is in the log,
+// the index, the text, the file and the audit log exactly once, and there is nothing else except
+// writes that the last process was asked for (DESIGN §9).
 func TestKilledAtEveryStep(t *testing.T) {
 	repotest.EachSeed(t, killSeeds, func(t *testing.T, seed uint64) {
 		n, all := scenes, newDeaths()
@@ -62,7 +62,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	})
 }
 
-// deaths count how many died at which step.
+// A deaths counts how many processes were killed at each step. It is safe for concurrent use.
 type deaths struct {
 	mu     sync.Mutex
 	byStep map[string]int
@@ -82,10 +82,10 @@ func (d *deaths) add(more []string) {
 type scene struct {
 	dir   string
 	r     *rand.Rand
-	ahead time.Duration // of the clock of the next process
+	ahead time.Duration // how far the clock of the next process is ahead
 	deeds map[string]*deed
-	died  []string // the steps at which some did
-	last  []*deed  // those of the process before
+	died  []string // the steps at which processes were killed
+	last  []*deed  // the deeds of the process before
 }
 
 func newScene(t *testing.T, r *rand.Rand) *scene {
@@ -104,7 +104,7 @@ func newScene(t *testing.T, r *rand.Rand) *scene {
 	return s
 }
 
-// open opens the deployment as a process does that is not killed.
+// open opens the deployment in a process that is not killed, and closes it after use.
 func (s *scene) open(t *testing.T, use func(*team.Teams)) {
 	t.Helper()
 	now := func() time.Time { return time.Now().Add(s.ahead) }
@@ -124,8 +124,8 @@ func (s *scene) open(t *testing.T, use func(*team.Teams)) {
 	require.NoError(t, tab.Close())
 }
 
-// round lets a process live and die at a step, now and then two before anybody looks, and looks. The
-// last rounds of a scene only fold, a day later.
+// round runs a process that is killed at a step, sometimes a second one, and then checks the
+// deployment. The last two rounds of a scene only fold, a day later.
 func (s *scene) round(t *testing.T, round int, step string) {
 	l := life{
 		Dir: s.dir, Ahead: s.ahead, Seed: s.r.Uint64(), Round: round, Deeds: 12,
@@ -139,14 +139,14 @@ func (s *scene) round(t *testing.T, round int, step string) {
 	}
 	s.last = nil
 	s.live(t, &l)
-	if s.r.IntN(3) == 0 { // and once more, on the way to its feet
+	if s.r.IntN(3) == 0 { // and once more, while the next process recovers
 		l.Round, l.Doom.N, l.Ahead = lives+round, 1+s.r.Int64N(4), s.ahead
 		s.live(t, &l)
 	}
 	s.look(t)
 }
 
-// live runs a process to its end, and takes down what it tells.
+// live runs a process to its end, and records what it reports.
 func (s *scene) live(t *testing.T, l *life) {
 	text, err := json.Marshal(l)
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func (s *scene) live(t *testing.T, l *life) {
 	s.died = append(s.died, l.Doom.Step)
 }
 
-// hear takes down a line, and reports whether it is the last word.
+// hear records a line of a process, and reports whether it is the last before its death.
 func (s *scene) hear(t *testing.T, line string) (dies bool) {
 	what, rest, _ := strings.Cut(line, " ")
 	switch what {
@@ -191,7 +191,8 @@ func (s *scene) hear(t *testing.T, line string) (dies bool) {
 	return false
 }
 
-// look opens what the dead left, repeats what has a key, and compares everything.
+// look opens the deployment after a death, repeats the deeds that have a key, and compares
+// everything.
 func (s *scene) look(t *testing.T) {
 	var want map[string]string
 	var audit string
@@ -224,8 +225,8 @@ func (s *scene) vault(t *testing.T, teams *team.Teams) (*repo.Vault, *checkout.C
 	return v, folder
 }
 
-// repeat repeats the deeds of the last process that have a key. What it had done gets its answer;
-// what it had not is done now.
+// repeat repeats the deeds of the last process that have a key. A deed that was done gets its
+// earlier answer; one that was not is done now.
 func (s *scene) repeat(t *testing.T, v *repo.Vault) {
 	for _, d := range s.last {
 		if d.Key == "" {
@@ -240,8 +241,8 @@ func (s *scene) repeat(t *testing.T, v *repo.Vault) {
 	}
 }
 
-// model is what the notes are by the log: each commit is a deed that somebody asked for, whole, and
-// each deed that was acknowledged is one commit.
+// model returns the notes that follow from the log. It requires that each commit is one complete
+// deed, and that each acknowledged deed is one commit.
 func (s *scene) model(t *testing.T, v *repo.Vault) map[string]string {
 	notes, seen := map[string]string{}, map[string]bool{}
 	for c, err := range v.Commits(t.Context(), 1) {
@@ -275,7 +276,7 @@ func (s *scene) model(t *testing.T, v *repo.Vault) map[string]string {
 	return notes
 }
 
-// requireIndex requires that index and texts are these.
+// requireIndex requires that the index and its texts equal want, by path.
 func (s *scene) requireIndex(t *testing.T, v *repo.Vault, want map[string]string) {
 	idx, err := v.Read(t.Context())
 	require.NoError(t, err)
@@ -288,7 +289,7 @@ func (s *scene) requireIndex(t *testing.T, v *repo.Vault, want map[string]string
 	require.Equal(t, want, found)
 }
 
-// files are the files of the vault as people see them.
+// files returns the files of the vault's folder, by path.
 func (s *scene) files(t *testing.T) map[string]string {
 	root := filepath.Join(s.dir, "files/tenants/a/vaults/v/notes")
 	found := map[string]string{}
@@ -304,8 +305,8 @@ func (s *scene) files(t *testing.T) map[string]string {
 	return found
 }
 
-// requireAudited requires that the audit log tells of each deed that was acknowledged, and nothing
-// twice.
+// requireAudited requires that the audit log has a line for each acknowledged deed that makes or
+// removes a note, and no line twice.
 func (s *scene) requireAudited(t *testing.T, audit string) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(audit) {
@@ -327,7 +328,7 @@ func (s *scene) requireAudited(t *testing.T, audit string) {
 	}
 }
 
-// end lets a day go by, after which nothing is left of what was cut off, and verifies the log.
+// end lets two days pass, after which nothing is left of interrupted work, and verifies the log.
 func (s *scene) end(t *testing.T) {
 	s.last = nil
 	for range 2 {

@@ -16,7 +16,7 @@ import (
 	"rookery/internal/team"
 )
 
-// mintBy makes a token as a principal.
+// mintBy makes a token in the name of a principal.
 func mintBy(ctx context.Context, a *team.Team, by, id string) error {
 	_, err := a.CreateToken(ctx, repo.Call{
 		Who: repo.Who{Principal: by}, Tool: "test", Key: id, Request: []byte(id),
@@ -24,7 +24,8 @@ func mintBy(ctx context.Context, a *team.Team, by, id string) error {
 	return err
 }
 
-// endedAt is when a token was revoked, by the state of a process and by that of one that begins now.
+// endedAt returns the time at which a token was revoked. It requires that the state of the given
+// process and that of a process that starts now agree.
 func endedAt(t *testing.T, d *deployment, a *team.Team, id string) time.Time {
 	t.Helper()
 	now := stateOf(t, a)
@@ -35,8 +36,8 @@ func endedAt(t *testing.T, d *deployment, a *team.Team, id string) time.Time {
 	return tok.Revoked
 }
 
-// TestTokenEndsWithItsMaker holds that a token is revoked when any token in the chain of its makers is,
-// and no other one; and that the first end counts.
+// TestTokenEndsWithItsMaker checks that a token is revoked when any token in the chain of its
+// makers is, that no other token is, and that the first revocation counts.
 func TestTokenEndsWithItsMaker(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -74,8 +75,8 @@ func TestTokenEndsWithItsMaker(t *testing.T) {
 	require.False(t, revoked, "it was")
 }
 
-// TestRevokedTokenMakesNone holds that a token which is revoked, or has expired, makes no other, also where
-// that is not known yet.
+// TestRevokedTokenMakesNone checks that a revoked or expired token makes no other token, even in a
+// process that does not know of the revocation yet.
 func TestRevokedTokenMakesNone(t *testing.T) {
 	d := deploy(t)
 	here, there := d.team(t, false), d.team(t, false)
@@ -94,8 +95,8 @@ func TestRevokedTokenMakesNone(t *testing.T) {
 	require.Len(t, stateOf(t, here).Tokens(), 3)
 }
 
-// TestMakerIsRevokedAtOnce holds that of a token that is made while its maker is revoked nothing is left
-// that can be used, whichever comes first.
+// TestMakerIsRevokedAtOnce checks that a token that is made while its maker is revoked is never
+// usable afterwards, whichever commit comes first.
 func TestMakerIsRevokedAtOnce(t *testing.T) {
 	d := deploy(t)
 	one, two := d.team(t, false), d.team(t, false)
@@ -123,7 +124,8 @@ func TestMakerIsRevokedAtOnce(t *testing.T) {
 	}
 }
 
-// TestTokensInAChain makes a hundred tokens, each by the one before, and revokes them from the middle.
+// TestTokensInAChain makes a hundred tokens, each by the one before, and revokes them from the
+// middle.
 func TestTokensInAChain(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -144,8 +146,8 @@ func TestTokensInAChain(t *testing.T) {
 	}
 }
 
-// TestMakersAgainstAModel compares the ends of tokens that make and revoke each other by chance with those
-// of a walk along the makers of each.
+// TestMakersAgainstAModel compares the ends of tokens that make and revoke each other at random
+// with those that a walk along the makers of each token finds.
 func TestMakersAgainstAModel(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)

@@ -15,7 +15,8 @@ import (
 	"rookery/internal/team"
 )
 
-// bounded are the tenants "a" and "b" of a process that keeps so many bytes of open vaults.
+// bounded returns the tenant "a" of a process that keeps at most most bytes of open vaults, and the
+// memory that counts them.
 func bounded(t *testing.T, d *deployment, most int64) (*team.Team, *team.Memory) {
 	t.Helper()
 	o := d.options(d.table, true)
@@ -27,7 +28,7 @@ func bounded(t *testing.T, d *deployment, most int64) (*team.Team, *team.Memory)
 	return a, o.Memory
 }
 
-// call does what a call does: the vaults that it opens are in use until it ends.
+// call runs do as a call of a client: the vaults that it opens are in use until it ends.
 func call(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -36,8 +37,8 @@ func call(ctx context.Context, do func(ctx context.Context) error) error {
 	return do(ctx)
 }
 
-// TestOpenVaultsAreBounded holds that many vaults are served with the memory of a few, and that every
-// answer is right.
+// TestOpenVaultsAreBounded checks that many vaults can be used with the memory for a few, and that
+// every answer is right.
 func TestOpenVaultsAreBounded(t *testing.T) {
 	const vaults, few, each = 50, 5, 80 << 10
 	d := deploy(t)
@@ -80,7 +81,7 @@ func TestOpenVaultsAreBounded(t *testing.T) {
 		time.Minute, time.Millisecond, "what grew beyond it is closed when it is not used")
 }
 
-// writeAndRead writes a note, which names its vault, and reads all notes of the vault.
+// writeAndRead writes a note that contains the name of its vault, and reads all notes of the vault.
 func writeAndRead(ctx context.Context, a *team.Team, name, path string) error {
 	if err := put(ctx, a, name, path, "of "+name+"\n"); err != nil {
 		return err
@@ -105,8 +106,8 @@ func writeAndRead(ctx context.Context, a *team.Team, name, path string) error {
 	return nil
 }
 
-// TestAVaultInUseStaysOpen holds that a call for another vault waits, and is refused where nothing
-// becomes free.
+// TestAVaultInUseStaysOpen checks that a call for another vault waits while all memory is in use,
+// and is refused if none becomes free.
 func TestAVaultInUseStaysOpen(t *testing.T) {
 	d := deploy(t)
 	a, memory := bounded(t, d, 2*80<<10)
@@ -140,7 +141,8 @@ func TestAVaultInUseStaysOpen(t *testing.T) {
 	require.Equal(t, 2, open)
 }
 
-// TestWorkOutlastsItsCall holds that a vault stays open for work of a call that ends later than the call.
+// TestWorkOutlastsItsCall checks that a vault stays open while work of a call continues after the
+// call.
 func TestWorkOutlastsItsCall(t *testing.T) {
 	d := deploy(t)
 	a, _ := bounded(t, d, 80<<10)
@@ -168,7 +170,7 @@ func TestWorkOutlastsItsCall(t *testing.T) {
 	require.NoError(t, call(t.Context(), other))
 }
 
-// TestTheLeastRecentlyUsedVaultGoes holds which vault is closed for another one.
+// TestTheLeastRecentlyUsedVaultGoes checks which vault is closed to make room for another one.
 func TestTheLeastRecentlyUsedVaultGoes(t *testing.T) {
 	d := deploy(t)
 	a, memory := bounded(t, d, 1<<30)
@@ -199,8 +201,8 @@ func TestTheLeastRecentlyUsedVaultGoes(t *testing.T) {
 	require.True(t, use("x"))
 }
 
-// TestAVaultThatDoesNotFit holds that it alone is refused, also by a process that begins, and that a
-// process with more memory has it.
+// TestAVaultThatDoesNotFit checks that only a vault too large for the memory is refused, also by a
+// process that starts later, and that a process with more memory can open it.
 func TestAVaultThatDoesNotFit(t *testing.T) {
 	d := deploy(t)
 	a, memory := bounded(t, d, 1<<20)
@@ -227,7 +229,7 @@ func TestAVaultThatDoesNotFit(t *testing.T) {
 	refused(a)
 	require.NoError(t, write(d.team(t, false), "large", "c.md", "x\n"))
 
-	o := d.options(d.table, false) // its image says how large it is
+	o := d.options(d.table, false) // whose size a process that starts later knows from its image
 	v, err := d.team(t, false).Vault(t.Context(), "large")
 	require.NoError(t, err)
 	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
@@ -241,8 +243,8 @@ func TestAVaultThatDoesNotFit(t *testing.T) {
 	require.LessOrEqual(t, open, 1)
 }
 
-// TestTenantsAreClosed holds that a tenant is closed when it was not used for ten minutes and its vaults are
-// closed, and that its next call opens it again.
+// TestTenantsAreClosed checks that a tenant is closed once it has not been used for ten minutes and
+// its vaults are closed, and that its next call opens it again.
 func TestTenantsAreClosed(t *testing.T) {
 	d := deploy(t)
 	o := d.options(d.table, false)

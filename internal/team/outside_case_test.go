@@ -14,19 +14,19 @@ import (
 	"rookery/internal/checkout"
 )
 
-// newLane makes a street on which a test itself does everything.
+// newLane makes a street whose folder only the test itself changes.
 func newLane(t *testing.T) *street {
 	return newStreet(t, rand.New(rand.NewPCG(1, 2)))
 }
 
-// A death is when a process is killed: see doom.
+// A death says when a process is killed: see doom.
 type death struct {
 	step  string
 	n     int64
 	after bool
 }
 
-// dies lets a process take in what is there, and requires that it is killed.
+// dies lets a process read the changes in the folder, and requires that it is killed.
 func (s *street) dies(t *testing.T, answer checkout.Pending, d death) {
 	t.Helper()
 	before := len(s.died)
@@ -36,17 +36,18 @@ func (s *street) dies(t *testing.T, answer checkout.Pending, d death) {
 	require.Len(t, s.died, before+1, "there is no such step: %s", d.step)
 }
 
-// serve serves the folder with a process that is not killed, while a test uses it.
+// serve serves the folder in a process that is not killed, while the test uses it.
 func (s *street) serve(t *testing.T, use func(v *servedVault)) {
 	t.Helper()
 	v, err := (&serving{Dir: s.dir}).open(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, v.folder.Ready(t.Context())) // what changes now is noticed after it
+	require.NoError(t, v.folder.Ready(t.Context())) // changes after this are noticed
 	use(v)
 	require.NoError(t, v.close())
 }
 
-// takes takes in what there is, and requires that it is nothing more at once.
+// takes reads the changes in the folder once, with the given answer to a held batch, and returns
+// the result.
 func (v *servedVault) takes(t *testing.T, answer checkout.Pending) checkout.Taken {
 	t.Helper()
 	taken, err := v.folder.Reindex(t.Context(), checkout.Taking{Pending: answer})
@@ -54,9 +55,9 @@ func (v *servedVault) takes(t *testing.T, answer checkout.Pending) checkout.Take
 	return taken
 }
 
-// TestKilledBeforeTheMergeIsWritten kills a process when an edit and what others wrote meanwhile are
-// merged in the log, and the file has the edit alone. Then the editor saves what it shows once more, with
-// a line more, as often as processes are killed.
+// TestKilledBeforeTheMergeIsWritten kills a process after an edit was merged in the log with the
+// writes of others, while the file has only the edit. In one variant the editor then saves its own
+// text again. The test does this four times, with one line more each time.
 func TestKilledBeforeTheMergeIsWritten(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprintf("saved again: %t", again), func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestKilledBeforeTheMergeIsWritten(t *testing.T) {
 	}
 }
 
-// does makes the stroke of a client.
+// does makes the stroke of a client, and requires that it changes something.
 func (s *street) does(t *testing.T, v *servedVault, k stroke) {
 	t.Helper()
 	done, err := k.do(t.Context(), v.vault)
@@ -91,7 +92,7 @@ func (s *street) does(t *testing.T, v *servedVault, k stroke) {
 	s.strokes[k.Word] = &k
 }
 
-// fill makes so many notes, which lie in the folder then, and answers them.
+// fill writes n notes of about the given number of bytes into the folder, and returns them by path.
 func (s *street) fill(t *testing.T, n, bytes int) map[string]string {
 	t.Helper()
 	notes := map[string]string{}
@@ -104,7 +105,7 @@ func (s *street) fill(t *testing.T, n, bytes int) map[string]string {
 	return notes
 }
 
-// many are the notes that fill made.
+// many returns the notes that fill made.
 func many(notes map[string]string) map[string]string {
 	found := map[string]string{}
 	for path, text := range notes {
@@ -115,8 +116,8 @@ func many(notes map[string]string) map[string]string {
 	return found
 }
 
-// TestKilledInAFirstStart kills processes that take in a folder of 300 notes for the first time, at every
-// step that matters: the next one goes on, and has every note once.
+// TestKilledInAFirstStart kills processes that read a folder of 300 notes for the first time, at
+// each relevant step. The next process continues, and the log has every note once.
 func TestKilledInAFirstStart(t *testing.T) {
 	steps := []string{takesIn}
 	if os.Getenv("ROOKERY_SOAK") != "" {
@@ -126,7 +127,7 @@ func TestKilledInAFirstStart(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			s := newFolder(t, rand.New(rand.NewPCG(1, 2)))
-			want := s.fill(t, 300, 15_000) // more than one commit holds
+			want := s.fill(t, 300, 15_000) // more than fits in one commit
 			for n := int64(1); n <= 3; n++ {
 				s.live(t, &serving{Dir: s.dir, Doom: doom{Step: step, N: n, After: n == 2}})
 			}
@@ -149,9 +150,9 @@ func TestKilledInAFirstStart(t *testing.T) {
 	}
 }
 
-// TestKilledWhileABatchIsHeld kills processes that find 30 of 40 notes gone, and one that has another
-// text: it is held again, whoever begins. Then it is discarded or accepted, and processes are killed
-// that do this: said again, it is done.
+// TestKilledWhileABatchIsHeld kills a process that finds 30 of 40 notes removed and one changed:
+// the next process holds the batch again. Then the batch is discarded or accepted, and processes
+// are killed while they do so: the same answer, given again, completes it.
 func TestKilledWhileABatchIsHeld(t *testing.T) {
 	steps := map[checkout.Pending][]death{
 		checkout.Accept: {
@@ -208,10 +209,11 @@ func TestKilledWhileABatchIsHeld(t *testing.T) {
 	}
 }
 
-// first is the first of the notes that fill makes.
+// first is the path of the first note that fill makes.
 const first = "many/0/0.md"
 
-// requireHeld requires that the removal of 30 notes waits for a word, and that none is gone.
+// requireHeld requires that the removal of 30 notes is held, and that no note is removed from the
+// log.
 func (s *street) requireHeld(t *testing.T, v *servedVault, want map[string]string) {
 	t.Helper()
 	held := v.takes(t, "").Held
@@ -220,10 +222,12 @@ func (s *street) requireHeld(t *testing.T, v *servedVault, want map[string]strin
 	require.Equal(t, want, many(v.notes(t)))
 }
 
-// TestWritesThroughWhatWasDisplaced plays an editor that opened a note, and writes through what it holds
-// open when the note has long been another file: once, and once more after that was taken in. Processes
-// are killed meanwhile. With ROOKERY_SOAK the last one lives until the minute of such a file is over. (What
-// is written through a file that nobody has written to for a minute is lost: it is gone by then.)
+// TestWritesThroughWhatWasDisplaced plays an editor that keeps its file of a note open while the
+// note becomes another file, and writes to the open file once after each of three writes of a
+// client. After each, a process is killed at a commit, if it makes one. With ROOKERY_SOAK the last
+// serving process runs until the last line is in the log, which takes about a minute. (Text that is
+// written to a displaced file a minute after its last write is lost, because the file is deleted by
+// then.)
 func TestWritesThroughWhatWasDisplaced(t *testing.T) {
 	s := newLane(t)
 	held, err := os.OpenFile(s.path(fresh), os.O_RDWR, 0)

@@ -26,45 +26,45 @@ import (
 )
 
 const (
-	streets     = 1  // folders
-	streetsSoak = 10 // likewise, when soaking
-	streetKills = 10 // in each, and some on the way to their feet
+	streets     = 1  // the number of folders
+	streetsSoak = 10 // the same for a soak test
+	streetKills = 10 // in each folder, and some processes more that are killed while they recover
 	soakKills   = 20
 )
 
-// outsideSeeds are those with which the test failed once.
+// outsideSeeds are the seeds with which the test failed once.
 var outsideSeeds = []uint64{}
 
-// outsideSteps are the kinds of steps at which a process is killed that serves a folder.
+// outsideSteps are the kinds of steps at which a process that serves a folder is killed.
 var outsideSteps = []string{
 	"swap displaced s to note",  // the exchange
-	"rename tmp to displaced s", // what is about to be exchanged
-	takesIn,                     // what somebody did comes into the log
+	"rename tmp to displaced s", // prepares the exchange
+	takesIn,                     // a commit of the person's changes
 	"create tmp", "write tmp",   // staging
-	"rename displaced s to displaced r",        // somebody had saved: what was displaced goes back
+	"rename displaced s to displaced r",        // the person had saved: the displaced file goes back
 	"swap displaced r to note",                 // likewise
-	"rename note to displaced m",               // a note goes
+	"rename note to displaced m",               // removes a note
 	"rename displaced m to displaced k",        // likewise
-	"rename tmp to note",                       // a note comes, a copy or one that is restored
-	"Commit a run", "Replace the control item", // of clients; what is noticed, cursors
-	"sync note", "sync the folder of note", // before the cursor
+	"rename tmp to note",                       // adds a note: new, a copy or a restored one
+	"Commit a run", "Replace the control item", // by clients; by changes found, and for cursors
+	"sync note", "sync the folder of note", // before the cursor moves
 	"write audit", "sync audit", "create audit",
 	"make folder note", "remove folder note",
-	"Put what was seen", // how files looked, for the next process
+	"Put what was seen", // the state of the files, for the next process
 	"Get an item", "Query",
 }
 
-// seldom are those of which a process has few.
+// seldom are the kinds of steps that a process makes only a few of.
 var seldom = []string{
 	"rename displaced s to displaced r", "swap displaced r to note", "sync note",
 	"sync the folder of note", "write audit", "sync audit", "create audit", "make folder note",
 	"remove folder note", "rename note to displaced m", "rename displaced m to displaced k", takesIn,
 }
 
-// TestKilledBesideEditors kills processes that serve a folder, before and after every kind of step, while
-// clients write to the log and somebody edits the same notes with editors of all styles. Then folder
-// and log agree; what was acknowledged, and what was saved, is in its note or in a copy beside it, once;
-// and nothing lies about (issue 6).
+// TestKilledBesideEditors kills processes that serve a folder, before and after every kind of step,
+// while clients write to the log and a person edits the same notes with editors that save in
+// different ways. Afterwards the folder and the log agree; each acknowledged or saved line is in
+// its note once, or in a copy beside it; and no temporary file is left (issue 6).
 func TestKilledBesideEditors(t *testing.T) {
 	repotest.EachSeed(t, outsideSeeds, func(t *testing.T, seed uint64) {
 		n, kills, all := streets, streetKills, newDeaths()
@@ -86,17 +86,17 @@ func TestKilledBesideEditors(t *testing.T) {
 	})
 }
 
-// A street is a folder that somebody edits, and that one process after the other serves until it is
+// A street is a folder that a person edits, and that one process after the other serves until it is
 // killed.
 type street struct {
 	dir    string
 	r      *rand.Rand
 	editor map[string]*editor
-	own    map[string]string // notes of somebody that nobody else touches: what is in them
-	left   map[string]bool   // where they took a note from since somebody looked
-	past   []string          // the commits that there were, each in short
-	died   []string          // the steps at which processes did
-	deaths int               // how many of them when somebody looked last
+	own    map[string]string // the texts of the notes that only the person changes, by path
+	left   map[string]bool   // the paths from which the person removed a note since the last check
+	past   []string          // the commits so far, each abbreviated
+	died   []string          // the steps at which processes were killed
+	deaths int               // the length of died at the last check
 
 	mu      sync.Mutex
 	strokes map[string]*stroke
@@ -108,7 +108,7 @@ func newStreet(t *testing.T, r *rand.Rand) *street {
 	return s
 }
 
-// newFolder is a street that nobody has served yet.
+// newFolder makes a street that no process has served yet.
 func newFolder(t *testing.T, r *rand.Rand) *street {
 	s := &street{
 		dir: t.TempDir(), r: r, own: map[string]string{}, left: map[string]bool{},
@@ -125,13 +125,13 @@ func newFolder(t *testing.T, r *rand.Rand) *street {
 	return s
 }
 
-// path is that of a file of the folder.
+// path returns the path of a file of the folder.
 func (s *street) path(name string) string {
 	return filepath.Join(s.dir, servedFolder, filepath.FromSlash(name))
 }
 
-// round lets a process serve the folder and die at a step, now and then two before anybody looks, and
-// looks.
+// round runs a process that serves the folder and is killed at a step, sometimes a second one, and
+// then checks the folder.
 func (s *street) round(t *testing.T, round int, step string) {
 	l := serving{
 		Dir: s.dir, Seed: s.r.Uint64(), Round: round, Deeds: 10,
@@ -144,7 +144,7 @@ func (s *street) round(t *testing.T, round int, step string) {
 		l.Doom.N = 1 + s.r.Int64N(3)
 	}
 	s.live(t, &l)
-	if s.r.IntN(3) == 0 { // and once more, on the way to its feet
+	if s.r.IntN(3) == 0 { // and once more, while the next process recovers
 		again := serving{Dir: s.dir, Seed: s.r.Uint64(), Round: 1000 + round}
 		again.Doom = doom{Step: step, N: 1 + s.r.Int64N(3), After: s.r.IntN(2) == 0}
 		s.live(t, &again)
@@ -152,7 +152,7 @@ func (s *street) round(t *testing.T, round int, step string) {
 	s.look(t)
 }
 
-// live runs a process to its end while somebody edits, and takes down what it tells.
+// live runs a process to its end while the person edits, and records what the process reports.
 func (s *street) live(t *testing.T, l *serving) {
 	text, err := json.Marshal(l)
 	require.NoError(t, err)
@@ -183,7 +183,7 @@ func (s *street) live(t *testing.T, l *serving) {
 	s.died = append(s.died, l.Doom.Step)
 }
 
-// hear takes down a line, and reports whether it is the last word.
+// hear records a line of a process, and reports whether it is the last before its death.
 func (s *street) hear(t *testing.T, line string) (dies bool) {
 	what, rest, _ := strings.Cut(line, " ")
 	s.mu.Lock()
@@ -201,7 +201,7 @@ func (s *street) hear(t *testing.T, line string) (dies bool) {
 	return false
 }
 
-// edit lets somebody edit until the process is over, and then save once more what they had begun.
+// edit lets the person edit until the process has ended, and sometimes once more after that.
 func (s *street) edit(t *testing.T, l *serving, edits *sync.WaitGroup, over <-chan struct{}) {
 	for i, note := range []string{fresh, stubborn} {
 		r := rand.New(rand.NewPCG(l.Seed, uint64(60+i)))
@@ -211,7 +211,8 @@ func (s *street) edit(t *testing.T, l *serving, edits *sync.WaitGroup, over <-ch
 	edits.Go(func() { s.keepHouse(t, l.Round, r, over) })
 }
 
-// until does something from time to time until a process is over, and now and then once more.
+// until calls do at random intervals until over is closed, and then, with probability 1/2, once
+// more.
 func until(r *rand.Rand, over <-chan struct{}, do func(i int)) {
 	for i := 0; ; i++ {
 		select {
@@ -226,7 +227,7 @@ func until(r *rand.Rand, over <-chan struct{}, do func(i int)) {
 	}
 }
 
-// editNote adds lines to a note, saved in one way or another.
+// editNote adds lines to a note and saves each in a way chosen at random.
 func (s *street) editNote(
 	t *testing.T, round int, note string, r *rand.Rand, over <-chan struct{},
 ) {
@@ -250,8 +251,9 @@ func (s *street) editNote(
 	})
 }
 
-// save adds a stroke to what the editor shows, and saves that. Nobody takes in at once what is saved in
-// several steps: who does that does not wait for quiet.
+// save adds a stroke to the text in the editor and saves it. While it saves in several steps it
+// keeps the lock shared, because a process that reads changes at once does not wait until the file
+// stops changing.
 func (e *editor) save(dir string, k *stroke, way saving) error {
 	if err := e.read(); err != nil {
 		return err
@@ -268,8 +270,8 @@ func (e *editor) save(dir string, k *stroke, way saving) error {
 	return way.save(e.path, e.text)
 }
 
-// keepHouse makes, moves, changes and removes notes that nobody else touches, and one that clients make
-// and remove as well.
+// keepHouse makes, moves, changes and removes notes that only the person touches, and one note that
+// clients make and remove as well.
 func (s *street) keepHouse(t *testing.T, round int, r *rand.Rand, over <-chan struct{}) {
 	until(r, over, func(i int) {
 		word := fmt.Sprintf("r%03d-o-%03d", round, i)
@@ -303,7 +305,7 @@ func (s *street) chore(word string, r *rand.Rand) error {
 	return s.keep(at, s.own[at]+"\n"+word+"\n")
 }
 
-// turned is a name with another case.
+// turned returns a name with its first letter in the other case.
 func turned(name string) string {
 	if upper := strings.ToUpper(name[:1]); upper != name[:1] {
 		return upper + name[1:]
@@ -329,7 +331,7 @@ func (s *street) move(from, to string) error {
 	return os.Rename(s.path(from), s.path(to))
 }
 
-// look serves the folder as a process does that is not killed, until nothing changes any more, and
+// look serves the folder in a process that is not killed until nothing changes any more, and then
 // compares everything.
 func (s *street) look(t *testing.T) {
 	t.Helper()
@@ -363,7 +365,7 @@ func (s *street) look(t *testing.T) {
 	s.compareOwn(t, notes)
 }
 
-// clean takes away what editors that were killed left beside their notes.
+// clean removes the files that editors left beside their notes.
 func (s *street) clean(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(s.path("."), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, litter) {
@@ -373,7 +375,7 @@ func (s *street) clean(t *testing.T) {
 	}))
 }
 
-// settle takes in until there is nothing left, whatever it takes away.
+// settle reads changes until none is left, and accepts every held batch.
 func (v *servedVault) settle(t *testing.T) {
 	t.Helper()
 	var taken checkout.Taken
@@ -394,7 +396,7 @@ func (v *servedVault) settle(t *testing.T) {
 	}
 }
 
-// notes are the notes of the vault.
+// notes returns the texts of all files of the vault, by path.
 func (v *servedVault) notes(t *testing.T) map[string]string {
 	t.Helper()
 	idx, err := v.vault.Read(t.Context())
@@ -408,7 +410,7 @@ func (v *servedVault) notes(t *testing.T) map[string]string {
 	return notes
 }
 
-// files are all files of the folder.
+// files returns the texts of all files of the folder, by path.
 func (s *street) files(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -424,8 +426,8 @@ func (s *street) files(t *testing.T) map[string]string {
 	return found
 }
 
-// compareHistory requires that the commits that were there are there still, and that each stroke is one
-// of a client that made it, and there once if it was acknowledged.
+// compareHistory requires that all earlier commits are unchanged, that no stroke is in the log
+// twice, and that each acknowledged stroke of a client is there.
 func (s *street) compareHistory(t *testing.T, v *servedVault) {
 	t.Helper()
 	var now []string
@@ -450,7 +452,7 @@ func (s *street) compareHistory(t *testing.T, v *servedVault) {
 	}
 }
 
-// compareStrokes requires that each line is where it belongs.
+// compareStrokes requires that each line is in its place.
 func (s *street) compareStrokes(t *testing.T, notes map[string]string) {
 	t.Helper()
 	copies := map[string]string{}
@@ -477,7 +479,8 @@ func (s *street) compareStrokes(t *testing.T, notes map[string]string) {
 	}
 }
 
-// compareLine requires that a line is in its note once, or in a copy beside it, if it was saved.
+// compareLine requires that a line is in its note at most once and, if it was acknowledged, is in
+// the note or in a copy beside it.
 func (s *street) compareLine(t *testing.T, k *stroke, text, copies string) {
 	t.Helper()
 	line := "\n- " + k.Word + "\n"
@@ -490,12 +493,13 @@ func (s *street) compareLine(t *testing.T, k *stroke, text, copies string) {
 	}
 }
 
-// forgo does again what somebody had done to their own notes, and what was undone because a process was
-// killed that had just taken in what was before: who begins then cannot know whether a file had come to
-// the disk, and makes the folder what the log says. It reports whether there was something.
+// forgo repeats removals and moves of the person's own notes that were undone because a process was
+// killed just after it had read the state before: the next process cannot know whether a file had
+// reached the disk, and makes the folder equal to the log. forgo reports whether it changed
+// anything.
 func (s *street) forgo(t *testing.T) bool {
 	t.Helper()
-	back, done := map[string]string{}, false // by path, what is there and should not be
+	back, done := map[string]string{}, false // by path, the texts of files that should not exist
 	for path := range s.left {
 		text, err := os.ReadFile(s.path(path))
 		if _, own := s.own[path]; err == nil && !own && len(s.died) > s.deaths {
@@ -520,7 +524,7 @@ func (s *street) forgo(t *testing.T) bool {
 	return done
 }
 
-// compareOwn requires that the notes that nobody else touched are as somebody left them.
+// compareOwn requires that the notes that only the person touched are as the person left them.
 func (s *street) compareOwn(t *testing.T, notes map[string]string) {
 	t.Helper()
 	own := map[string]string{}

@@ -28,39 +28,41 @@ import (
 	"rookery/internal/watch"
 )
 
-// servingVariable makes the test binary live a serving in place of running tests: it is one in JSON.
+// servingVariable is the environment variable that makes the test binary run a serving instead of
+// tests. Its value is a serving in JSON.
 const servingVariable = "ROOKERY_TEAM_SERVING"
 
-// A serving is what a process does with a folder that it serves, until it is killed or at its end.
+// A serving describes what a process does with the folder that it serves, until it is killed or
+// finished.
 type serving struct {
 	Dir    string
 	Seed   uint64
 	Round  int
-	Deeds  int              // of each client; none: it takes in what is there, once
-	Answer checkout.Pending // to the batch that is held, where it does that
+	Deeds  int              // of each client; 0: the process reads the changes once
+	Answer checkout.Pending // the answer to a held batch, if Deeds is 0
 	Doom   doom             `json:"Doom"`
 
 	teller
-	reindexing atomic.Bool  // and no client writes
-	pause      sync.RWMutex // held by who lets no client write
-	haste      *haste       // nil: nobody saves between two steps
+	reindexing atomic.Bool  // set while changes are read and no client may write
+	pause      sync.RWMutex // locked while no client may write
+	haste      *haste       // nil: no saves between two steps
 }
 
 // The names in the directory of a serving.
 const (
-	servedFolder = "folder" // that is served
+	servedFolder = "folder" // the folder that is served
 	servedState  = "state"
-	servedWork   = "work" // our own files of the folder
+	servedWork   = "work" // the process's own files for the folder
 	servedTable  = "table.db"
-	servedLock   = "lock" // shared by who saves in several steps, held alone by who takes in at once
+	servedLock   = "lock" // locked shared to save in several steps, exclusively to read changes at once
 )
 
-// at is a path in the directory.
+// at returns a path in the directory of the serving.
 func (l *serving) at(names ...string) string {
 	return filepath.Join(append([]string{l.Dir}, names...)...)
 }
 
-// liveServing lives the serving that is told in JSON.
+// liveServing runs the serving that text describes in JSON.
 func liveServing(text string) error {
 	l := &serving{}
 	if err := json.Unmarshal([]byte(text), l); err != nil {
@@ -94,7 +96,7 @@ type servedVault struct {
 	close  func() error
 }
 
-// open serves the folder. It makes the vault where there is none yet.
+// open serves the folder, and makes the vault if there is none yet.
 func (l *serving) open(ctx context.Context) (*servedVault, error) {
 	tab, err := bolttable.Open(l.at(servedTable), bolttable.Options{LockTimeout: time.Minute})
 	if err != nil {
@@ -130,12 +132,12 @@ func (l *serving) open(ctx context.Context) (*servedVault, error) {
 	return s, s.find(ctx)
 }
 
-// find opens the vault, and makes it where there is none.
+// find opens the vault, and makes it if there is none.
 func (s *servedVault) find(ctx context.Context) error {
 	if err := s.teams.Make(ctx, auth.Local); err != nil {
 		return err
 	}
-	a, err := s.teams.Team(ctx, auth.Local) // the folder that is served is this tenant's
+	a, err := s.teams.Team(ctx, auth.Local) // the tenant to which a served folder belongs
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func (s *servedVault) find(ctx context.Context) error {
 	return err
 }
 
-// servedItems tell which commits take edits in.
+// A servedItems is a table that gives the commits of edits a step of their own.
 type servedItems struct {
 	doomedTable
 	l *serving
@@ -167,7 +169,8 @@ func (t servedItems) Commit(ctx context.Context, ops ...table.Op) (err error) {
 	return err
 }
 
-// seam lets somebody save between any two steps, and kills the process at one.
+// seam makes a change to the folder. It lets the person save before and after it, and kills the
+// process at one.
 func (l *serving) seam(c fileblob.Change, do func() error) (err error) {
 	l.haste.before(c)
 	l.Doom.at(changeName(c), func() { err = do() })
@@ -175,7 +178,7 @@ func (l *serving) seam(c fileblob.Change, do func() error) (err error) {
 	return err
 }
 
-// takesIn is the step of a commit that takes edits in, while no client writes.
+// takesIn is the step of a commit of edits while no client writes.
 const takesIn = "Commit what was found"
 
 var changeNames = map[fileblob.Op]string{
@@ -185,7 +188,8 @@ var changeNames = map[fileblob.Op]string{
 	fileblob.Swap: "swap",
 }
 
-// changeName is the kind of a change to the folder: what is done, and to what.
+// changeName returns the kind of a change to the folder: the operation and the regions of its
+// paths.
 func changeName(c fileblob.Change) string {
 	name := changeNames[c.Op] + " " + regionOf(c.Path)
 	if c.To != "" {
@@ -194,8 +198,8 @@ func changeName(c fileblob.Change) string {
 	return name
 }
 
-// regionOf says what lies at a path of the folder: a note, a file of the audit log, a temporary file, or
-// one that was displaced, and how far that had come.
+// regionOf returns the kind of file at a path of the folder: a note, a file of the audit log, a
+// temporary file, another file of the process, or a displaced file with its stage.
 func regionOf(path string) string {
 	_, displaced, is := strings.Cut(path, "/displaced/")
 	switch stage, _, _ := strings.Cut(displaced, "-"); {
@@ -211,7 +215,7 @@ func regionOf(path string) string {
 	return "note"
 }
 
-// work lets clients write, and takes in what somebody does meanwhile.
+// work runs the clients, and reads the person's changes while they write.
 func (l *serving) work(ctx context.Context, s *servedVault) error {
 	failures := make(chan error, 2)
 	var clients sync.WaitGroup
@@ -228,7 +232,7 @@ func (l *serving) work(ctx context.Context, s *servedVault) error {
 	return errors.Join(err, <-failures, <-failures)
 }
 
-// reindex takes in, again and again, until the clients are done, and then once more.
+// reindex reads changes again and again until the clients are done, and then once more.
 func (l *serving) reindex(ctx context.Context, s *servedVault, over <-chan struct{}) error {
 	for more := true; more; {
 		select {
@@ -243,7 +247,7 @@ func (l *serving) reindex(ctx context.Context, s *servedVault, over <-chan struc
 	return nil
 }
 
-// reindexOnce takes in what was found, every other time while no client writes.
+// reindexOnce reads the changes in the folder, about every other time while no client writes.
 func (l *serving) reindexOnce(ctx context.Context, s *servedVault) error {
 	lock, err := lockFile(l.at(servedLock), syscall.LOCK_EX)
 	if err != nil {
@@ -260,7 +264,7 @@ func (l *serving) reindexOnce(ctx context.Context, s *servedVault) error {
 	return err
 }
 
-// lockFile locks a file until it is closed, or the process ends.
+// lockFile locks a file until it is closed or the process ends. how is an operation of flock(2).
 func lockFile(path string, how int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -278,21 +282,21 @@ func lockFile(path string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// The notes that somebody edits beside the clients.
+// The notes that the person edits at the same time as the clients.
 const (
-	fresh    = "items/fresh.md"    // their editor reads it before it saves
-	hasty    = "items/hasty.md"    // they save it between two steps of an exchange
-	stubborn = "items/stubborn.md" // their editor never reads it again
-	fleeting = "items/fleeting.md" // they make it and take it away
+	fresh    = "items/fresh.md"    // the editor reads it before each save
+	hasty    = "items/hasty.md"    // it is saved between two steps of an exchange
+	stubborn = "items/stubborn.md" // the editor never reads it again
+	fleeting = "items/fleeting.md" // the person makes and removes it
 )
 
 var shared = []string{fresh, hasty, stubborn}
 
-// blank is what a shared note begins with: everybody adds lines to a part of their own, and sometimes
-// all change the first line.
+// blank is the first text of a shared note. Each writer adds lines to its own part, and sometimes
+// changes the first line.
 const blank = "state: blank\n\n# begin\n\n## client 0\n\n## client 1\n\n## somebody\n"
 
-// adding is a text with a line more in somebody's part.
+// adding returns the text with one line more in the part of a writer.
 func adding(text, whose, word string) string {
 	head := "## " + whose + "\n"
 	before, behind, ok := strings.Cut(text, head)
@@ -302,7 +306,7 @@ func adding(text, whose, word string) string {
 	return before + head + "- " + word + "\n" + behind
 }
 
-// stating is a text with another first line.
+// stating returns the text with another first line.
 func stating(text, word string) string {
 	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(text, "state: ") {
 		return "state: " + word + "\n" + rest
@@ -310,17 +314,17 @@ func stating(text, word string) string {
 	return text
 }
 
-// A stroke is one write of somebody. Its word is in no other one.
+// A stroke is one write of a client or the person. Its word is unique.
 type stroke struct {
 	Word, Note string
-	By         string // a client's id, or somebody
-	Gone       bool   // the note is taken away
+	By         string // a client's name, or "somebody" for the person
+	Gone       bool   // the note is removed
 	State      bool   // the first line is changed too
 
 	acked bool
 }
 
-// client makes its strokes one after the other, and tells of each before and after.
+// client makes its strokes one after the other, and reports each before and after.
 func (l *serving) client(ctx context.Context, s *servedVault, id int) error {
 	r := rand.New(rand.NewPCG(l.Seed, uint64(id)))
 	notes := append(shared, shared...)
@@ -347,7 +351,8 @@ func (l *serving) client(ctx context.Context, s *servedVault, id int) error {
 	return nil
 }
 
-// stroke makes a stroke and tells of it. A note that somebody makes at the same time is in the way.
+// stroke makes a stroke and reports it before and after. A conflict with a note that the person
+// makes at the same time is not an error.
 func (l *serving) stroke(ctx context.Context, s *servedVault, k stroke) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -368,7 +373,7 @@ func (l *serving) stroke(ctx context.Context, s *servedVault, k stroke) error {
 	return nil
 }
 
-// do writes a stroke to the log. It reports whether there was something to do.
+// do writes a stroke to the log. It reports whether that changed anything.
 func (k stroke) do(ctx context.Context, v *repo.Vault) (bool, error) {
 	call := repo.Call{Who: repo.Who{Principal: "p"}, Tool: k.Word}
 	done, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -384,7 +389,7 @@ func (k stroke) do(ctx context.Context, v *repo.Vault) (bool, error) {
 	return done.Changed, err
 }
 
-// change is what the stroke makes of a text.
+// change returns the text after the stroke.
 func (k stroke) change(text string) string {
 	if text = adding(text, k.By, k.Word); k.State {
 		text = stating(text, k.Word)

@@ -14,8 +14,8 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// A haste is somebody who saves one note between the steps of an exchange, always at the worst moment.
-// They do so in the process that is killed, so that a seed repeats it. A nil one does nothing.
+// A haste is a person who saves one note between the steps of an exchange, at the worst moments. It
+// runs in the process that is killed, so that a seed repeats its saves. A nil haste does nothing.
 type haste struct {
 	l    *serving
 	path string
@@ -23,8 +23,8 @@ type haste struct {
 	mu    sync.Mutex
 	r     *rand.Rand
 	saves int
-	held  *os.File // open since before an exchange
-	was   string   // what was in it then
+	held  *os.File // opened before an exchange
+	was   string   // its content at that time
 }
 
 func newHaste(l *serving) *haste {
@@ -33,7 +33,7 @@ func newHaste(l *serving) *haste {
 	}
 }
 
-// chance is one in n.
+// chance returns true with probability 1/n.
 func (h *haste) chance(n int) bool {
 	if h == nil {
 		return false
@@ -43,13 +43,13 @@ func (h *haste) chance(n int) bool {
 	return h.r.IntN(n) == 0
 }
 
-// concerns reports whether a change brings another text to the note.
+// concerns reports whether a change gives the note another text.
 func (h *haste) concerns(c fileblob.Change) bool {
 	return h != nil && (c.Path == hasty || c.To == hasty) &&
 		(c.Op == fileblob.Swap || c.Op == fileblob.Rename)
 }
 
-// before saves before a change, or opens the file for later.
+// before sometimes saves before a change, or opens the file for a later save.
 func (h *haste) before(c fileblob.Change) {
 	if !h.concerns(c) {
 		return
@@ -62,7 +62,8 @@ func (h *haste) before(c fileblob.Change) {
 	}
 }
 
-// after saves after a change; through what was opened before, it writes to what was displaced.
+// after sometimes saves after a change, or writes through the file that was opened before, which
+// then writes to the displaced file.
 func (h *haste) after(c fileblob.Change) {
 	switch {
 	case h == nil:
@@ -73,7 +74,7 @@ func (h *haste) after(c fileblob.Change) {
 	}
 }
 
-// save adds a line, in some way, to what is in the file now.
+// save adds a line to the current text of the file and saves it with how.
 func (h *haste) save(how func(text string) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,15 +85,15 @@ func (h *haste) save(how func(text string) error) {
 	}
 }
 
-// letGo closes what is open. The caller holds mu.
+// letGo closes the open file. The caller holds mu.
 func (h *haste) letGo() {
 	if h.held != nil {
-		_ = h.held.Close() // all is written
+		_ = h.held.Close() // everything is written
 		h.held = nil
 	}
 }
 
-// add saves a text with a line more, and tells of it before and after. The caller holds mu.
+// add saves a text with one line more, and reports it before and after. The caller holds mu.
 func (h *haste) add(text string, how func(text string) error) {
 	h.saves++
 	k := stroke{
@@ -109,7 +110,7 @@ func (h *haste) add(text string, how func(text string) error) {
 	}
 }
 
-// rename puts another file in the place of the note; sometimes with an old date, as rsync does.
+// rename replaces the note by another file, sometimes with an old modification time, as rsync does.
 func (h *haste) rename(text string) error {
 	beside := h.path + litter
 	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
@@ -124,7 +125,7 @@ func (h *haste) rename(text string) error {
 	return os.Rename(beside, h.path)
 }
 
-// hold opens the file, as an editor that keeps it open.
+// hold opens the file, as an editor that keeps its file open does.
 func (h *haste) hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +141,7 @@ func (h *haste) hold() {
 	}
 }
 
-// writeHeld writes through what is open, wherever that lies by now, and closes it.
+// writeHeld writes to the open file, wherever it is by now, and closes it.
 func (h *haste) writeHeld() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,24 +152,25 @@ func (h *haste) writeHeld() {
 	h.letGo()
 }
 
-// overwrite replaces what is in an open file.
+// overwrite replaces the content of an open file.
 func overwrite(f *os.File, text string) error {
-	// The new text is longer: so at no moment does the file have less than the old one.
+	// The new text is longer, so the file never contains less than the old one.
 	_, err := f.WriteAt([]byte(text), 0)
 	return err
 }
 
-// litter ends the names of files that editors make beside a note.
+// litter is the suffix of the files that editors make beside a note.
 const litter = ".new"
 
 // An editor edits one note of a folder.
 type editor struct {
 	path     string
 	stubborn bool   // it never reads the note again
-	text     string // what it shows; empty: it has not read it yet
+	text     string // the text that it shows; empty: not read yet
 }
 
-// read is the text that the next save begins with.
+// read reads the text to which the next save adds, unless the editor is stubborn and has read it
+// before.
 func (e *editor) read() error {
 	if e.stubborn && e.text != "" {
 		return nil
@@ -180,7 +182,8 @@ func (e *editor) read() error {
 	return err
 }
 
-// A saving is a way in which an editor saves. Whole ones let nobody see a part of the text.
+// A saving is a way in which an editor saves. After a whole one, no reader ever sees a part of the
+// text.
 type saving struct {
 	whole bool
 	save  func(path, text string) error
@@ -203,7 +206,7 @@ func saveOver(path, text string) error {
 	return os.Rename(path+litter, path)
 }
 
-// saveBySwap exchanges another file with the note, and removes what comes.
+// saveBySwap exchanges another file with the note, and removes the old one.
 func saveBySwap(path, text string) error {
 	if err := fillFile(path+litter, text); err != nil {
 		return err
@@ -215,7 +218,7 @@ func saveBySwap(path, text string) error {
 	return errors.Join(err, os.Remove(path+litter))
 }
 
-// saveInPlace empties the note and writes it.
+// saveInPlace truncates the note and writes it in two parts.
 func saveInPlace(path, text string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -227,7 +230,7 @@ func saveInPlace(path, text string) error {
 	return errors.Join(err, more, f.Close())
 }
 
-// saveAnew removes the note and makes it anew.
+// saveAnew removes the note and creates it again.
 func saveAnew(path, text string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -235,7 +238,7 @@ func saveAnew(path, text string) error {
 	return saveInPlace(path, text)
 }
 
-// saveAside moves the note aside as a backup and makes it anew.
+// saveAside renames the note to a backup and creates it again.
 func saveAside(path, text string) error {
 	if err := os.Rename(path, path+litter); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

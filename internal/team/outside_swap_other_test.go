@@ -4,7 +4,8 @@ package team_test
 
 import "os"
 
-// swapNames does what can be done in one step where two files cannot be exchanged: one is gone then.
+// swapNames renames one to two and makes an empty file named one, for systems that cannot exchange
+// two files in one step. The old file two is lost.
 func swapNames(one, two string) error {
 	if err := os.Rename(one, two); err != nil {
 		return err

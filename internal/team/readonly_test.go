@@ -21,7 +21,7 @@ func readOnly(ctx context.Context, a *team.Team, name string, on bool) error {
 	return err
 }
 
-// entryOf is the entry of a vault.
+// entryOf returns the entry of a vault.
 func entryOf(t *testing.T, a *team.Team, name string) team.Entry {
 	t.Helper()
 	e, ok := stateOf(t, a).Vault(name)
@@ -29,8 +29,8 @@ func entryOf(t *testing.T, a *team.Team, name string) team.Entry {
 	return e
 }
 
-// TestAppendLosesToReadOnly holds that no write of any process comes behind the commit that makes a vault
-// read-only, whatever it knew when it began (log.md §2.8).
+// TestAppendLosesToReadOnly checks that no write of any process follows the commit that makes a
+// vault read-only, whatever the process knew when the write began (log.md §2.8).
 func TestAppendLosesToReadOnly(t *testing.T) {
 	d := deploy(t)
 	here, there := d.team(t, false), d.team(t, false)
@@ -70,8 +70,9 @@ func TestAppendLosesToReadOnly(t *testing.T) {
 	}
 }
 
-// TestReadOnlyThroughTheTrash holds that a read-only vault is read-only when it comes back from the trash,
-// that its settings cannot be changed there, and that a new vault of the name begins without them.
+// TestReadOnlyThroughTheTrash checks that a read-only vault is still read-only after it is restored
+// from the trash, that its settings cannot be changed while it is there, and that a new vault with
+// the same name starts without them.
 func TestReadOnlyThroughTheTrash(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -103,8 +104,8 @@ func TestReadOnlyThroughTheTrash(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "of the second\n"))
 }
 
-// TestEraseOfAReadOnlyVault holds that a read-only vault is erased as any other, that its settings cannot
-// be changed from then on, and that the next of its name can be written.
+// TestEraseOfAReadOnlyVault checks that a read-only vault is erased like any other, that its
+// settings cannot be changed afterwards, and that the next vault with its name is writable.
 func TestEraseOfAReadOnlyVault(t *testing.T) {
 	d := deploy(t)
 	a := d.eraser(t, d.table, false)
@@ -125,7 +126,8 @@ func TestEraseOfAReadOnlyVault(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "new\n"))
 }
 
-// TestRebuildOfAReadOnlyVault holds that a vault whose database is lost is as read-only as it was.
+// TestRebuildOfAReadOnlyVault checks that a vault that is rebuilt after the loss of the database is
+// read-only exactly if it was before.
 func TestRebuildOfAReadOnlyVault(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)
@@ -151,8 +153,8 @@ func TestRebuildOfAReadOnlyVault(t *testing.T) {
 	require.NoError(t, put(t.Context(), b, "shut", "a.md", "two\n"))
 }
 
-// TestRebuildOfATrashedVault holds that a vault in the trash whose database is lost is restored as read-only
-// as it was, however often that was changed before.
+// TestRebuildOfATrashedVault checks that a vault in the trash that is rebuilt after the loss of the
+// database is read-only exactly if it was before, however often that setting had changed.
 func TestRebuildOfATrashedVault(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)
@@ -199,7 +201,8 @@ func TestRebuildOfATrashedVault(t *testing.T) {
 	}
 }
 
-// TestReadOnlyCrashes holds that a vault that was half made read-only can be made so, and writable again.
+// TestReadOnlyCrashes checks that a vault whose change to read-only was interrupted can be made
+// read-only, and writable again.
 func TestReadOnlyCrashes(t *testing.T) {
 	prepare := func(t *testing.T, d *deployment) {
 		a := d.team(t, false)

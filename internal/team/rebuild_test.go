@@ -17,7 +17,7 @@ import (
 	"rookery/internal/team"
 )
 
-// afterTheLoss is the deployment with the folder that it had and an empty database.
+// afterTheLoss returns the deployment with the same folder and an empty database.
 func (d *deployment) afterTheLoss(t *testing.T) *deployment {
 	t.Helper()
 	empty, err := bolttable.Open(filepath.Join(t.TempDir(), "new.db"),
@@ -29,7 +29,7 @@ func (d *deployment) afterTheLoss(t *testing.T) *deployment {
 	return after
 }
 
-// fold folds everything that a vault has.
+// fold folds all commits of a vault.
 func fold(t *testing.T, a *team.Team, name string) {
 	t.Helper()
 	v, err := a.Vault(t.Context(), name)
@@ -37,7 +37,7 @@ func fold(t *testing.T, a *team.Team, name string) {
 	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
 }
 
-// indexOf is the index of a vault.
+// indexOf returns the newest index of a vault.
 func indexOf(t *testing.T, a *team.Team, name string) *index.Index {
 	t.Helper()
 	v, err := a.Vault(t.Context(), name)
@@ -47,7 +47,7 @@ func indexOf(t *testing.T, a *team.Team, name string) *index.Index {
 	return idx
 }
 
-// textOf is the text of a note.
+// textOf returns the text of a note.
 func textOf(t *testing.T, a *team.Team, name, path string) string {
 	t.Helper()
 	f, ok := indexOf(t, a, name).File(path)
@@ -59,11 +59,12 @@ func textOf(t *testing.T, a *team.Team, name, path string) string {
 	return string(text)
 }
 
-// noteAt is a text of a note with a trait, whose id no text tells.
+// noteAt returns the text of a note with a trait whose id does not follow from the text.
 func noteAt(n int) string { return fmt.Sprintf("# Note\n\n- @due(2026-12-0%d) thing %d\n", n%9+1, n) }
 
-// TestRebuildFromSegments holds that a vault whose database is lost is what it was, to the byte, up to
-// where its segments go, and has the texts, ids and times of what came behind.
+// TestRebuildFromSegments checks that a vault that is rebuilt after the loss of its database equals
+// the old one byte for byte up to the last version in its segments, and has the texts, ids and
+// times of the later changes.
 func TestRebuildFromSegments(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)
@@ -129,8 +130,8 @@ func TestRebuildFromSegments(t *testing.T) {
 	require.Equal(t, before, end)
 }
 
-// TestRebuildFromNotes holds that a vault without segments is made from its notes, with the ids and
-// times that its audit log tells.
+// TestRebuildFromNotes checks that a vault without segments is rebuilt from its notes, with the ids
+// and times in its audit log.
 func TestRebuildFromNotes(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)
@@ -163,7 +164,8 @@ func TestRebuildFromNotes(t *testing.T) {
 	require.Equal(t, noteAt(1)+"\nmore\n", textOf(t, b, "v", "deep/n.md"))
 }
 
-// TestNewVaultBesideALostOne holds that a name whose segments are there is not begun over them.
+// TestNewVaultBesideALostOne checks that a new vault does not overwrite the segments of a lost
+// vault with the same name.
 func TestNewVaultBesideALostOne(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)

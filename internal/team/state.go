@@ -1,5 +1,21 @@
 // Package team implements a tenant: its vaults, and the members, tokens and issuers that determine
-// access to them. A tenant is a log like a vault (DESIGN §1.1); its entries are records.
+// access to them.
+//
+// A tenant is a log like a vault (DESIGN §1.1). Its entries are records; State is the result of
+// applying them. Teams opens the tenants of a deployment by name, and a Team opens the vaults of
+// its tenant. An open vault may have a folder in which people see its notes, and a keeper that
+// folds its log in the background; a Memory limits the total size of open vaults.
+//
+// A name may be used by several vaults, one after the other, and each of these incarnations has its
+// own partition of the table and its own part of the bucket. The same applies to the names of
+// tenants, which the registry lists. To create a vault, or to change its status or settings, its
+// own log is written first and the tenant's log second, so that an interrupted call can be
+// repeated.
+//
+// Erasures are jobs with idempotent steps. The tenant's log, or the registry for a tenant, records
+// that the erasure has begun, which cannot be undone. Then the erased log is sealed, files and logs
+// are destroyed, the database is compacted, and an hour later data that arrived late is destroyed
+// too.
 package team
 
 import (

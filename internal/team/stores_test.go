@@ -27,6 +27,7 @@ type store struct {
 	bucket blob.Bucket
 }
 
+// newStore makes an empty store in a temporary folder.
 func newStore(t *testing.T, clock *clock) store {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,8 @@ func newStore(t *testing.T, clock *clock) store {
 	return store{filepath.Join(dir, "files"), b, bucket}
 }
 
-// says reports whether the store has anything of a tenant: items of its partitions, or objects that name it.
+// says reports whether the store has anything of a tenant: an item in one of its partitions, or an
+// object whose path or content contains the tenant's name.
 func (s store) says(t *testing.T, tenant string) bool {
 	t.Helper()
 	d := deployment{dir: s.dir}
@@ -57,8 +59,9 @@ func (s store) says(t *testing.T, tenant string) bool {
 	return false
 }
 
-// TestStoresOfTenants holds that two tenants with stores of their own, in one process that opens and closes their
-// vaults all the time, never meet: each finds its own notes only, and neither store has anything of the other.
+// TestStoresOfTenants checks that two tenants with stores of their own stay separate in one process
+// that constantly opens and closes their vaults: each finds only its own notes, and neither store
+// has anything of the other tenant.
 func TestStoresOfTenants(t *testing.T) {
 	d := deploy(t)
 	stores := map[string]store{"robin": newStore(t, d.clock), "okapi": newStore(t, d.clock)}
@@ -106,7 +109,8 @@ func TestStoresOfTenants(t *testing.T) {
 	require.NoError(t, err, "what is kept beside the logs goes there too")
 }
 
-// use makes vaults of a tenant, writes to them and reads them, with notes that are named by it.
+// use makes vaults of a tenant, writes to them and reads them. The paths of the notes begin with
+// the tenant's name.
 func use(ctx context.Context, teams *team.Teams, tenant string) error {
 	for round := range 20 {
 		own, err := teams.Team(ctx, tenant)
@@ -133,7 +137,8 @@ func use(ctx context.Context, teams *team.Teams, tenant string) error {
 	return nil
 }
 
-// onlyOf is an error if a vault has other notes than those of a tenant, which are so many.
+// onlyOf returns an error unless a vault has exactly n notes and all have paths that begin with the
+// tenant's name.
 func onlyOf(ctx context.Context, own *team.Team, name, tenant string, n int) error {
 	return call(ctx, func(ctx context.Context) error {
 		v, err := own.Vault(ctx, name)

@@ -285,7 +285,7 @@ func (t *Team) Current(ctx context.Context) (*State, error) {
 // arrive, the state may be about a second old, which bounds their cost.
 func (t *Team) Fresh(ctx context.Context) (*State, error) {
 	may := t.mayRead()
-	t.refreshing.Lock() // callers that may not read wait for a read in progress
+	t.refreshing.Lock() // callers that are not allowed to read wait for a read in progress
 	defer t.refreshing.Unlock()
 	if may {
 		if err := t.refresh(ctx); err != nil {
@@ -511,11 +511,23 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	}
 	if t.opt.Background {
 		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: func() repo.Folding {
-			return t.folding(context.Background())
+			f := t.folding(context.Background())
+			f.Later = f.Later || o.isReading() // an image of a part of the folder is of use to nobody
+			return f
 		}})
 	}
 	o.ready.Store(true)
 	return nil
+}
+
+// isReading reports whether the folder of the vault is being read for the first time by this process.
+func (o *opened) isReading() bool {
+	folder := o.reading.Load()
+	if folder == nil {
+		return false
+	}
+	_, under := folder.Reading()
+	return under
 }
 
 // admit reserves memory for a vault that is about to be opened. The vault has not been read yet.

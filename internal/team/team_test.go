@@ -17,7 +17,7 @@ import (
 	"rookery/internal/team"
 )
 
-// is requires that an error is a fault of a code.
+// is requires that an error is a fault with the given code, and returns the fault.
 func is(t *testing.T, code fault.Code, err error) *fault.Fault {
 	t.Helper()
 	require.Error(t, err)
@@ -26,7 +26,8 @@ func is(t *testing.T, code fault.Code, err error) *fault.Fault {
 	return f
 }
 
-// TestLifeOfAVault follows one name: made, in the trash, restored, and after 30 days another's.
+// TestLifeOfAVault follows one name: the vault is made, moved to the trash and restored, and after
+// 30 days in the trash another vault gets the name.
 func TestLifeOfAVault(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)
@@ -73,8 +74,8 @@ func TestLifeOfAVault(t *testing.T) {
 	is(t, fault.NotFound, err)
 }
 
-// TestTrashOfAnotherProcess holds that a process which does not know yet that a vault is in the trash answers every call
-// in the words of the one that put it there.
+// TestTrashOfAnotherProcess checks that a process that does not yet know that a vault is in the
+// trash answers every call with the same text as the process that moved it there.
 func TestTrashOfAnotherProcess(t *testing.T) {
 	d := deploy(t)
 	a, warm := d.team(t, false), d.team(t, false)
@@ -103,7 +104,7 @@ func TestTrashOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestRestoredUntilTheEnd holds that the last second of the 30 days still restores.
+// TestRestoredUntilTheEnd checks that a vault can be restored up to the last second of the 30 days.
 func TestRestoredUntilTheEnd(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, false)
@@ -117,8 +118,8 @@ func TestRestoredUntilTheEnd(t *testing.T) {
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 }
 
-// TestFilesOfTheVaultBefore holds that a new vault of an old name neither takes the files of the
-// one before for its own, nor loses what somebody changed in them.
+// TestFilesOfTheVaultBefore checks that a new vault with an old name does not adopt the files of
+// the vault before, and does not lose the changes that a person made in them.
 func TestFilesOfTheVaultBefore(t *testing.T) {
 	for name, restarted := range map[string]bool{"same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {
@@ -244,8 +245,8 @@ func TestQuota(t *testing.T) {
 	is(t, fault.QuotaExceeded, err)
 }
 
-// TestYesMayBeOld counts what it costs to find a vault: a yes is a minute old at most, a no is
-// always decided on the newest state (reference/log.md §6).
+// TestYesMayBeOld counts the reads that finding a vault costs: a call that is allowed may rely on a
+// state up to a minute old, a refusal always relies on the newest state (reference/log.md §6).
 func TestYesMayBeOld(t *testing.T) {
 	d := deploy(t)
 	flaky := tabletest.NewFlaky(d.table, nil)
@@ -289,7 +290,8 @@ func TestYesMayBeOld(t *testing.T) {
 	is(t, fault.NotFound, err)
 }
 
-// TestTenants holds that two tenants over one table and one folder see nothing of each other.
+// TestTenants checks that two tenants that share one table and one folder see nothing of each
+// other.
 func TestTenants(t *testing.T) {
 	d := deploy(t)
 	teams := d.teams(t, d.table, true)
@@ -324,8 +326,8 @@ func TestTenants(t *testing.T) {
 	require.Error(t, teams.Make(t.Context(), "a/b"))
 }
 
-// TestClosed holds that a Team that is closed opens nothing more, and that Close waits for what is
-// being opened.
+// TestClosed checks that a closed Team opens no more vaults, and that Close waits for those that
+// are being opened.
 func TestClosed(t *testing.T) {
 	d := deploy(t)
 	a := d.team(t, true)

@@ -21,10 +21,10 @@ import (
 	"rookery/internal/team"
 )
 
-// refused is a partition that another package keeps of a tenant.
+// refused is a partition in which another package keeps data of a tenant.
 const refused = "refusals"
 
-// ending are the tenants as a process sees them that may erase one.
+// ending returns the tenants as a process that may erase one sees them.
 func (d *deployment) ending(t *testing.T, over table.Table, folders bool) *team.Teams {
 	t.Helper()
 	teams := team.NewTeams(team.Options{
@@ -36,8 +36,9 @@ func (d *deployment) ending(t *testing.T, over table.Table, folders bool) *team.
 	return teams
 }
 
-// furnishTenant gives tenant "a" all that a tenant may have, with the canary in it: vaults, one in the trash, one
-// that is erased, tokens and members, an image of its log, jobs, and what is kept beside the logs.
+// furnishTenant gives tenant "a" everything that a tenant may have, with the canary in it: vaults,
+// one of them in the trash and one erased, tokens and members, an image of its log, jobs, and data
+// beside the logs.
 func furnishTenant(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	ctx := t.Context()
@@ -77,7 +78,8 @@ func erasing() repo.Call {
 	return c
 }
 
-// requireNoTenant requires that nothing is left of tenant "a" but tombstones, the job and what others left.
+// requireNoTenant requires that nothing is left of tenant "a" but tombstones, the job and the files
+// of others.
 func requireNoTenant(t *testing.T, d *deployment) {
 	t.Helper()
 	require.Empty(t, d.traces(t))
@@ -89,8 +91,8 @@ func requireNoTenant(t *testing.T, d *deployment) {
 	}
 }
 
-// TestEraseTenant holds that nothing of a tenant is left anywhere, that processes which had it open tell nothing of
-// it any more, and that the next tenant of the name meets nothing.
+// TestEraseTenant checks that nothing of a tenant is left anywhere, that processes that had it open
+// refuse every call for it, and that the next tenant with the name starts empty.
 func TestEraseTenant(t *testing.T) {
 	for name, folders := range map[string]bool{"folders": true, "no folders": false} {
 		t.Run(name, func(t *testing.T) {
@@ -199,8 +201,8 @@ func TestEraseTenant(t *testing.T) {
 	}
 }
 
-// TestEraseTenantKey holds that a key which was used for another call of the tenant erases nothing, and that one which
-// erased the tenant is refused to another request.
+// TestEraseTenantKey checks that a call with a key that was used for another call of the tenant
+// erases nothing, and that the key of an erasure is refused for another request.
 func TestEraseTenantKey(t *testing.T) {
 	ctx := t.Context()
 	d := deploy(t)
@@ -216,7 +218,7 @@ func TestEraseTenantKey(t *testing.T) {
 		_, err = process.Erase(ctx, taken, "a")
 		is(t, fault.KeyReused, err)
 		same := taken
-		same.Request = made.Request // which is the digest of no call that erases
+		same.Request = made.Request // which is not the digest of a call that erases
 		_, err = process.Erase(ctx, same, "a")
 		is(t, fault.KeyReused, err)
 	}
@@ -251,7 +253,8 @@ func second[T any](_ T, err error) error { return err }
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// requireAnew requires that tenant "a" is a new one, which works. It gets the vault "v" and a note.
+// requireAnew requires that tenant "a" is a new one that works. It makes the vault "v" with a note
+// if there is none.
 func requireAnew(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	ctx := t.Context()

@@ -24,7 +24,7 @@ import (
 	"rookery/internal/team"
 )
 
-// little gives tenant "a" a little of all that has the canary, and tenant "b" a vault.
+// little gives tenant "a" a few of the things with the canary, and tenant "b" a vault.
 func little(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	ctx := t.Context()
@@ -53,8 +53,8 @@ func little(t *testing.T, d *deployment, teams *team.Teams) {
 	require.NotEmpty(t, d.traces(t))
 }
 
-// requireEnded requires that an erasure of tenant "a" ends, that nothing is left of it, that tenant "b" has what it
-// had, and that the next tenant of the name meets nothing.
+// requireEnded requires that the erasure of tenant "a" ends, that nothing of the tenant is left,
+// that tenant "b" is unchanged, and that the next tenant "a" starts empty.
 func requireEnded(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	ctx := t.Context()
@@ -84,8 +84,9 @@ func requireEnded(t *testing.T, d *deployment, teams *team.Teams) {
 	require.NoError(t, err)
 }
 
-// TestEraseTenantIsKilled kills erasures of a tenant between any two of their writes, with folders and without, and
-// with nothing running behind. Another process finishes them, by a repeated call or because it looks for jobs.
+// TestEraseTenantIsKilled kills erasures of a tenant between any two of their writes, with folders,
+// and without folders and background work. Another process finishes them after a repeated call or
+// when it looks for jobs.
 func TestEraseTenantIsKilled(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -109,7 +110,7 @@ func TestEraseTenantIsKilled(t *testing.T) {
 				})
 				flaky := tabletest.NewFlaky(d.table, plan)
 				dying := d.ending(t, flaky, folders)
-				_, _ = dying.Erase(ctx, erasing(), "a") // it may be killed before, in or behind it
+				_, _ = dying.Erase(ctx, erasing(), "a") // it may be killed before, during or after the call
 				dying.Close()
 				flaky.Deliver(t.Context())
 				d.clock.pass(time.Minute)
@@ -128,7 +129,8 @@ func TestEraseTenantIsKilled(t *testing.T) {
 	})
 }
 
-// TestEraseTenantTwiceAtOnce holds that two processes that erase a tenant at once do it together.
+// TestEraseTenantTwiceAtOnce checks that two processes that erase a tenant at the same time erase
+// it completely, and that at least one call succeeds.
 func TestEraseTenantTwiceAtOnce(t *testing.T) {
 	for name, other := range map[string]string{"one key": "end", "two keys": "other"} {
 		t.Run(name, func(t *testing.T) {
@@ -153,8 +155,9 @@ func TestEraseTenantTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestEraseTenantLate holds that what comes late is answered by nobody, and is gone after the second sweep: objects
-// that were put again, items of every partition, and a vault that was made while its tenant was sealed.
+// TestEraseTenantLate checks that late writes are not visible to any call and are deleted by the
+// second sweep: objects that were written again, items of every partition, and a vault that was
+// made while its tenant was sealed.
 func TestEraseTenantLate(t *testing.T) {
 	ctx := t.Context()
 	d := deploy(t)
@@ -183,7 +186,7 @@ func TestEraseTenantLate(t *testing.T) {
 			Key: table.Key{Part: part, Sort: canary}, Data: []byte(canary),
 		})))
 	}
-	for _, part := range []string{"", "v/1", "w/1"} { // an append of somebody who slept is none
+	for _, part := range []string{"", "v/1", "w/1"} { // a late append to a log fails
 		for it, err := range own.Query(ctx, part, "log/0", "log/9") {
 			require.NoError(t, err)
 			require.Error(t, own.Commit(ctx, table.Create(table.Item{Key: it.Key, Data: []byte(canary)})))
@@ -211,7 +214,8 @@ func TestEraseTenantLate(t *testing.T) {
 	requireAnew(t, d, teams)
 }
 
-// TestNewestIncarnation holds that a tenant whose table is lost is the newest that has objects.
+// TestNewestIncarnation checks that a tenant whose table is lost gets the newest incarnation that
+// has objects.
 func TestNewestIncarnation(t *testing.T) {
 	d := deploy(t)
 	for _, key := range []string{"tenants/c/vaults/v/1/segment/x", "tenants/c/~3/tenant/segment/x", "tenants/c/~x/y"} {
@@ -230,19 +234,19 @@ func TestNewestIncarnation(t *testing.T) {
 	require.Contains(t, d.files(t, "tenants/c/~3"), "here")
 }
 
-// errDisk is the error of a bucket.
+// errDisk is the error of a bucket that fails.
 var errDisk = errors.New("the disk does not answer")
 
-// A flakyBucket fails one call: before or after it is done.
+// A flakyBucket is a bucket of which one call fails, before or after it takes effect.
 type flakyBucket struct {
 	*fileblob.Bucket
 	mu    sync.Mutex
 	calls int
-	at    int // the call that fails, from 1
+	at    int // the number of the call that fails, from 1; 0: none
 	after bool
 }
 
-// fails counts a call, does it, and fails if it is the one.
+// fails counts a call and makes it, and returns errDisk if it is the call that fails.
 func (b *flakyBucket) fails(do func() error) error {
 	b.mu.Lock()
 	b.calls++
@@ -300,8 +304,8 @@ func (b *flakyBucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Ob
 	}
 }
 
-// TestEraseOnABrokenDisk holds that erasures of a tenant, a vault and a note whose bucket fails at any call, before or
-// after it is done, go on by themselves and leave nothing.
+// TestEraseOnABrokenDisk checks that erasures of a tenant, a vault and a note continue by
+// themselves and leave nothing if the bucket fails at any call, before or after it takes effect.
 func TestEraseOnABrokenDisk(t *testing.T) {
 	for what, erase := range map[string]func(context.Context, *team.Teams) error{
 		"tenant": func(ctx context.Context, teams *team.Teams) error {
@@ -339,7 +343,7 @@ func TestEraseOnABrokenDisk(t *testing.T) {
 	}
 }
 
-// eachVault does something with each vault of little.
+// eachVault calls do for each vault that little made, and returns the errors.
 func eachVault(teams *team.Teams, do func(a *team.Team, name string) error) []error {
 	a, err := teams.Team(context.Background(), "a")
 	if err != nil {
@@ -348,14 +352,14 @@ func eachVault(teams *team.Teams, do func(a *team.Team, name string) error) []er
 	return []error{do(a, "v"), do(a, "w")}
 }
 
-// eraseBroken erases over a bucket that fails once, and reports whether it did.
+// eraseBroken erases while the bucket fails at one call, and reports whether that call was reached.
 func eraseBroken(
 	t *testing.T, what string, erase func(context.Context, *team.Teams) error, broken *flakyBucket,
 ) bool {
 	d := deploy(t)
 	first := d.ending(t, d.table, true)
 	little(t, d, first)
-	if what != "tenant" { // the tenant's own part is not what is erased
+	if what != "tenant" { // the tenant's own part is not erased
 		a, err := first.Team(t.Context(), "a")
 		require.NoError(t, err)
 		_, err = a.RevokeToken(t.Context(), callOf("revoke"), "t1", func(team.Token, bool) any { return "" })
@@ -379,7 +383,7 @@ func eraseBroken(
 	broken.mu.Lock()
 	broken.calls, broken.at = 0, at
 	broken.mu.Unlock()
-	_ = erase(t.Context(), teams) // it fails, or is done all the same
+	_ = erase(t.Context(), teams) // it fails or succeeds
 	broken.mu.Lock()
 	reached := broken.calls >= at
 	broken.mu.Unlock()
@@ -395,14 +399,15 @@ func eraseBroken(
 	}
 	d.bucket = whole
 	found := d.traces(t)
-	if what != "tenant" { // its token's name, and what was refused, stay
+	if what != "tenant" { // the name of the tenant's token and the refusals stay
 		found = onlyBucket(found)
 	}
 	require.Empty(t, found)
 	return reached
 }
 
-// onlyBucket are those that lie in the bucket.
+// onlyBucket returns the paths that are neither in the database nor in the tenant's own part of the
+// bucket.
 func onlyBucket(paths []string) []string {
 	var all []string
 	for _, path := range paths {

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packed are the first bytes of what is compressed: a zstd frame, and a gzip member.
+// packed are the first bytes of compressed data: of a zstd frame and of a gzip member.
 var packed = [][]byte{{0x28, 0xb5, 0x2f, 0xfd}, {0x1f, 0x8b, 0x08}}
 
-// holds reports whether data has a word in it, also in what is compressed in it. Pages of a bbolt file are
-// part of that: the value of an item lies in one piece, over as many pages as it needs.
+// holds reports whether data contains a word, including in its compressed parts. It also finds
+// words in the pages of a bbolt file, because the value of an item is stored contiguously over as
+// many pages as it needs.
 func holds(t *testing.T, data []byte, word string) bool {
 	t.Helper()
 	if bytes.Contains(data, []byte(word)) {
@@ -38,7 +39,8 @@ func holds(t *testing.T, data []byte, word string) bool {
 	return false
 }
 
-// unpacked is what the frame at the beginning of data holds, as far as it can be read: other bytes follow it.
+// unpacked returns the content of the frame at the beginning of data, as far as it can be read:
+// other bytes follow the frame.
 func unpacked(z *zstd.Decoder, data []byte) []byte {
 	var from io.Reader = z
 	if data[0] == packed[0][0] {
@@ -53,11 +55,11 @@ func unpacked(z *zstd.Decoder, data []byte) []byte {
 		g.Multistream(false)
 		from = g
 	}
-	text, _ := io.ReadAll(io.LimitReader(from, 16<<20)) // it ends with an error where the frame does
+	text, _ := io.ReadAll(io.LimitReader(from, 16<<20)) // it ends with an error at the end of the frame
 	return text
 }
 
-// TestHolds holds that the search finds what is compressed.
+// TestHolds checks that the search finds words in compressed data.
 func TestHolds(t *testing.T) {
 	var g bytes.Buffer
 	w := gzip.NewWriter(&g)

@@ -17,6 +17,7 @@ type callUses struct {
 	ended bool
 }
 
+// A usesKey is the context key of a callUses.
 type usesKey struct{}
 
 // Using returns the context of a call, and a function that releases the open vaults that the call

@@ -63,7 +63,7 @@ type kindIn struct {
 	tool.Completing
 }
 
-// aid is a tool that answers some words.
+// aid returns a tool that answers with some words.
 func aid(name string, s tool.Spec) *tool.Tool {
 	s.Name, s.Family, s.Title, s.Doc, s.Role = name, family, name, name+".", auth.Reader
 	return tool.New(s, func(_ context.Context, _ auth.Caller, in kindIn) (tool.Values, error) {
@@ -97,7 +97,7 @@ func TestComplete(t *testing.T) {
 	require.True(t, fault.Is(err, fault.InvalidParameter), "%v", err)
 }
 
-// TestAidsAreUnique covers that two tools cannot share what an aid goes by.
+// TestAidsAreUnique checks that two tools cannot share the key of an aid.
 func TestAidsAreUnique(t *testing.T) {
 	resource := func(uri string) tool.Spec {
 		return tool.Spec{Resources: []tool.Resource{{URI: uri}}}

@@ -85,10 +85,10 @@ func tooLarge(n int) *fault.Fault {
 		n, MaxBody)
 }
 
-// within returns an answer and its error unchanged if the answer has at most MaxBody bytes as
-// quoted JSON. Otherwise it returns a short failure. It is the last guard, and holds for every
-// projection; Aside.Fits is the first. Of a call that had already failed, the failure keeps its
-// code and the beginning of its message.
+// within returns an answer and its error unchanged if the answer has at most MaxBody bytes as quoted
+// JSON. Otherwise it returns a short failure. It is the last check of the size, for all projections;
+// Aside.Fits is the first. Of a call that had already failed, the failure keeps its code and the
+// beginning of its message.
 func (c *Catalogue) within(
 	ctx context.Context, ask *request, data json.RawMessage, failed error,
 ) (json.RawMessage, error) {
@@ -180,6 +180,9 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 		err = fault.New(fault.Unavailable, "the caller did not wait for the answer").Because(err)
 	}
 	f := mapFixes(fault.Of(err), func(fix string) (string, bool) { return c.arrange(ask, fix) })
+	if family := ask.family(); family != nil && family.Told != nil {
+		f = family.Told(ask.made.Tool.Name, f)
+	}
 	f.RequestID = ask.caller.RequestID
 	if f.Status() == fault.StatusInternal {
 		c.opt.Log.ErrorContext(ctx, "call failed", slog.String("tool", ask.name),

@@ -20,7 +20,7 @@ type halfOut struct {
 	Text       string `json:"text"`
 }
 
-// half is a tool that fails when it has its output together.
+// half returns a tool that fails after it has built its output.
 func half(fails func(context.Context) error) *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "half", Family: family, Title: "Half", Doc: "half.", Role: auth.Reader,
@@ -32,7 +32,7 @@ func half(fails func(context.Context) error) *tool.Tool {
 	})
 }
 
-// invoked is the answer of half, and what is logged.
+// invoked returns the answer of half and the log output.
 func invoked(
 	ctx context.Context, t testing.TB, fails func(context.Context) error,
 ) (answer json.RawMessage, logged string, err error) {
@@ -45,7 +45,7 @@ func invoked(
 	return answer, log.String(), err
 }
 
-// TestFailureHasNoData covers that nothing of an output gets out with a failure but its warnings.
+// TestFailureHasNoData checks that a failed call returns nothing of its output except warnings.
 func TestFailureHasNoData(t *testing.T) {
 	answer, _, err := invoked(t.Context(), t, func(context.Context) error {
 		return fault.New(fault.NotFound, "nothing there")
@@ -57,7 +57,8 @@ func TestFailureHasNoData(t *testing.T) {
 	}
 }
 
-// TestCallerThatLeaves covers that a caller who goes away before the answer is no fault of ours.
+// TestCallerThatLeaves checks that a caller that disconnects before the answer is not an internal
+// error.
 func TestCallerThatLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	answer, logged, err := invoked(ctx, t, func(ctx context.Context) error {
@@ -73,8 +74,8 @@ func TestCallerThatLeaves(t *testing.T) {
 	require.NotEmpty(t, logged)
 }
 
-// TestTimeIsUp covers that a call whose time is up says so, and that who knows what became of it is
-// heard: whether nothing was written, or how to repeat it safely.
+// TestTimeIsUp checks that a call that exceeds its deadline reports that, and that a fault which
+// reports the outcome is kept: whether nothing was written, or how to repeat the call safely.
 func TestTimeIsUp(t *testing.T) {
 	for _, c := range []struct {
 		says *fault.Fault
@@ -100,7 +101,8 @@ func TestTimeIsUp(t *testing.T) {
 	}
 }
 
-// TestTimeGoesBack covers a clock that is corrected during a call: no call took less than no time.
+// TestTimeGoesBack checks that a duration is never negative, even if the clock is set back during a
+// call.
 func TestTimeGoesBack(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	back := half(func(context.Context) error {

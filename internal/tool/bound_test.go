@@ -31,7 +31,7 @@ type boundIn struct {
 	} `json:"files,omitempty" jsonschema:"files"`
 }
 
-// bounded is a catalogue of one tool, which counts its calls.
+// bounded returns a catalogue with one tool, and the counter of its calls.
 func bounded(t *testing.T) (*tool.Catalogue, *int) {
 	calls := new(int)
 	made := tool.New(tool.Spec{
@@ -47,7 +47,7 @@ func bounded(t *testing.T) (*tool.Catalogue, *int) {
 	return cat, calls
 }
 
-// many is a JSON list or object of n entries, each written with its number.
+// many returns a JSON list or object of n entries, each formatted with its number.
 func many(open, entry, end string, n int) string {
 	entries := make([]string, n)
 	for i := range entries {
@@ -59,8 +59,8 @@ func many(open, entry, end string, n int) string {
 	return open + strings.Join(entries, ",") + end
 }
 
-// TestBounds covers that an argument may be as large as its kind allows, and no larger, and that the
-// refusal is short.
+// TestBounds checks that an argument may be as large as its kind allows and not larger, and that
+// the refusal is short.
 func TestBounds(t *testing.T) {
 	text := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	for _, c := range []struct {
@@ -100,8 +100,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestManyArguments covers that a call with very many arguments, values or levels is refused before they
-// are read, and that only some of many problems are told.
+// TestManyArguments checks that a call with very many arguments, values or levels is refused before
+// it is decoded, and that only some of many problems are reported.
 func TestManyArguments(t *testing.T) {
 	cat, calls := bounded(t)
 	for args, says := range map[string]string{
@@ -121,7 +121,8 @@ func TestManyArguments(t *testing.T) {
 	require.Zero(t, *calls)
 }
 
-// TestLongNamesAreNear covers that a name which is too long to be mistyped is compared with none.
+// TestLongNamesAreNear checks that a name which is too long for a typing error is not compared with
+// others.
 func TestLongNamesAreNear(t *testing.T) {
 	cat, _ := bounded(t)
 	for name, near := range map[string]bool{"shelff": true, "shelf" + strings.Repeat("f", 4<<20): false} {

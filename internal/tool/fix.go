@@ -77,6 +77,7 @@ func mapFixes(f *fault.Fault, change func(fix string) (string, bool)) *fault.Fau
 // A place is the role of a JSON value within an answer, as far as it can contain fixes.
 type place int
 
+// The places. elsewhere is that of values without fixes.
 const (
 	elsewhere place = iota
 	atEnvelope
@@ -164,8 +165,8 @@ func (w *fixWalk) leaf(at place) error {
 
 // arrange returns a fix in a form that the caller of the request can use: the arguments of its call
 // are sorted in the order of the tool's, and the vault and as_of of the request are added. It
-// returns false for a call that the caller may not make or that lacks a required argument. A fix
-// that is not a call of a known tool is returned unchanged.
+// returns false for a call that the caller is not allowed to make or that lacks a required
+// argument. A fix that is not a call of a known tool is returned unchanged.
 func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 	call, ok := fault.ParseCall(fix)
 	if !ok {

@@ -12,14 +12,14 @@ import (
 	"rookery/internal/tool"
 )
 
-// A place is an input about a vault, which is refused.
+// A placeIn is the input of a tool that refuses calls about a vault.
 type placeIn struct {
 	tool.Vault
 	tool.AsOf
 	ID string `json:"id" jsonschema:"an id"`
 }
 
-// refusing is a tool that answers a fault.
+// refusing returns a tool that answers with a fault.
 func refusing(name string, role auth.Role, f *fault.Fault) *tool.Tool {
 	family := &tool.Family{Name: "f", Missing: "MISSING_REQUIRED", Malformed: "INVALID_VALUE",
 		Several: "VALIDATION_FAILED"}
@@ -27,8 +27,8 @@ func refusing(name string, role auth.Role, f *fault.Fault) *tool.Tool {
 		func(context.Context, auth.Caller, placeIn) (struct{}, error) { return struct{}{}, f })
 }
 
-// TestFixesAreCompleted covers what the catalogue makes of the calls in a fault: the order of their
-// arguments, what they share with the request, and which a caller cannot make.
+// TestFixesAreCompleted checks how the catalogue changes the calls in a fault: it sorts their
+// arguments, adds those of the request, and drops calls that the caller cannot make.
 func TestFixesAreCompleted(t *testing.T) {
 	f := fault.New(fault.NotFound, "no").Fix("look").
 		Try("f_read", fault.Args{"id": "x"}).
@@ -56,7 +56,7 @@ func TestFixesAreCompleted(t *testing.T) {
 	require.Contains(t, fault.Of(err).Fixes, `f_read {"id":"x"}`)
 }
 
-// TestRespell covers that only fixes change, to the byte.
+// TestRespell checks that only fixes change, byte for byte.
 func TestRespell(t *testing.T) {
 	const data = `{"fixes":["a_b {}"],"create_call":"a_b {}","error":{"fixes":["a_b {}"]}}`
 	short := func(c fault.Call) string { return c.Tool[2:] }

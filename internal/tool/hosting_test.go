@@ -12,7 +12,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// TestGuideHasTheLimits covers that the guide for hosting tells the limits of calls as they are.
+// TestGuideHasTheLimits checks that the hosting guide contains the actual limits of calls.
 func TestGuideHasTheLimits(t *testing.T) {
 	data, err := os.ReadFile("../../docs/guide/hosting.md")
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestGuideHasTheLimits(t *testing.T) {
 	}
 }
 
-// thousands is a number as the guides write it.
+// thousands formats a number as in the guides.
 func thousands(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -16,7 +16,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// A large is a tool that answers a text, a warning or a fault.
+// A large is a tool that answers with a text, a warning or a fault.
 type large struct {
 	kind          tool.Kind
 	text, warning string
@@ -40,7 +40,7 @@ func (l large) invoke(t testing.TB, args string) (json.RawMessage, error) {
 	return cat.Invoke(t.Context(), "large", json.RawMessage(args))
 }
 
-// quoted is how many bytes an answer has as a text in JSON, which MCP sends it as.
+// quoted returns the size of an answer as a JSON string, the form in which MCP sends it.
 func quoted(t testing.TB, answer json.RawMessage) int {
 	t.Helper()
 	text, err := tool.Marshal(string(answer))
@@ -48,9 +48,9 @@ func quoted(t testing.TB, answer json.RawMessage) int {
 	return len(text)
 }
 
-// TestNoAnswerIsTooLarge covers that an answer which cannot be made smaller is a fault where it has more bytes
-// than an answer may have, in itself or as a text in JSON; that a fault keeps its code; and that a change which
-// was made is not told to be none.
+// TestNoAnswerIsTooLarge checks that an answer above the size limit, in itself or as a JSON string,
+// is a fault if it cannot be made smaller; that a fault keeps its code; and that a completed change
+// is not reported as not done.
 func TestNoAnswerIsTooLarge(t *testing.T) {
 	many := strings.Repeat("x", tool.MaxBody)
 	for name, c := range map[string]struct {
@@ -89,8 +89,8 @@ func TestNoAnswerIsTooLarge(t *testing.T) {
 	require.LessOrEqual(t, quoted(t, answer), tool.MaxBody)
 }
 
-// TestChangesFitBeforeTheyAreMade covers that an output which is too large for an answer is known as such before
-// anything is written, wherever in it the bytes are.
+// TestChangesFitBeforeTheyAreMade checks that an output that is too large for an answer is detected
+// before anything is written, wherever its bytes are.
 func TestChangesFitBeforeTheyAreMade(t *testing.T) {
 	many := strings.Repeat("x", tool.MaxBody)
 	fits := halfOut{Text: many[:tool.MaxBody-64<<10]}
@@ -103,8 +103,8 @@ func TestChangesFitBeforeTheyAreMade(t *testing.T) {
 	require.True(t, fault.Is(tool.CheckFits(&halfOut{Text: many}), fault.BatchTooLarge))
 }
 
-// TestSizesAreKnownBefore covers that the size of a value in an answer is never told smaller than it is, over MCP
-// too, and that as much of a text fits as is told.
+// TestSizesAreKnownBefore checks that the estimated size of a value in an answer is never below the
+// actual size, also over MCP, and that as much of a text fits as reported.
 func TestSizesAreKnownBefore(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	parts := []string{

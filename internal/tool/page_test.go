@@ -23,7 +23,7 @@ type longOut struct {
 	Items      []string `json:"items"`
 }
 
-// long is a list of so many items, each as large as is said. It counts how often it is called.
+// long returns a tool that lists a number of items of a size, and counts its calls.
 func long(items, size int, calls *int) *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "long", Family: family, Title: "Long", Doc: "long.", Role: auth.Reader,
@@ -43,9 +43,9 @@ func long(items, size int, calls *int) *tool.Tool {
 	})
 }
 
-// TestPagesFitIntoAnAnswer covers that a list is answered in pages of fewer items than were asked for
-// where these are too large together, that nothing of it is lost, that others cost one call, and that each
-// page is one call to the interceptors.
+// TestPagesFitIntoAnAnswer checks that a list whose items are too large together is answered in
+// smaller pages, that no item is lost, that other lists cost one call, and that each page is one
+// call for the interceptors.
 func TestPagesFitIntoAnAnswer(t *testing.T) {
 	for _, c := range []struct{ size, pages int }{
 		{1 << 10, 1}, {tool.MaxBody * 2 / 5, 3}, {tool.MaxBody * 2 / 3, 6},

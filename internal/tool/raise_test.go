@@ -12,7 +12,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// raising is a tool that reads, changes something with `make`, and takes something away with `wipe`.
+// raising returns a tool that reads, changes something with `make`, and deletes something with
+// `wipe`.
 func raising() *tool.Tool {
 	type in struct {
 		Make bool `json:"make,omitempty" jsonschema:"make what is missing" alias:"create"`
@@ -33,8 +34,8 @@ func raising() *tool.Tool {
 	}, func(context.Context, auth.Caller, in) (out, error) { return out{}, nil })
 }
 
-// TestWhatACallNeeds holds that an argument raises the role and the kind of the calls that give it, and of no
-// other, under each of its names and however it is spelled.
+// TestWhatACallNeeds checks that an argument raises the role and the kind of calls with it, and of
+// no others, under all of its names and spellings.
 func TestWhatACallNeeds(t *testing.T) {
 	made := raising()
 	read, write := tool.Raise{Role: auth.Reader, Kind: tool.Read}, tool.Raise{Role: auth.Editor, Kind: tool.Write}
@@ -51,7 +52,8 @@ func TestWhatACallNeeds(t *testing.T) {
 	require.True(t, made.MayMutate())
 }
 
-// TestHiddenArguments holds that a list shows a caller no argument with which its call would be refused.
+// TestHiddenArguments checks that a list shows a caller no argument with which its call would be
+// refused.
 func TestHiddenArguments(t *testing.T) {
 	made := raising()
 	for _, c := range []struct {

@@ -25,8 +25,8 @@ type shelfIn struct {
 	Old tool.Fields `json:"old,omitempty" jsonschema:"old values"`
 }
 
-// TestArgs covers that an argument is found also where the type that it comes from has its name, and
-// that each has a schema of its own.
+// TestArgs checks that an argument is found even if its type has the same name, and that each has
+// its own schema.
 func TestArgs(t *testing.T) {
 	made := tool.New(tool.Spec{
 		Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
@@ -50,8 +50,7 @@ type shelfOut struct {
 	Tags       []string `json:"tags,omitempty"`
 }
 
-// TestOutput covers that the schema of an answer's data has what the data has, and nothing that
-// stands beside it.
+// TestOutput checks that the schema of an answer's data has the members of the data and no others.
 func TestOutput(t *testing.T) {
 	made := tool.New(tool.Spec{
 		Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
@@ -76,8 +75,8 @@ type boardSeen struct {
 	*Dimensions
 }
 
-// TestOutputOfPart covers that a schema does not require what is only there where a part of the
-// answer is: the fields of a struct that is embedded by pointer.
+// TestOutputOfPart checks that a schema does not require the fields of a struct that is embedded by
+// pointer.
 func TestOutputOfPart(t *testing.T) {
 	made := tool.New(tool.Spec{
 		Name: "plank", Title: "Plank", Doc: "A plank.", Role: auth.Reader,
@@ -90,7 +89,7 @@ func TestOutputOfPart(t *testing.T) {
 	require.Contains(t, board.Properties, "width")
 }
 
-// TestFieldsForm covers that what is no field is refused with what would be right.
+// TestFieldsForm checks that a value which is not a field is refused with the expected form.
 func TestFieldsForm(t *testing.T) {
 	made := tool.New(tool.Spec{
 		Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
@@ -111,8 +110,7 @@ func TestFieldsForm(t *testing.T) {
 	}
 }
 
-// TestBoundsInWords covers that a value which is out of bounds is refused with both of them: a message that
-// it keeps would be no help.
+// TestBoundsInWords checks that a value out of bounds is refused with both bounds.
 func TestBoundsInWords(t *testing.T) {
 	type in struct {
 		Name  string `json:"name" max:"100" jsonschema:"what it is called"`
@@ -149,8 +147,8 @@ func TestBoundsInWords(t *testing.T) {
 	}
 }
 
-// TestSchemaIsMadeOnce covers that callers at once have the same schemas, and that tools share the arguments that
-// they have in common.
+// TestSchemaIsMadeOnce checks that concurrent callers get the same schemas, and that tools share
+// their common arguments.
 func TestSchemaIsMadeOnce(t *testing.T) {
 	shelf := func() *tool.Tool {
 		return tool.New(tool.Spec{

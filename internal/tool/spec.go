@@ -4,6 +4,16 @@
 // A tool is a typed function with a Spec. The Spec contains everything that a projection needs; the
 // function does the work. Two laws apply: no projection knows a tool by name, and no tool knows how
 // it was called.
+//
+// # A call
+//
+// A projection calls Catalogue.Invoke with the name of a tool and its arguments as JSON. The
+// arguments are decoded, and the call passes through the interceptors, which authorize, limit and
+// audit it. After them the arguments are checked against the tool's schema: problems are reported
+// only to callers that may make the call. Then defaults are filled in, a page token is resolved,
+// and the function is called with its decoded input. Its output is put in an envelope, or returned
+// bare. An answer has at most MaxBody bytes; a list that is larger is requested again with a lower
+// limit.
 package tool
 
 import (
@@ -158,7 +168,7 @@ const (
 func (k Kind) Mutates() bool { return k == Write || k == Destroy }
 
 // Changes reports whether a tool of this kind changes anything, including the view state of a
-// session. A read-only caller may not call it.
+// session. A read-only caller is not allowed to call such a tool.
 func (k Kind) Changes() bool { return k != Read }
 
 // A Raise is the role that a call needs, and the kind of effect it has.
@@ -199,6 +209,10 @@ type Family struct {
 
 	// Also returns members to add to the `error` of an envelope (CONTRACT §1); nil: none.
 	Also func(*fault.Fault) map[string]any
+
+	// Told returns a fault of a tool of the family, with the details that the family adds to every fault; nil:
+	// it adds none.
+	Told func(tool string, f *fault.Fault) *fault.Fault
 
 	// Exit returns the exit code of a command that failed; nil: Code.Exit.
 	Exit func(fault.Code) int

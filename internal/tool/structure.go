@@ -59,7 +59,7 @@ func (i *Inputs) UnmarshalJSON(data []byte) error {
 // IsEmpty reports whether no value is given.
 func (i Inputs) IsEmpty() bool { return len(i.Named)+len(i.Texts) == 0 }
 
-// Schemas of the types of this file. Structure and JSON have no schema for what is in them, only
+// Schemas of the types of this file. Structure and JSON have no schema for their contents, only
 // bounds.
 var (
 	structureSchema = &jsonschema.Schema{

@@ -17,8 +17,9 @@ var spareFamily = &tool.Family{
 	Several: fault.InvalidParameter,
 }
 
-// TestRequiredUnless holds that an argument which is required unless the call is dry is required in all other
-// calls, however they say that they are not dry, and that a value is checked in each.
+// TestRequiredUnless checks that an argument which is required unless the call is a dry run is
+// required in all other calls, however these say that they are not, and that its value is always
+// checked.
 func TestRequiredUnless(t *testing.T) {
 	type in struct {
 		Confirm string `json:"confirm" unless:"dry" max:"4" jsonschema:"the name"`
@@ -53,7 +54,8 @@ func TestRequiredUnless(t *testing.T) {
 	require.Empty(t, made.InputSchema().Required, "a client must be able to send a plan without it")
 }
 
-// TestRequiredUnlessNothing holds that a tool without the argument that would make another optional is malformed.
+// TestRequiredUnlessNothing checks that a tool without the argument that would make another one
+// optional is refused.
 func TestRequiredUnlessNothing(t *testing.T) {
 	type in struct {
 		Confirm string `json:"confirm" unless:"dry" jsonschema:"the name"`

@@ -15,7 +15,7 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	withCloud = "webhooks come with the cloud"
-	treeYet   = "changes of the structure and snapshots come next"
+	treeYet   = "snapshots, exports and imports come next"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -182,6 +182,15 @@ var Promises = []Promise{
 	{Tool: "tree_update_nodes", Args: []string{"filter", "patch", "continueOnError"}, Words: []string{"node update"}},
 	{Tool: "tree_tag_node", Args: []string{"nodeId", "tags", "replaceExisting"}, Words: []string{"node tag"}},
 	{Tool: "tree_untag_node", Args: []string{"nodeId", "tags"}, Words: []string{"node untag"}},
+	{Tool: "tree_add_child", Args: []string{"parentNodeId", "payloadType", "payloadProps", "fileName", "position"},
+		Words: []string{"node add"}},
+	{Tool: "tree_remove_node", Args: []string{"nodeId", "recursive"}, Words: []string{"node remove"}},
+	{Tool: "tree_move_node", Args: []string{"nodeId", "newParentId", "convert"}, Words: []string{"node move"}},
+	{Tool: "tree_move_before", Args: []string{"nodeId", "siblingId"}, Words: []string{"node before"}},
+	{Tool: "tree_move_after", Args: []string{"nodeId", "siblingId"}, Words: []string{"node after"}},
+	{Tool: "tree_sort_children", Args: []string{"parentId", "byProp", "direction", "stable"}, Words: []string{"node sort"}},
+	{Tool: "tree_copy_subtree", Args: []string{"sourceId", "targetParentId", "mode"}, Words: []string{"node copy"}},
+	{Tool: "tree_clone_node", Args: []string{"nodeId", "targetParentId"}, Words: []string{"node clone"}},
 	{Tool: "tree_validate_tree", Args: []string{"rulesetId", "rootNodeId"}, Words: []string{"node validate"}},
 	{Tool: "tree_lint_payload", Args: []string{"nodeId", "rulesetId"}, Words: []string{"node lint"}},
 	{Tool: "tree_diff_subtree", Args: []string{
@@ -299,7 +308,6 @@ var Families = []struct {
 	Words       []string
 }{
 	{"tree_", treeYet, []string{
-		"add_child", "remove_node", "move_node", "copy_subtree", "clone_node", "move_before", "move_after", "sort_children",
 		"snapshot_create", "snapshot_list", "snapshot_restore", "snapshot_diff", "export_subtree", "import_merge",
 		"snapshot_get", "snapshot_delete",
 	}},

@@ -126,17 +126,21 @@ func (t *Tree) Reference(n Node) *Reference {
 	return &Reference{TargetID: source.ID()}
 }
 
-// Moved are the new addresses of the nodes of a note by their old ones, of those that have another address after a
-// change: the same nodes by their uids.
-func Moved(before, after *Tree, was, is *index.Note) map[string]string {
+// Readdressed are the new addresses of the nodes of some notes by their old ones, of those that have another address
+// after a change: the same nodes by their uids, in whichever of the notes after it.
+func Readdressed(before, after *Tree, was, is []*index.Note) map[string]string {
 	now := map[string]Node{}
-	for n := range after.Walk(Node{Note: is}, nil) {
-		now[after.UID(n)] = n
+	for _, n := range is {
+		for below := range after.Walk(Node{Note: n}, nil) {
+			now[after.UID(below)] = below
+		}
 	}
 	moved := map[string]string{}
-	for n := range before.Walk(Node{Note: was}, nil) {
-		if to, ok := now[before.UID(n)]; ok && to.ID() != n.ID() {
-			moved[n.ID()] = to.ID()
+	for _, n := range was {
+		for below := range before.Walk(Node{Note: n}, nil) {
+			if to, ok := now[before.UID(below)]; ok && to.ID() != below.ID() {
+				moved[below.ID()] = to.ID()
+			}
 		}
 	}
 	return moved

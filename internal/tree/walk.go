@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"rookery/internal/index"
 )
 
 // A listing is what is in a folder itself.
@@ -306,3 +308,23 @@ func firstEntry(path string) string {
 	}
 	return path
 }
+
+// Entry is the name of a child of a folder as the order of the folder lists it: `website`, or `archive/` for a folder.
+func (n Node) Entry() string { return entry(n) }
+
+// Order is the order of a folder as its own file lists it, names of what is gone among it.
+func (t *Tree) Order(folder Node) []string { return t.about(folder.Folder).Order }
+
+// FilesIn yields all files of a folder and of the folders in it, by path, hidden notes among them.
+func (t *Tree) FilesIn(folder string) iter.Seq[*index.File] {
+	return func(yield func(*index.File) bool) {
+		for f := range t.Index.FilesAfter(folder) {
+			if !strings.HasPrefix(f.Path, folder) || !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// SectionsBelow are the sections directly below a note or a section in its own text, whatever it stands for.
+func SectionsBelow(n Node) []Node { return sectionsBelow(n) }

@@ -278,6 +278,7 @@ func (p *configParser) zone(e pair) {
 	p.c.Timezone, p.c.Zone = s, zone
 }
 
+// Messages of invalid settings, which Settings.Check and the parser share.
 const (
 	badZone      = "timezone must be an IANA name, such as UTC or Europe/Vienna"
 	badWeekStart = "week_start must be the English name of a day, such as monday or sunday"

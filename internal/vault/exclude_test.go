@@ -9,7 +9,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// exclusions are patterns, and paths that they leave out or not. All of it is as Git has it.
+// exclusions are patterns with paths that they exclude or do not exclude. The results are those of
+// Git.
 var exclusions = []struct{ patterns, out, in string }{
 	{"", "x/build/b/a.md dist/a.md x/build/a.md target/y/a.md out/a.md Thumbs.db/a.md",
 		"a.md x/a.md dist.md out.md builds/a.md build.md Dist/a.md thumbs.db/a.md"},
@@ -71,7 +72,8 @@ func TestExcludedNames(t *testing.T) {
 	require.False(t, e.Excludes("node_modules.md", nil))
 }
 
-// TestPatternsThatAreNone covers patterns that mean nothing: the file says so, and the others are in force.
+// TestPatternsThatAreNone checks that invalid patterns are reported, and that the others still
+// apply.
 func TestPatternsThatAreNone(t *testing.T) {
 	c, err := vault.ParseConfig([]byte("exclude: ['a/', '[[:nope:]]', \"b\\nc\", 'd/']\n"), nil)
 	require.ErrorContains(t, err, "2 problems")

@@ -31,7 +31,7 @@ func FuzzParsePath(f *testing.F) {
 		again, err := vault.NotePath(s)
 		require.NoError(t, err)
 		require.Equal(t, p, again)
-		if !strings.HasSuffix(p.ID(), ".md") { // of a.md.md only the path says which note is meant
+		if !strings.HasSuffix(p.ID(), ".md") { // of a.md.md only the path identifies the note
 			again, err = vault.NotePath(p.ID())
 			require.NoError(t, err)
 			require.Equal(t, p, again)

@@ -10,8 +10,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// TestOddNames is what becomes of names that people give to files: whether a note can have the name when it is read,
-// and whether a new one can.
+// TestOddNames checks for unusual file names whether an existing note may have the name, and
+// whether a new one may.
 func TestOddNames(t *testing.T) {
 	for _, c := range []struct {
 		name      string

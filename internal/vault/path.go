@@ -85,7 +85,7 @@ func ParseFile(s string) (Path, error) {
 	return Path(s), nil
 }
 
-// NewPath is NotePath for a note that is to be created; see CheckNew.
+// NewPath is like NotePath, for a note that the caller creates; see CheckNew.
 func NewPath(id string) (Path, error) {
 	p, err := NotePath(id)
 	if err == nil {

@@ -181,7 +181,8 @@ func TestSlugIsAPath(t *testing.T) {
 	}
 }
 
-// TestNewPath holds that a new note has no name that reorders text, while one that is there is a path.
+// TestNewPath checks that a new note cannot have a name that reorders text, while an existing one
+// can.
 func TestNewPath(t *testing.T) {
 	for _, r := range "\u202a\u202e\u2066\u2069" {
 		id := "people/a" + string(r) + "b"

@@ -228,8 +228,8 @@ func TestSchemaWithoutEnd(t *testing.T) {
 	require.Contains(t, strings.Join(says, "\n"), "more than 100000 entries")
 }
 
-// TestSchemaOfManyTypes covers that a schema which defines more than it may is refused, with the limit, and
-// one that defines as much as it may is not.
+// TestSchemaOfManyTypes checks that a schema above a limit is refused with the limit, and that one
+// at the limit is accepted.
 func TestSchemaOfManyTypes(t *testing.T) {
 	lines := func(n int, format string) string {
 		var b strings.Builder

@@ -71,6 +71,7 @@ func (f FieldDraft) line() string {
 	return text + " }\n"
 }
 
+// Patterns of YAML scalars.
 var (
 	plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]*$`)
 

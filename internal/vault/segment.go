@@ -8,6 +8,7 @@ import (
 	"rookery/internal/fault"
 )
 
+// Patterns of names with a special meaning on Windows.
 var (
 	drive = regexp.MustCompile(`^[A-Za-z]:`)
 

@@ -11,7 +11,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// TestSlugOfPlainWords says that the short way to a slug leads where the long one does.
+// TestSlugOfPlainWords checks that the fast path of Slug returns the same result as the slow one.
 func TestSlugOfPlainWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		title := rapid.StringMatching(`[A-Za-z0-9 -]{1,30}`).Draw(t, "title")

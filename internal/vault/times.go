@@ -66,6 +66,7 @@ func (c Clock) days(from Date, n int) Interval {
 	return Interval{from.Start(c.zone()), from.Add(n).Start(c.zone())}
 }
 
+// The forms of relative times. A day is always 24 hours and a week 7 days.
 var (
 	agoForm = regexp.MustCompile(`^(\d+) (minute|hour|day|week)s? ago$`)
 

@@ -17,7 +17,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return z
 }
 
-// instant reads a time; "" is the open end of an interval.
+// instant parses a time; "" is the open end of an interval.
 func instant(t *testing.T, s string) time.Time {
 	t.Helper()
 	if s == "" {
@@ -150,8 +150,8 @@ func TestDates(t *testing.T) {
 	require.Equal(t, vault.Date("2026-03-02"), vault.Clock{Now: clock.Now}.Today())
 }
 
-// TestDaysBegin walks through all days of zones that change their clocks at odd times: before a day
-// begins it is the day before, and days follow each other without a gap.
+// TestDaysBegin checks all days of time zones with unusual clock changes: just before a day begins
+// it is the day before, and days follow each other without gaps.
 func TestDaysBegin(t *testing.T) {
 	for _, name := range []string{
 		"UTC", "Europe/Vienna", "America/Sao_Paulo", "America/Havana", "Africa/Cairo", "Asia/Beirut",

@@ -17,5 +17,5 @@ func OpenWith(dir string, enter func(string) bool, r Rules) (*Tree, error) {
 	}
 	own.byName = r.ByName
 	own.below = !r.RootOnly
-	return open(dir, enter, own)
+	return new(Hub).open(dir, enter, own)
 }

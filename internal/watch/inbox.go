@@ -58,25 +58,3 @@ func (b *inbox) take() (events []fsnotify.Event, lost bool) {
 	b.events, b.lost = nil, false
 	return events, lost
 }
-
-// pump takes from the watcher until it is closed. Whatever error it has, a full queue or another,
-// something may have been lost.
-func (t *Tree) pump() {
-	events, errs := t.watcher.Events, t.watcher.Errors
-	for events != nil || errs != nil {
-		select {
-		case e, ok := <-events:
-			if !ok {
-				events = nil
-				continue
-			}
-			t.inbox.put(e)
-		case _, ok := <-errs:
-			if !ok {
-				errs = nil
-				continue
-			}
-			t.inbox.lose()
-		}
-	}
-}

@@ -25,6 +25,7 @@ func TestSystemRefuses(t *testing.T) {
 		"few watches":    refusedWatches,
 		"two names":      refusedTwoNames,
 		"no parent view": refusedEnding,
+		"one instance":   refusedInstances,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if os.Getenv(inNamespace) != "" {
@@ -84,16 +85,35 @@ func refusedWatcher(t *testing.T) {
 	require.Empty(t, l.tree.Take())
 }
 
-// refusedEnding leaves no inotify for the parent of the root. Then the removal is known when asked.
+// refusedEnding leaves no watch for the parent of the root. Then the removal is known when asked.
 func refusedEnding(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "vault")
 	write(t, "text", dir, "a/note.md")
-	limit(t, "max_inotify_instances", "1")
+	limit(t, "max_inotify_watches", "2")
 	l := listen(t, dir)
 	require.True(t, l.tree.Whole())
 	require.NoError(t, os.RemoveAll(dir))
 	l.named("a")
 	require.False(t, l.tree.Whole())
+}
+
+// refusedInstances allows one instance: all trees of a hub have it, and a second hub has none.
+func refusedInstances(t *testing.T) {
+	limit(t, "max_inotify_instances", "1")
+	var hub watch.Hub
+	for range 20 {
+		dir := t.TempDir()
+		write(t, "text", dir, "a/note.md")
+		tree, err := hub.Open(dir, enter)
+		require.NoError(t, err)
+		defer tree.Close()
+		require.Empty(t, tree.Reason())
+	}
+	l := listen(t, t.TempDir())
+	require.Contains(t, l.tree.Reason(), "no more watches")
+	folders, some := l.tree.Unwatched()
+	require.True(t, some)
+	require.Equal(t, []string{""}, folders)
 }
 
 func refusedWatches(t *testing.T) {

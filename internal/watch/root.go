@@ -15,7 +15,6 @@ type root struct {
 	base string   // paths begin with it
 	dir  *os.File // keeps base true when the folder is moved; nil where that cannot be had
 	id   identity // what base led to at the start
-	end  *ending  // nil where the removal is announced like any other event
 }
 
 // openRoot holds a folder by a descriptor if its files can be reached that way, or else by name.
@@ -116,19 +115,7 @@ func (r *root) lost() (reason string) {
 	return ""
 }
 
-// onEnd calls a function when a held root may have been removed. The descriptor that holds it
-// delays what the system says of the folder itself, so its parent is watched.
-func (r *root) onEnd(call func()) {
-	if r.dir != nil {
-		r.end = awaitEnd(r.base, call)
-	}
-}
-
-// follow is to be called when the root was moved: it has another parent.
-func (r *root) follow() { r.end.follow() }
-
 func (r *root) close() {
-	r.end.close()
 	if r.dir != nil {
 		r.dir.Close() // nothing was written
 	}

@@ -8,8 +8,9 @@
 //
 // What is promised depends on the system:
 //
-//   - Linux: all of it, with one inotify watch for each folder. Where /proc is mounted the tree
-//     stays watched when its root is moved, for it is held by a descriptor, not by its name.
+//   - Linux: all of it, with one inotify watch for each folder, of one instance for all trees of a
+//     Hub. Where /proc is mounted the tree stays watched when its root is moved, for it is held by a
+//     descriptor, not by its name.
 //     Inotify is blind to two things: what is written through a memory map into a file that is
 //     long enough already, and that a file system is mounted in the tree or taken off. On network
 //     file systems and on FUSE the changes made on this machine are told, and Whole is false.
@@ -25,12 +26,9 @@ package watch
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"sync"
-
-	"github.com/fsnotify/fsnotify"
 
 	"rookery/internal/blob"
 )
@@ -38,7 +36,7 @@ import (
 // A Tree is a tree of files that is watched. Its methods may be called from several goroutines.
 type Tree struct {
 	root    *root
-	watcher *fsnotify.Watcher // nil where the system gave none
+	watcher *member // nil where the system gave none
 	inbox   *inbox
 	news    *news
 	flaws   *flaws
@@ -48,7 +46,6 @@ type Tree struct {
 	once   sync.Once     // Close
 	done   chan struct{} // closed when Close begins
 	worked sync.WaitGroup
-	pumped sync.WaitGroup
 }
 
 // Changes are the places that may have changed.
@@ -73,38 +70,6 @@ func systemRules() rules {
 		r.below = false
 	}
 	return r
-}
-
-// Open watches the tree under the folder dir. The function enter is asked for each folder under
-// it, by its slash path relative to dir, whether it is to be watched and looked into; it is asked
-// by one goroutine at a time. Symbolic links are never followed, but for dir itself.
-//
-// An error means that dir cannot be read. That the system does not let us watch is none: then the
-// Tree is not Whole.
-func Open(dir string, enter func(folder string) bool) (*Tree, error) {
-	return open(dir, enter, systemRules())
-}
-
-func open(dir string, enter func(folder string) bool, r rules) (*Tree, error) {
-	top, err := openRoot(dir, r.byName)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder to watch: %w", bare(err))
-	}
-	t := &Tree{
-		root: top, inbox: newInbox(), news: newNews(r.paths), flaws: newFlaws(),
-		done: make(chan struct{}),
-	}
-	t.watcher, err = fsnotify.NewWatcher()
-	if err != nil {
-		t.flaws.spoil(noWatcher(err))
-		return t, nil
-	}
-	t.grove = newGrove(t, enter, r)
-	t.pumped.Go(t.pump)
-	t.grove.plantRoot()
-	t.root.onEnd(t.tellIfLost)
-	t.worked.Go(t.work)
-	return t, nil
 }
 
 // C receives after something changed, and after the tree became Whole again. One value may stand
@@ -141,7 +106,6 @@ func (t *Tree) Close() error {
 		if t.watcher != nil {
 			err = t.watcher.Close()
 		}
-		t.pumped.Wait()
 		t.root.close()
 	})
 	return err

@@ -56,7 +56,7 @@ func (t *Tree) hearOfRoot(e fsnotify.Event) {
 		t.grove.drop("")
 		t.tellIfLost()
 	case e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove):
-		t.root.follow()
+		t.watcher.follow()
 		t.replant()
 	default:
 		t.news.addEverything()

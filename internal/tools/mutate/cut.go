@@ -18,10 +18,15 @@ func Cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	kept, err = markdown.Compose([]markdown.Field{
+	kept, err = Kept(o, gone)
+	return rest, kept, err
+}
+
+// Kept is the text of a section as the trash keeps it: a note that says where it was.
+func Kept(o index.Object, gone []byte) ([]byte, error) {
+	return markdown.Compose([]markdown.Field{
 		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line)},
 	}, Apart(string(gone)))
-	return rest, kept, err
 }
 
 // maxRenamed is how many sections are named that go by another name.

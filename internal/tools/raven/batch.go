@@ -171,7 +171,7 @@ func batchFault(i int, f *fault.Fault) *fault.Fault {
 
 // failed is the result of an operation that failed.
 func (s step) failed(f *fault.Fault) stepResult {
-	data, _ := tool.Marshal(f) // a fault has nothing that is not JSON
+	data, _ := tool.Marshal(withCodes(s.tool, f)) // a fault has nothing that is not JSON
 	return stepResult{Index: s.index, Op: s.op, Entity: s.entity, Error: data}
 }
 

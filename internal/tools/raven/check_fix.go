@@ -209,17 +209,29 @@ func (x *fixer) note(ctx context.Context, path string) error {
 	edit(true)
 	text = x.respell(path, text, all, failed)
 	edit(false)
-	for i, f := range all {
-		if failed[i] {
-			x.tell(f, "it cannot be written otherwise without changing more")
-		} else {
-			x.tell(f, "")
+	locked := ""
+	if string(text) != string(was) {
+		if err := x.tx.Put(ctx, vault.Path(path), text); isLocked(err) {
+			locked = fault.Of(err).Message
+		} else if err != nil {
+			return err
 		}
 	}
-	if string(text) == string(was) {
-		return nil
+	for i, f := range all {
+		switch {
+		case failed[i]:
+			x.tell(f, "it cannot be written otherwise without changing more")
+		default:
+			x.tell(f, locked)
+		}
 	}
-	return x.tx.Put(ctx, vault.Path(path), text)
+	return nil
+}
+
+// isLocked reports whether a path is refused that the settings of the vault, or the token of the caller, keep from
+// being changed.
+func isLocked(err error) bool {
+	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
 // respell writes references in full.
@@ -248,22 +260,46 @@ func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]
 	return res.Text
 }
 
-// move moves the notes that are in the wrong folder, with their references.
+// move moves the notes that are in the wrong folder, with their references: all at once or, if one of them may not be
+// moved, each by itself.
 func (x *fixer) move(ctx context.Context) error {
-	ids := map[string]string{}
-	taken := map[string]bool{}
+	var moves []finding
+	ids, taken := map[string]string{}, map[string]bool{}
 	for _, f := range x.moves {
-		if to := f.fix.to.ID(); !taken[vault.Fold(to)] {
-			taken[vault.Fold(to)] = true
-			ids[f.fix.old] = to
-			x.tell(f, "")
+		to := f.fix.to.ID()
+		if taken[vault.Fold(to)] {
+			x.tell(f, "another note goes to that path")
 			continue
 		}
-		x.tell(f, "another note goes to that path")
+		taken[vault.Fold(to)] = true
+		ids[f.fix.old], moves = to, append(moves, f)
 	}
+	err := x.moveAll(ctx, ids)
+	if err != nil && !isLocked(err) {
+		return err
+	}
+	for _, f := range moves {
+		reason := ""
+		if err != nil {
+			switch one := x.moveAll(ctx, map[string]string{f.fix.old: f.fix.to.ID()}); {
+			case isLocked(one):
+				reason = fault.Of(one).Message
+			case one != nil:
+				return one
+			}
+		}
+		x.tell(f, reason)
+	}
+	return nil
+}
+
+// moveAll moves notes, and leaves nothing behind if one of them cannot be moved.
+func (x *fixer) moveAll(ctx context.Context, ids map[string]string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	u := refUpdates{rewrite: true}
-	return u.move(ctx, x.tx, ids)
+	return x.tx.Try(func() error {
+		u := refUpdates{rewrite: true}
+		return u.move(ctx, x.tx, ids)
+	})
 }

@@ -79,7 +79,7 @@ func (c noteCheck) run() {
 
 // tell tells of a finding in a line of the note.
 func (c noteCheck) tell(f finding, line int) {
-	f.fault = f.fault.With("raven_code", f.code).At(c.note.Path, max(line, 1))
+	f.fault = f.fault.With(codeKey, f.code).At(c.note.Path, max(line, 1))
 	c.found(f)
 }
 

@@ -193,6 +193,64 @@ func TestCheckCodes(t *testing.T) {
 	}
 }
 
+// TestCheckTwins covers what needs more than one file to be wrong, or only settings, and what only looks wrong.
+func TestCheckTwins(t *testing.T) {
+	t.Parallel()
+	const ambiguous = "ambiguous_reference INVALID_REF e"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"alias of two notes": {map[string]string{
+			"a.md": "---\nalias: other\n---\n", "b.md": "---\naliases: [Other]\n---\n",
+		}, "duplicate_alias DUPLICATE_ID e|duplicate_alias DUPLICATE_ID e"},
+		"alias of two and name of a third": {map[string]string{
+			"a.md": "---\nalias: sif\n---\n", "b.md": "---\nalias: sif\n---\n",
+		}, "alias_collision DUPLICATE_ID e|alias_collision DUPLICATE_ID e|duplicate_alias DUPLICATE_ID e|duplicate_alias DUPLICATE_ID e"},
+		"reference to two": {map[string]string{
+			"x/sif.md": "x\n", "a.md": "See [[sif]].\n",
+		}, ambiguous + "|id_collision DUPLICATE_ID w"},
+		"field that leads to two": {map[string]string{
+			"x/sif.md": "x\n", "a.md": "---\ntype: firm\nlead: \"[[sif]]\"\n---\n",
+		}, ambiguous + "|id_collision DUPLICATE_ID w"},
+		"short name that nobody uses": {map[string]string{"x/sif.md": "x\n"}, ""},
+		"annotations alike without @id": {map[string]string{
+			"a.md": "- @due(2026-01-01) x\n- @due(2026-01-01) x\n",
+		}, ""},
+		"@id in another note": {map[string]string{
+			"a.md": "- @due(2026-01-01) @id(q) x\n", "b.md": "- @due(2026-01-01) @id(q) y\n",
+		}, "duplicate_trait_id DUPLICATE_ID e"},
+		"same part in two notes": {map[string]string{
+			"a.md": "## X\n::firm(id=x)\n", "b.md": "## X\n::firm(id=x)\n",
+		}, ""},
+		"query with inputs": {map[string]string{
+			"raven.yaml": "queries:\n  of: {query: \"type:{{args.t}} .name=={{args.who}} | type:firm .lead=={{args.who}}\", args: [t, who]}\n",
+		}, ""},
+		"filter that narrows nothing": {map[string]string{
+			"raven.yaml": "queries: {x: {types: [person], filters: {due: past}}}\n",
+		}, "invalid_saved_query INVALID_QUERY w"},
+		"query that cannot be read": {map[string]string{"raven.yaml": "queries: {x: \"type:person .\"}\n"}, "invalid_saved_query INVALID_QUERY w"},
+		"another trash":             {map[string]string{"raven.yaml": "deletion: {trash_dir: bin}\n"}, "config_error SCHEMA_ERROR w"},
+		"key of two types":          {map[string]string{"a.md": "---\nwhatever: 3\n---\n"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := soundNotes()
+			maps.Copy(files, c.files)
+			p := open(t, files)
+			all, _ := p.checked(t, nil)
+			want := []string{}
+			if c.want != "" {
+				want = splitBar(c.want)
+			}
+			require.Equal(t, want, codesOf(all), "%v", all)
+			before := p.texts(t)
+			p.must(t, "raven_check_fix", nil, nil)
+			require.Equal(t, before, p.texts(t), "none of this is corrected without a doubt")
+		})
+	}
+}
+
 // TestCheckPlaces covers what a check says of notes that are not where the settings want them.
 func TestCheckPlaces(t *testing.T) {
 	t.Parallel()
@@ -301,4 +359,38 @@ func TestCreateMissing(t *testing.T) {
 	p.must(t, "raven_check", args{"create_missing": true}, &out)
 	require.Empty(t, out.Created)
 	require.Equal(t, version, p.version(t))
+}
+
+// TestCheckFixPassesOver covers that a correction leaves out the notes that the settings protect, says so, and corrects
+// all others, also where they would move.
+func TestCheckFixPassesOver(t *testing.T) {
+	t.Parallel()
+	files := soundNotes()
+	files["raven.yaml"] = "protected_prefixes: [locked/]\ndirectories: {page: pages}\n"
+	files["locked/a.md"] = "See [[sif]].\n"
+	files["pages/b.md"] = "See [[sif]].\n"
+	files["c.md"] = "x\n"
+	p := open(t, files)
+	var out struct {
+		Total   int `json:"fixed_total"`
+		Skipped []struct {
+			File   string `json:"file_path"`
+			Reason string
+		}
+	}
+	only := args{"issues": list{"short_ref_could_be_full_path", "non_canonical_path"}}
+	p.must(t, "raven_check_fix", only, &out)
+	require.Equal(t, 2, out.Total)
+	require.Len(t, out.Skipped, 2)
+	for _, one := range out.Skipped {
+		require.Contains(t, one.Reason, "protected_prefixes")
+		require.Equal(t, "locked/a.md", one.File)
+	}
+	texts := p.texts(t)
+	require.Equal(t, "See [[sif]].\n", texts["locked/a.md"])
+	require.Equal(t, "See [[people/sif]].\n", texts["pages/b.md"])
+	require.Contains(t, texts, "pages/c.md")
+	require.NotContains(t, texts, "c.md")
+	p.must(t, "raven_check_fix", only, &out)
+	require.Equal(t, texts, p.texts(t))
 }

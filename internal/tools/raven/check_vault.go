@@ -58,7 +58,7 @@ func (c *vaultCheck) found(f finding) {
 
 // tell tells of a finding that is in a file, and not in a note alone.
 func (c *vaultCheck) tell(f finding, file string, line int) {
-	if f.fault = f.fault.With("raven_code", f.code); file != "" {
+	if f.fault = f.fault.With(codeKey, f.code); file != "" {
 		f.fault = f.fault.At(file, line)
 	}
 	c.found(f)

@@ -24,14 +24,19 @@ type logged struct {
 	logEntry
 	path   string // empty: not known
 	number int    // in its version, by id
+
+	raw []byte // the event, of which logEntry has only the head so far; nil: logEntry is whole
+}
+
+// mayHold reports whether an entry of which only the head is known may pass.
+func (f logFilter) mayHold(e *logged) bool {
+	return (f.op == "" || e.Op == f.op) &&
+		(f.actor == "" || e.Principal == f.actor || e.Agent == f.actor) &&
+		f.inPath(e.path) && (e.Op == reindexOp || f.names(e))
 }
 
 // holds reports whether an entry passes.
-func (f logFilter) holds(e *logged) bool {
-	return (f.op == "" || e.Op == f.op) &&
-		(f.actor == "" || e.Principal == f.actor || e.Agent == f.actor) &&
-		f.inPath(e.path) && f.names(e) && f.ofType(e)
-}
+func (f logFilter) holds(e *logged) bool { return f.mayHold(e) && f.names(e) && f.ofType(e) }
 
 // inPath reports whether a file is the one that is asked for, or in that folder.
 func (f logFilter) inPath(path string) bool {

@@ -86,7 +86,14 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 			more = true
 			break
 		}
-		if r.window.holds(e.TS) && r.filter.holds(&e) {
+		wanted := r.window.holds(e.TS) && r.filter.mayHold(&e)
+		if wanted {
+			if err := e.complete(); err != nil {
+				return err
+			}
+			wanted = r.filter.holds(&e)
+		}
+		if wanted {
 			if more = len(out.Entries) == limit || !out.Fits(e.logEntry) && len(out.Entries) > 0; more {
 				break
 			}
@@ -285,25 +292,50 @@ func byID(all []logged) []logged {
 	return sorted
 }
 
-// appendEntries appends the events of a note in a commit, which has what all its entries share. They are decoded one
-// by one: there may be 20,000.
+// An eventHead is what an event says first: enough to put it in order, and to pass over most that nobody asks for.
+type eventHead struct {
+	Op     string `json:"op"`
+	Entity string `json:"entity"`
+	ID     string `json:"id"`
+	File   string `json:"file"`
+}
+
+// appendEntries appends the events of a note in a commit, which has what all its entries share. Only the heads are
+// decoded, one by one: there may be 20,000, and 1,000 notes in a commit. See logged.complete.
 func appendEntries(all []logged, n repo.Note, same logEntry) ([]logged, error) {
 	all = slices.Grow(all, bytes.Count(n.Events, []byte(`{"op":`)))
 	events := json.NewDecoder(bytes.NewReader(n.Events))
-	events.UseNumber() // a float64 would not hold every number that a field may have
 	if _, err := events.Token(); err != nil {
 		return all, err
 	}
 	for events.More() {
-		all = append(all, logged{path: n.Path})
-		e := &all[len(all)-1].logEntry
-		if err := events.Decode(e); err != nil {
+		var head eventHead
+		begin := events.InputOffset()
+		if err := events.Decode(&head); err != nil {
 			return all, err
 		}
-		e.TS, e.Tool, e.Principal, e.Agent = same.TS, same.Tool, same.Principal, same.Agent
-		e.RequestID, e.Version = same.RequestID, same.Version
+		e := logged{logEntry: same, path: n.Path, raw: bytes.TrimLeft(n.Events[begin:events.InputOffset()], ", \n")}
+		e.Op, e.Entity, e.ID, e.File = head.Op, head.Entity, head.ID, head.File
+		all = append(all, e)
 	}
 	return all, nil
+}
+
+// complete decodes the rest of an entry.
+func (e *logged) complete() error {
+	if e.raw == nil {
+		return nil
+	}
+	same := e.logEntry
+	event := json.NewDecoder(bytes.NewReader(e.raw))
+	event.UseNumber() // a float64 would not hold every number that a field may have
+	e.logEntry = logEntry{}
+	if err := event.Decode(&e.logEntry); err != nil {
+		return fmt.Errorf("read an event of %s: %w", same.Version, err)
+	}
+	e.TS, e.Tool, e.Principal, e.Agent = same.TS, same.Tool, same.Principal, same.Agent
+	e.RequestID, e.Version, e.raw = same.RequestID, same.Version, nil
+	return nil
 }
 
 // shown is an entry as an answer shows it: of what is long, the beginning.

@@ -23,6 +23,7 @@ const (
 type step struct {
 	index      int
 	op, entity string
+	tool       string // that does it alone
 	data       json.RawMessage
 
 	about  aboutFiles
@@ -135,7 +136,7 @@ func (in operationIn) step(kinds map[string]operation) (step, error) {
 	} else {
 		s, err = kind.read(kind.tool, json.RawMessage(in.Data))
 	}
-	s.op, s.entity = in.Op, in.Entity
+	s.op, s.entity, s.tool = in.Op, in.Entity, kind.tool.Name
 	return s, err
 }
 

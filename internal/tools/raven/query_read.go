@@ -167,7 +167,8 @@ func noQuery(v view, name string) error {
 	for _, q := range v.Index.Config().Queries {
 		names = append(names, q.Name)
 	}
-	f := fault.New(fault.NotFound, "no saved query %q", name).Suggest(name, names).Try("raven_query_list", nil)
+	f := fault.New(fault.NotFound, "no saved query %q", name).With("query", name).
+		Suggest(name, names).Try("raven_query_list", nil)
 	s := v.Index.Schema()
 	if _, ok := s.Trait(name); ok {
 		f = f.Try("raven_trait_list", fault.Args{"trait_type": name})

@@ -18,7 +18,7 @@ import (
 var Family = &tool.Family{
 	Name: "raven", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
-	Several: fault.ValidationFailed,
+	Several: fault.ValidationFailed, Told: withCodes,
 	Groups: map[string]string{
 		"section": "Create, move, rename and delete sections of a note",
 		"trash":   "List what was deleted",

@@ -119,7 +119,7 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 		if f, ok := v.Index.File(path); ok {
 			return f, index.Object{}, nil
 		}
-		return nil, index.Object{}, fault.New(fault.NotFound, "the vault has no %s", path)
+		return nil, index.Object{}, fault.New(fault.NotFound, "the vault has no %s", path).At(path, 0)
 	}
 	o, err := locate(v.Index, path, v.Clock)
 	if err != nil {

@@ -177,7 +177,7 @@ func problemJSON(f *fault.Fault) json.RawMessage {
 	if f.Details["field"] == nil && f.Details["argument"] != nil {
 		f = f.With("field", f.Details["argument"])
 	}
-	data, err := tool.Marshal(f)
+	data, err := tool.Marshal(withCodes("raven_validate", f))
 	top := map[string]any{}
 	for _, name := range onTop {
 		if v, ok := f.Details[name]; ok {

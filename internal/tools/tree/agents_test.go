@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -129,4 +130,59 @@ func (a agent) untilDone(call func() (string, error)) (token string, err error) 
 			return "", errors.New("a conflict that does not say what changed")
 		}
 	}
+}
+
+// TestManyAgentsMove covers that agents that move, sort and edit the same sections lose nothing: each move is one
+// version, and in the end each section is there once, with its text, under its identity.
+func TestManyAgentsMove(t *testing.T) {
+	const movers, rounds, notes = 8, 6, 3
+	files := map[string]string{"refs.md": ""}
+	uids := map[string]string{}
+	for i := range notes {
+		files[fmt.Sprintf("n%d.md", i)] = "# Note\n"
+	}
+	for i := range movers {
+		files["n0.md"] += fmt.Sprintf("\n## S%d\n\ntext of %d\n", i, i)
+		files["refs.md"] += fmt.Sprintf("[[n0#s%d]]\n", i)
+	}
+	p := open(t, files)
+	for i := range movers {
+		id := fmt.Sprintf("n0#s%d", i)
+		uids[id] = p.data(t, "get_node", args{"nodeId": id})["node"].(args)["uid"].(string)
+	}
+	before := version(t, p.token(t))
+	var wg sync.WaitGroup
+	for i := range movers {
+		wg.Go(func() {
+			a := agent{p.as(fmt.Sprint("agent ", i), "")}
+			for k := range rounds {
+				_, err := a.untilDone(func() (string, error) {
+					return a.move(t, uids[fmt.Sprintf("n0#s%d", i)], fmt.Sprintf("n%d", (i+k+1)%notes))
+				})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, version(t, p.token(t)), before+movers*rounds)
+	all := p.files(t)
+	for i := range movers {
+		node := p.data(t, "get_node", args{"nodeId": uids[fmt.Sprintf("n0#s%d", i)]})["node"].(args)
+		require.Equal(t, fmt.Sprintf("text of %d", i), node["body"])
+		require.Contains(t, all["refs.md"], "[["+node["nodeId"].(string)+"]]")
+	}
+	require.Equal(t, movers, strings.Count(all["n0.md"]+all["n1.md"]+all["n2.md"], "## S"))
+}
+
+// move moves a section below a note.
+func (a agent) move(t *testing.T, uid, to string) (token string, err error) {
+	read, err := a.ask(t, "get_node", args{"nodeId": uid})
+	if err != nil {
+		return "", err
+	}
+	written, err := a.ask(t, "move_node", args{"nodeId": uid, "newParentId": to, "versionToken": read["versionToken"]})
+	if err != nil {
+		return "", err
+	}
+	return written["versionToken"].(string), nil
 }

@@ -41,6 +41,55 @@ func BenchmarkTools(b *testing.B) {
 	}
 }
 
+// BenchmarkStructure makes the changes of the structure that reference/tree.md and the issue have figures for: a section
+// moves in a note, 1,000 notes with 5,000 references move with their folder, and 1,000 children are sorted.
+func BenchmarkStructure(b *testing.B) {
+	b.Run("a field of a note", func(b *testing.B) {
+		p, i := open(b, website), 0
+		for b.Loop() {
+			i++
+			p.write(b, "update_payload_property", args{"nodeId": w(""), "propertyName": "n", "newValue": i})
+		}
+	})
+	b.Run("a section", func(b *testing.B) {
+		p, i := open(b, website), 0
+		for b.Loop() {
+			i++
+			p.write(b, "move_node", args{"nodeId": w("#q1"), "newParentId": w([]string{"#notes", "#goals"}[i%2])})
+		}
+	})
+	b.Run("a folder of 1000 notes", func(b *testing.B) {
+		files := map[string]string{"other/x.md": ""}
+		for i := range 1000 {
+			text := "# N\n"
+			for k := range 5 {
+				text += fmt.Sprintf("\n[[all/n%03d#n]]\n", (i*7+k*131)%1000)
+			}
+			files[fmt.Sprintf("all/n%03d.md", i)] = text
+		}
+		p, i := open(b, files), 0
+		for b.Loop() {
+			i++
+			from, to := "all/", "other/"
+			if i%2 == 0 {
+				from, to = "other/all/", "/"
+			}
+			p.write(b, "move_node", args{"nodeId": from, "newParentId": to})
+		}
+	})
+	b.Run("1000 children", func(b *testing.B) {
+		text := "# N\n"
+		for i := range 1000 {
+			text += fmt.Sprintf("\n## S%d\n::section(n=%d)\n\ntext\n", i, i*7919%1000)
+		}
+		p, i := open(b, map[string]string{"n.md": text}), 0
+		for b.Loop() {
+			i++
+			p.write(b, "sort_children", args{"parentId": "n", "byProp": "n", "direction": []string{"asc", "desc"}[i%2]})
+		}
+	})
+}
+
 // pages makes a call; of a subtree, one for each of its first five pages.
 func (p *place) pages(b *testing.B, name string, in args) {
 	delete(in, "pageToken")

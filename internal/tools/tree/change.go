@@ -5,6 +5,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/relink"
 	"rookery/internal/repo"
 	"rookery/internal/tools/mutate"
 	"rookery/internal/tree"
@@ -22,6 +23,11 @@ type edit struct {
 	*repo.Tx
 	tree  *tree.Tree // before the change
 	since uint64     // the version token
+
+	ids      map[string]string           // new addresses by old ones, of what has no uid of its own
+	moves    bool                        // nodes come, go or move: whatever they could be taken for is looked at again
+	blocks   map[relink.Line]string      // ids of the notes that blocks moved to
+	passages map[string][]relink.Passage // by the id of a note, where sections of it come from
 }
 
 // A settler is an output that takes its version from its meta.
@@ -49,7 +55,9 @@ func change[Out any, P settler[Out]](
 		if err != nil {
 			return err
 		}
-		return fn(ctx, &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq}, out)
+		e := &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq, ids: map[string]string{}, blocks: map[relink.Line]string{},
+			passages: map[string][]relink.Passage{}}
+		return fn(ctx, e, out)
 	}
 	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{Draft: draft})
 	P(&out).settle()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,7 +143,7 @@ func (m *model) round(v args) args { return decode(m.T, marshalled(m.T, v)) }
 func (n *naive) payload() args {
 	all := args{}
 	for _, f := range n.fields {
-		if f.name != "tags" && f.name != "title" {
+		if f.name != "tags" && f.name != "title" && f.name != "order" {
 			all[f.name] = f.value
 		}
 	}
@@ -236,8 +237,10 @@ func (m *model) step() {
 	case k < 4:
 		m.refusals++
 		m.refuse()
-	case k < 13:
+	case k < 9:
 		m.change()
+	case k < 13:
+		m.restructure()
 	case k < 14:
 		m.edit()
 	default:
@@ -254,8 +257,10 @@ type deed struct {
 }
 
 // change makes a call that changes the vault: with any token that covers what it touches, and sometimes only tried.
-func (m *model) change() {
-	d := m.deed()
+func (m *model) change() { m.carryOut(m.deed()) }
+
+// carryOut makes a call that changes the vault, and does the same on the tree.
+func (m *model) carryOut(d deed) {
 	covers := uint64(0)
 	for _, n := range d.touches {
 		covers = max(covers, n.version)
@@ -272,14 +277,16 @@ func (m *model) change() {
 		m.check("tried: " + what)
 		return
 	}
-	before, ids := m.root.writeAll(), m.ids()
+	before, ids, sets := m.root.writeAll(), m.ids(), m.childSets()
 	d.do()
 	m.commit(before)
+	m.touchFolders(sets)
 	answer := m.data(m.T, d.tool, in)
 	require.Equal(m, repo.Version(m.newest), answer["versionToken"], what)
-	moved := args{}
+	m.meet()
+	moved, there := args{}, m.root.all()
 	for n, was := range ids {
-		if n.id() != was {
+		if slices.Contains(there, n) && n.id() != was {
 			moved[was] = n.id()
 		}
 	}
@@ -526,4 +533,138 @@ func (v *naiveView) shows(n *naive) bool {
 		}
 	}
 	return true
+}
+
+// childSets are the children of each folder.
+func (m *model) childSets() map[*naive]string {
+	all := map[*naive]string{}
+	for _, n := range m.root.all() {
+		if n.kind == "folder" || n.kind == "vault" {
+			names := n.entries()
+			slices.Sort(names)
+			all[n] = fmt.Sprint(names)
+		}
+	}
+	return all
+}
+
+// touchFolders gives folders whose children came or went a new version.
+func (m *model) touchFolders(before map[*naive]string) {
+	for n, now := range m.childSets() {
+		if before[n] != now {
+			n.version = m.newest
+		}
+	}
+}
+
+// meet takes over the identities of nodes that are new.
+func (m *model) meet() {
+	for _, n := range m.root.all() {
+		if n.uid == "" {
+			n.uid = m.data(m.T, "get_node", args{"nodeId": n.id()})["node"].(args)["uid"].(string)
+		}
+		n.version = max(n.version, n.file().version)
+	}
+}
+
+// restructure makes a call by which nodes come, go or move. All sessions show all nodes before it: what a rule shows of
+// a node depends on where it is.
+func (m *model) restructure() {
+	for i, v := range m.views {
+		m.session(i).write(m.T, "expand_all", args{"rootNodeId": "/"})
+		v.collapsed = map[*naive]bool{}
+	}
+	for {
+		if d, ok := m.structural(); ok {
+			m.carryOut(d)
+			return
+		}
+	}
+}
+
+// structural is a random change of the structure; ok is false if it cannot be made on the nodes that were drawn.
+func (m *model) structural() (d deed, ok bool) {
+	k := m.IntN(10)
+	if k == 9 || !slices.ContainsFunc(m.root.all(), func(n *naive) bool { return n.kind == "section" }) {
+		to := m.node("note", "section")
+		title := pick(m.Rand, sectionTitles)
+		made := &naive{kind: "section", level: to.levelBelow(), title: title, body: "Fresh."}
+		in := args{"parentNodeId": m.name(to), "payloadType": "section", "payloadProps": args{"title": title, "body": "Fresh."}}
+		return deed{"add_child", in, []*naive{to}, func() { to.add(made) }}, made.level <= 6 && len(m.root.all()) < 120
+	}
+	if k > 6 {
+		return m.rearranged()
+	}
+	n, to := m.node("section"), m.node("note", "section")
+	depth := to.levelBelow() + n.deepest() - n.level
+	touches := []*naive{n, to}
+	switch k {
+	case 0, 1, 2:
+		in := args{"nodeId": m.name(n), "newParentId": m.name(to)}
+		was := slices.DeleteFunc(slices.Clone(to.children), func(o *naive) bool { return o == n })
+		return deed{"move_node", in, touches, func() {
+			n.leave()
+			n.goBelow(to)
+		}}, !to.isIn(n) && depth <= 6 && len(was) == len(to.children)
+	case 3:
+		in := args{"sourceId": m.name(n), "targetParentId": m.name(to)}
+		return deed{"copy_subtree", in, touches, func() { n.copied(false).goBelow(to) }}, depth <= 6 && len(m.root.all()) < 120
+	case 4:
+		in := args{"nodeId": m.name(n), "targetParentId": m.name(to)}
+		return deed{"clone_node", in, touches, func() { n.copied(true).goBelow(to) }}, to.levelBelow() <= 6 && len(m.root.all()) < 120
+	case 5:
+		return deed{"remove_node", args{"nodeId": m.name(n)}, []*naive{n}, n.leave}, m.isFree(n)
+	}
+	parent := n.above
+	return deed{"sort_children", args{"parentId": m.name(parent), "byProp": "title"}, []*naive{parent}, func() {
+		slices.SortStableFunc(parent.children, func(a, b *naive) int { return strings.Compare(a.title, b.title) })
+	}}, true
+}
+
+// isFree reports whether nothing else is about a node or what is below it: no reference, and no bookmark.
+func (m *model) isFree(n *naive) bool {
+	for _, other := range m.root.all() {
+		if other.refers != nil && other.refers.isIn(n) && !other.isIn(n) {
+			return false
+		}
+	}
+	for _, marked := range m.labels {
+		if marked.isIn(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// rearranged is a change of the order of a folder or of sections, or a move of a note.
+func (m *model) rearranged() (d deed, ok bool) {
+	n := m.node("section", "note")
+	siblings := n.above.children
+	other := pick(m.Rand, siblings)
+	if n.kind == "note" && n.above.kind == "vault" {
+		return d, false // the vault has no file here
+	}
+	if n.kind == "note" && m.IntN(2) == 0 {
+		to := m.node("folder")
+		in := args{"nodeId": m.name(n), "newParentId": m.name(to)}
+		return deed{"move_node", in, []*naive{n, n.above, to}, func() { n.goInto(to) }}, to != n.above
+	}
+	behind := m.IntN(2)
+	tool := []string{"move_before", "move_after"}[behind]
+	touched := n
+	if n.kind == "note" {
+		touched = n.above
+	}
+	in := args{"nodeId": m.name(n), "siblingId": m.name(other)}
+	return deed{tool, in, []*naive{touched}, func() {
+		above, was := n.above, slices.Clone(siblings)
+		if other == n {
+			return
+		}
+		n.leave()
+		above.children = slices.Insert(above.children, slices.Index(above.children, other)+behind, n)
+		if n.kind == "note" && !slices.Equal(was, above.children) {
+			above.setOrder(above.entries())
+		}
+	}}, true
 }

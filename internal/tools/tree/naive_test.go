@@ -160,7 +160,7 @@ func (n *naive) write() string {
 	w.WriteString("---\n")
 	for _, f := range n.fields {
 		if tags, is := f.value.([]string); is {
-			w.WriteString("tags:\n  - " + strings.Join(tags, "\n  - ") + "\n")
+			w.WriteString(f.name + ":\n  - " + strings.Join(tags, "\n  - ") + "\n")
 			continue
 		}
 		fmt.Fprintf(&w, "%s: %v\n", f.name, f.value)
@@ -248,4 +248,119 @@ func growSection(r *rand.Rand, level int) *naive {
 		s.set("status", fmt.Sprint("s", r.IntN(3)))
 	}
 	return s
+}
+
+// leave takes a node out of the tree.
+func (n *naive) leave() {
+	n.above.children = slices.DeleteFunc(n.above.children, func(o *naive) bool { return o == n })
+}
+
+// levelBelow is the level that a section gets that comes below a node.
+func (n *naive) levelBelow() int {
+	switch {
+	case len(n.children) > 0:
+		return n.children[0].level
+	case n.kind == "section":
+		return n.level + 1
+	}
+	return 2
+}
+
+// deepest is the level of the deepest section of a node.
+func (n *naive) deepest() int {
+	level := 0
+	for _, below := range n.all() {
+		level = max(level, below.level)
+	}
+	return level
+}
+
+// goBelow puts a section behind the children of a node.
+func (n *naive) goBelow(to *naive) {
+	by := to.levelBelow() - n.level
+	for _, below := range n.all() {
+		below.level += by
+	}
+	to.add(n)
+}
+
+// copied is a copy of a section, alone or with all below it. What refers to something that is copied too refers to the
+// copy of that.
+func (n *naive) copied(alone bool) *naive {
+	made := map[*naive]*naive{}
+	var copyOf func(*naive) *naive
+	copyOf = func(o *naive) *naive {
+		c := *o
+		c.uid, c.above, c.children, c.fields = "", nil, nil, slices.Clone(o.fields)
+		made[o] = &c
+		if !alone {
+			for _, child := range o.children {
+				c.add(copyOf(child))
+			}
+		}
+		return &c
+	}
+	top := copyOf(n)
+	for _, c := range made {
+		if to := made[c.refers]; to != nil {
+			c.refers = to
+		}
+	}
+	return top
+}
+
+// isIn reports whether a node is another one, or below it.
+func (n *naive) isIn(top *naive) bool { return slices.Contains(top.all(), n) }
+
+// entries are the names of the children of a folder, as its order lists them.
+func (n *naive) entries() (all []string) {
+	for _, child := range n.children {
+		name := path.Base(strings.TrimSuffix(child.path, ".md"))
+		if child.kind == "folder" {
+			name += "/"
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// arrange puts the children of a folder in their order: those that its order lists, then folders, then notes.
+func (n *naive) arrange() {
+	listed, _ := n.field("order").([]string)
+	names := map[*naive]string{}
+	for i, name := range n.entries() {
+		names[n.children[i]] = name
+	}
+	rank := func(c *naive) string {
+		if i := slices.Index(listed, names[c]); i >= 0 {
+			return fmt.Sprintf("0 %03d", i)
+		}
+		return map[string]string{"folder": "1 ", "note": "2 "}[c.kind] + names[c]
+	}
+	slices.SortFunc(n.children, func(a, b *naive) int { return strings.Compare(rank(a), rank(b)) })
+}
+
+// goInto moves a note into another folder.
+func (n *naive) goInto(to *naive) {
+	from := n.above
+	name := strings.TrimSuffix(path.Base(n.path), ".md")
+	if listed, _ := from.field("order").([]string); slices.Contains(listed, name) {
+		from.setOrder(slices.DeleteFunc(slices.Clone(listed), func(o string) bool { return o == name }))
+	}
+	n.leave()
+	if to.field("order") != nil {
+		to.setOrder(append(to.entries(), name))
+	}
+	n.path = to.path + path.Base(n.path)
+	to.add(n)
+	to.arrange()
+}
+
+// setOrder sets the order of a folder; an empty one goes.
+func (n *naive) setOrder(names []string) {
+	if len(names) == 0 {
+		n.set("order", nil)
+		return
+	}
+	n.set("order", names)
 }

@@ -62,7 +62,8 @@ func Tools(t *team.Teams) []*tool.Tool {
 		f.selectNodes(), f.queryByTag(), f.getTags(), f.updateProperty(), f.updatePayload(), f.updateNodes(),
 		f.tagNode(), f.untagNode(), f.validateTree(), f.lintPayload(), f.diffSubtree(),
 		f.getView(), f.expandNode(), f.collapseNode(), f.toggleNode(), f.expandAll(), f.collapseAll(), f.setExpansion(),
-		f.setFilters(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
+		f.setFilters(), f.addChild(), f.removeNode(),
+		f.moveNode(), f.moveBefore(), f.moveAfter(), f.sortChildren(), f.copySubtree(), f.cloneNode(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
 	}
 }
 

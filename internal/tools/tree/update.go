@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -191,36 +192,78 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 	if err != nil {
 		return err
 	}
-	now := tree.New(after)
+	var was, is []*index.Note
 	for _, s := range staged {
-		was, ok1 := e.tree.Index.Note(string(s.Path))
-		is, ok2 := after.Note(string(s.Path))
-		if ok1 && ok2 {
-			maps.Copy(out.IDMap, tree.Moved(e.tree, now, was, is))
+		if n, ok := e.tree.Index.Note(string(s.Path)); ok {
+			was = append(was, n)
+		}
+		if n, ok := after.Note(string(s.Path)); ok {
+			is = append(is, n)
 		}
 	}
-	if len(out.IDMap) == 0 {
-		mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
-		return nil
+	maps.Copy(out.IDMap, tree.Readdressed(e.tree, tree.New(after), was, is))
+	maps.Copy(out.IDMap, e.ids)
+	ids := e.changedIDs(out.IDMap, is)
+	if len(ids) > 0 {
+		r := relink.New(e.tree.Index, after, ids)
+		r.Blocks = e.blocks
+		if err := e.rewrite(ctx, r, after, out); err != nil {
+			return err
+		}
 	}
-	r := relink.New(e.tree.Index, after, out.IDMap)
+	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	return nil
+}
+
+// changedIDs are the new addresses by the old ones for which references are looked at: those that changed, and, where
+// nodes came, went or moved, all notes that changed.
+func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]string {
+	if !e.moves {
+		return moved
+	}
+	ids, taken := map[string]string{}, map[string]bool{}
+	for from, to := range moved {
+		if !strings.HasSuffix(from, "/") {
+			ids[from], taken[to] = to, true
+		}
+	}
+	for _, n := range is {
+		if _, left := ids[n.ID]; !left && !taken[n.ID] {
+			ids[n.ID] = n.ID
+		}
+	}
+	return ids
+}
+
+// rewrite drafts the references of a Relinker.
+func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Index, out *changed) error {
 	for _, id := range r.Sources() {
 		at := vault.Path(id + ".md")
 		text, exists, err := e.Text(ctx, at)
 		if err != nil {
 			return err
 		}
-		rewritten := r.Rewrite(id, text)
-		if !exists || rewritten.Count == 0 {
+		if !exists {
+			continue
+		}
+		var rewritten relink.Result
+		if passages := e.passages[id]; passages != nil {
+			rewritten = r.Passages(id, text, passages)
+		} else {
+			rewritten = r.Rewrite(id, text)
+		}
+		if rewritten.Count == 0 {
 			continue
 		}
 		out.RefsUpdated += rewritten.Count
-		f, _ := after.File(string(at))
-		if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
+		n, ok := after.Kept(string(at))
+		if !ok {
+			continue
+		}
+		if err := e.PutNodes(ctx, at, rewritten.Text, n.TraitIDs(), n.NodeIDs()); err != nil {
 			return err
 		}
 	}
-	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
 	return nil
 }
 

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rookery"
+	"rookery/bench/corpus"
+	"rookery/internal/fault"
+)
+
+// A querying is what queries, the log, batches, checks and moves cost in this process, on a generated vault.
+type querying struct {
+	Notes  int
+	Bytes  int64 // of all notes
+	Import imported
+	Calls  []noted // that read
+	Acts   []acted // that change many notes
+}
+
+// An acted is a call that changes many notes, with its goal at 10,000 notes and what it came to.
+type acted struct {
+	What, Tool string
+	Goal       float64 // for the p50 in ms; 0: it has none
+	Got        link
+}
+
+// The notes that queryFiles adds, and a share of the vault that refers to each.
+const (
+	muchNote  = "bench/hot"   // 5,000 references in 3,000 of 10,000 notes
+	fewNote   = "bench/mild"  // 10 references
+	partNote  = "bench/part"  // a tenth of the notes refers to a section of it
+	shortNote = "bench/short" // another tenth refers to it by its short name
+)
+
+// queryFiles is a generated vault whose notes have links of each kind, and references to the notes above.
+func queryFiles(seed uint64, n int) []corpus.File {
+	files := slices.Collect(corpus.Vault(seed, n))
+	for i := range files {
+		if !isNote(files[i].Path) {
+			continue
+		}
+		text := files[i].Text
+		if i%10 < 3 {
+			text += fmt.Sprintf("\n\nSee [[%s]], [the site](https://example.test/%d) and ![](img/%d.png).\n", muchNote, i, i)
+		}
+		if i%10 < 2 {
+			text += fmt.Sprintf("\nAnd [[%s|it]] again, [plan](plan.pdf), <mailto:a@example.test>.\n", muchNote)
+		}
+		switch i % 10 {
+		case 4:
+			text += fmt.Sprintf("\n\nOf [[%s#piece]].\n", partNote)
+		case 5:
+			text += "\n\nOf [[short]].\n"
+		}
+		if i%max(1, n/10) == 6 {
+			text += fmt.Sprintf("\n\nOf [[%s]].\n", fewNote)
+		}
+		files[i].Text = text
+	}
+	for _, id := range []string{muchNote, fewNote, partNote, shortNote} {
+		files = append(files, corpus.File{Path: id + ".md", Text: "# " + id + "\n\nText.\n\n## Piece\n\nMore.\n"})
+	}
+	return files
+}
+
+// measureQueries measures, and writes the page.
+func measureQueries(ctx context.Context, cfg config) error {
+	p, dir, end, err := begin(cfg)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var refused []error
+	for _, n := range cfg.sizes {
+		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
+		s.files = queryFiles(cfg.seed, max(n, 10))
+		got := querying{Notes: n}
+		for _, f := range s.files {
+			got.Bytes += int64(len(f.Text))
+		}
+		if err := s.queries(ctx, &got); err != nil {
+			return fmt.Errorf("measure %d notes: %w", n, err)
+		}
+		p.Queries = append(p.Queries, got)
+		refused = append(refused, s.refused...)
+	}
+	return errors.Join(p.write(cfg.out), errors.Join(refused...))
+}
+
+// queries measures a vault of one size.
+func (s *suite) queries(ctx context.Context, out *querying) (err error) {
+	progress("%d notes: import", out.Notes)
+	r, err := rookery.Open(ctx, rookery.Config{Data: s.data()})
+	if err != nil {
+		return fmt.Errorf("open the data: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	invoke := func(ctx context.Context, tool string, body []byte) (int, error) {
+		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
+		if err != nil {
+			f := fault.Of(err)
+			return 0, &refusal{code: string(f.Code), message: f.Message}
+		}
+		return len(answer), nil
+	}
+	if err := s.importBy(ctx, invoke); err != nil {
+		return err
+	}
+	out.Import = s.result.Import
+	for _, n := range queryKinds() {
+		progress("%d notes: %s", out.Notes, n.What)
+		a := &asked{call: n.call}
+		if n.Got, err = s.ask(ctx, n.call, a.sized(invoke)); err != nil {
+			return err
+		}
+		n.Bytes = a.Bytes
+		out.Calls = append(out.Calls, n)
+	}
+	out.Acts, err = s.acts(ctx, r)
+	return err
+}
+
+// queryKinds are the kinds of calls that read, in the order of the page.
+func queryKinds() []noted {
+	var d noteDrawer
+	query := func(what string, goal float64, text string) noted {
+		return d.kind(what, "raven_query", [2]float64{goal, 0}, always(in{"query": text}))
+	}
+	return []noted{
+		query("objects of a type", 2, "type:project"),
+		query("traits of a value", 2, "trait:due .value==2026-03-02"),
+		query("traits of the past", 2, "trait:due .value==past"),
+		query("objects with a value", 2, "type:project .status==active"),
+		query("what contains a trait", 15, "type:project contains(trait:due .value==past)"),
+		query("what is within objects", 15, "trait:due within(type:project)"),
+		query("traits with others on their line", 15, "trait:due at(trait:priority .value==high) within(type:project)"),
+		query("what refers to objects", 15, "type:project refs(type:person)"),
+		query("what refers to one", 15, "type:* refs("+fewNote+")"),
+		query("what objects refer to", 15, "type:person refd(type:project)"),
+		query("four deep", 50, "type:person refd(type:project contains(section has(trait:due at(trait:priority .value==high))))"),
+		query("words", 10, `type:* content("meeting project")`),
+		query("a pattern over a type", 20, `type:project matches(.title, "^[A-M].*e")`),
+		query("links", 15, "link .scheme==url"),
+		query("what has links", 15, "type:project links(.ext==pdf)"),
+		d.kind("a page of the log by time", "raven_log", [2]float64{5, 0}, always(in{"since": "today"})),
+		d.kind("the log of a note", "raven_log", [2]float64{5, 0}, always(in{"id": muchNote})),
+		d.kind("a filter of the log that holds for none", "raven_log", [2]float64{500, 0}, always(in{"all": true, "op": "delete"})),
+		d.kind("a check of the vault", "raven_check", [2]float64{2000, 10_000}, always(in{"issues": []string{"unknown_type"}})),
+	}
+}
+
+// An actor makes the calls that change many notes.
+type actor struct {
+	ctx context.Context
+	s   *suite
+	r   *rookery.Rookery
+}
+
+// call makes a call, and fills out with the data of its answer; out may be nil.
+func (a actor) call(tool string, args in, out any) error {
+	args["vault"] = vaultName
+	body, err := encode(args)
+	if err != nil {
+		return err
+	}
+	answer, err := a.r.Invoke(a.ctx, tool, json.RawMessage(body))
+	if err != nil {
+		return fmt.Errorf("%s: %w", tool, err)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, &struct{ Data any }{out})
+}
+
+// acts measures the calls that change many notes, each until it is durable.
+func (s *suite) acts(ctx context.Context, r *rookery.Rookery) ([]acted, error) {
+	a := actor{ctx, s, r}
+	var all []acted
+	for _, act := range []struct {
+		acted
+		times int
+		call  func(n int) (time.Duration, error)
+	}{
+		{acted{"a batch of 100 operations", "raven_batch", 100, link{}}, s.cfg.times, a.batch},
+		{acted{"a value set in a tenth of the notes, with its plan made before", "raven_set", 1000, link{}}, s.cfg.times, a.bulk},
+		{acted{"a note that 10 references lead to moves", "raven_move", 10, link{}}, s.cfg.times, a.move(fewNote)},
+		{acted{"a note that half as many references as notes lead to moves", "raven_move", 2000, link{}}, s.cfg.times, a.move(muchNote)},
+		{acted{"a section that a tenth of the notes refers to is renamed", "raven_section", 500, link{}}, s.cfg.times, a.rename},
+		{acted{"short references in a tenth of the notes are written in full", "raven_check_fix", 1000, link{}}, 1, a.fix},
+		{acted{"a trait is added to the schema", "raven_schema_add", 5, link{}}, s.cfg.times, a.define},
+		{acted{"a field of a type is changed", "raven_schema_update", 1000, link{}}, s.cfg.times, a.redefine},
+	} {
+		progress("%d notes: %s", s.result.Notes, act.What)
+		act.Got.What = act.What
+		for n := range act.times {
+			took, err := act.call(n)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", act.What, err)
+			}
+			act.Got.Waits = append(act.Got.Waits, took)
+		}
+		slices.Sort(act.Got.Waits)
+		all = append(all, act.acted)
+	}
+	return all, nil
+}
+
+// timed is how long a call takes.
+func (a actor) timed(tool string, args in) (time.Duration, error) {
+	begun := time.Now()
+	err := a.call(tool, args, nil)
+	return time.Since(begun), err
+}
+
+func (a actor) batch(n int) (time.Duration, error) {
+	var all []in
+	for i := range 50 {
+		id := fmt.Sprintf("bench/batch/%d-%d", n, i)
+		all = append(all, in{"op": "create", "entity": "object", "data": in{"type": "page", "path": id}},
+			in{"op": "create", "entity": "trait", "data": in{"trait_type": "due", "value": "today", "parent_id": id, "content": "x"}})
+	}
+	return a.timed("raven_batch", in{"operations": all})
+}
+
+func (a actor) bulk(n int) (time.Duration, error) {
+	args := func() in {
+		return in{"query": "type:* refs(" + partNote + ")", "set": in{"bench": fmt.Sprintf("b%d", n)}}
+	}
+	var plan struct {
+		Token string `json:"plan_token"`
+	}
+	dry := args()
+	dry["dry_run"] = true
+	if err := a.call("raven_set", dry, &plan); err != nil {
+		return 0, err
+	}
+	run := args()
+	run["plan_token"] = plan.Token
+	return a.timed("raven_set", run)
+}
+
+// move moves a note to another place each time.
+func (a actor) move(id string) func(int) (time.Duration, error) {
+	at := id
+	return func(n int) (time.Duration, error) {
+		to := fmt.Sprintf("%s-%d", id, n)
+		took, err := a.timed("raven_move", in{"source": at, "destination": to, "slim": true})
+		at = to
+		return took, err
+	}
+}
+
+func (a actor) rename(n int) (time.Duration, error) {
+	from := "piece"
+	if n > 0 {
+		from = fmt.Sprintf("piece-%d", n-1)
+	}
+	return a.timed("raven_section", in{"op": "rename", "id": partNote + "#" + from, "title": fmt.Sprintf("Piece %d", n)})
+}
+
+func (a actor) fix(int) (time.Duration, error) {
+	return a.timed("raven_check_fix", in{"issues": []string{"short_ref_could_be_full_path"}})
+}
+
+func (a actor) define(n int) (time.Duration, error) {
+	return a.timed("raven_schema_add", in{"kind": "trait", "name": fmt.Sprintf("bench-%d", n), "value_type": "date"})
+}
+
+func (a actor) redefine(n int) (time.Duration, error) {
+	return a.timed("raven_schema_update", in{
+		"kind": "field", "type": "person", "name": "name", "description": fmt.Sprintf("Whose name it is, %d", n),
+	})
+}
+
+// Goals are the goals of the vault's size, beside what was measured.
+func (q querying) Goals() []goal {
+	var all []goal
+	for _, c := range q.Calls {
+		want := c.Small
+		if q.Notes >= largeSize {
+			want = c.Large
+		}
+		if want > 0 && len(c.Got.Waits) > 0 {
+			all = append(all, goal{"`" + c.Tool + "`: " + c.What + ", p50", want, millis(c.Got.P(50)), "ms", false})
+		}
+	}
+	for _, a := range q.Acts {
+		if q.Notes < largeSize && len(a.Got.Waits) > 0 {
+			all = append(all, goal{"`" + a.Tool + "`: " + a.What + ", p50", a.Goal, millis(a.Got.P(50)), "ms", false})
+		}
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package checkout_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/checkout"
+)
+
+// A reader counts how often each file is read.
+type reader struct {
+	checkout.Files
+	mu    sync.Mutex
+	reads map[string]int
+}
+
+func (r *reader) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
+	r.mu.Lock()
+	r.reads[key]++
+	r.mu.Unlock()
+	return r.Files.Get(ctx, key, off, n)
+}
+
+// TestFirstReadingReadsEachFileOnce holds that files which nobody has changed for a while are read once when a folder
+// is served for the first time, and that one which cannot be taken in is not read again and again.
+func TestFirstReadingReadsEachFileOnce(t *testing.T) {
+	s := newServed(t, grounds()[0])
+	r := &reader{Files: s.disk, reads: map[string]int{}}
+	s.files = &files{Files: r}
+	old := time.Now().Add(-time.Hour)
+	want := map[string]string{}
+	for i := range 30 {
+		path := fmt.Sprintf("n/%02d.md", i)
+		want[path] = fmt.Sprintf("# Note %d\n", i)
+		s.write(t, path, want[path])
+		require.NoError(t, os.Chtimes(s.path(path), old, old))
+	}
+	s.write(t, "odd.md", "\xff\xfe no text\n")
+	require.NoError(t, os.Chtimes(s.path("odd.md"), old, old))
+	s.serve(t, checkout.Options{}.Hurried(10))
+	require.Equal(t, want, s.inLog(t))
+	require.Eventually(t, func() bool { return s.control(t).Left != nil }, waitLong, waitStep)
+	for range 2 {
+		_, err := s.folder.Sweep(t.Context())
+		require.NoError(t, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for path := range want {
+		require.Equal(t, 1, r.reads[path], path)
+	}
+	require.Equal(t, 1, r.reads["odd.md"])
+}

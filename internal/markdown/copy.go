@@ -1,0 +1,46 @@
+package markdown
+
+import "bytes"
+
+// Anew returns the subtree as a copy of it has it: without ids that declarations give its sections, and without the ids
+// of blocks, which would be in the vault twice. The errors are those of NewSubtree.
+func (s Subtree) Anew() (Subtree, error) {
+	d := Parse(s.Text)
+	patches := d.blockIDs(s.Text)
+	for i, h := range d.Headings {
+		if _, pinned := h.Embedded.Get("id"); pinned {
+			e := &declarationEditor{d, s.Text, i, h, lineBreak(s.Text)}
+			patches = append(patches, e.without(map[string]any{"id": nil})...)
+		}
+	}
+	fresh, err := NewSubtree(apply(s.Text, patches))
+	if err != nil {
+		return s, err
+	}
+	if len(fresh.headings) != len(d.Headings) {
+		return s, malformed("the ids in the section cannot be left out of a copy")
+	}
+	fresh.outside = s.outside
+	return fresh, nil
+}
+
+// WithoutBlockIDs returns a text without the ids of its blocks.
+func WithoutBlockIDs(text []byte) []byte { return apply(text, Parse(text).blockIDs(text)) }
+
+// blockIDs are the patches that take the ids of blocks away, with the line of one that is alone in it.
+func (d *Doc) blockIDs(text []byte) (cuts []patch) {
+	line, start := 1, 0
+	for _, b := range d.Blocks {
+		for ; line < b.Line; line++ {
+			start = lineNext(text, start)
+		}
+		end := lineEnd(text, start)
+		at := start + bytes.LastIndexByte(text[start:end], '^')
+		kept := start + len(bytes.TrimRight(text[start:at], " \t"))
+		if kept == start {
+			end = lineNext(text, start)
+		}
+		cuts = append(cuts, patch{at: Span{kept, end}})
+	}
+	return cuts
+}

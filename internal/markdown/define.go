@@ -1,0 +1,140 @@
+package markdown
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
+)
+
+// A Definition is what a label means in a note: `[label]: address`, or the text of a footnote, `[^label]: text`.
+type Definition struct {
+	Label string // without brackets; all spellings that mean the same are one
+	Text  []byte // as it is written, without a line break at its end
+}
+
+// footnote matches the beginning of the text of a footnote.
+var footnote = regexp.MustCompile(`^ {0,3}\[(\^[^\[\]\s]+)\]:`)
+
+// labelled matches what may use a definition. What is in code is among it: a definition that nobody uses is harmless.
+var labelled = regexp.MustCompile(`\[([^\[\]]+)\]`)
+
+// definitionsIn are the definitions at the top of a text behind its frontmatter, but for those in a part of it.
+func definitionsIn(text []byte, body int, except *Span) []Definition {
+	if !bytes.Contains(text[body:], []byte("]:")) {
+		return nil
+	}
+	defer enter(len(text))()
+	r := definitionReader{text: text, body: body, except: except}
+	root, _, _ := parseBlocks(text[body:])
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.LinkReferenceDefinition:
+			r.add(string(n.Label), r.lines(n))
+		case *ast.Paragraph:
+			r.footnotes(n)
+		case *ast.CodeBlock:
+			r.goOn(r.lines(n))
+			continue
+		}
+		r.open = r.open && n.Kind() != ast.KindHeading
+	}
+	return r.all
+}
+
+// A definitionReader collects definitions.
+type definitionReader struct {
+	text   []byte
+	body   int
+	except *Span
+	all    []Definition
+	at     Span // of the last one
+	open   bool // the last one is a footnote that an indented block goes on
+}
+
+// lines are the lines of a block.
+func (r *definitionReader) lines(n ast.Node) Span {
+	all := n.Lines()
+	if all.Len() == 0 {
+		return Span{}
+	}
+	start := lineStart(r.text, r.body+all.At(0).Start)
+	return Span{start, lineEnd(r.text, max(start, r.body+all.At(all.Len()-1).Stop-1))}
+}
+
+// add takes a definition, if nothing defines its label yet.
+func (r *definitionReader) add(label string, at Span) {
+	label = util.ToLinkReference([]byte(label))
+	r.open = false
+	if at.End <= at.Start || r.except != nil && at.Start >= r.except.Start && at.Start < r.except.End {
+		return
+	}
+	for _, d := range r.all {
+		if d.Label == label {
+			return
+		}
+	}
+	r.at, r.open = at, label[0] == '^'
+	r.all = append(r.all, Definition{label, bytes.Clone(r.text[at.Start:at.End])})
+}
+
+// footnotes takes the footnotes of a paragraph: each begins a line.
+func (r *definitionReader) footnotes(p *ast.Paragraph) {
+	all := r.lines(p)
+	r.open = false
+	if !footnote.Match(r.text[all.Start:all.End]) {
+		return
+	}
+	for at := all.Start; at < all.End; {
+		m := footnote.FindSubmatch(r.text[at:all.End])
+		end := lineNext(r.text, at)
+		for end < all.End && !footnote.Match(r.text[end:all.End]) {
+			end = lineNext(r.text, end)
+		}
+		r.add(string(m[1]), Span{at, lineEnd(r.text, max(at, min(end, all.End)-1))})
+		at = end
+	}
+}
+
+// goOn adds an indented block to the footnote before it.
+func (r *definitionReader) goOn(at Span) {
+	if r.open {
+		r.at.End = at.End
+		r.all[len(r.all)-1].Text = bytes.Clone(r.text[r.at.Start:r.at.End])
+	}
+}
+
+// usedIn are those of some definitions that a text uses.
+func usedIn(text []byte, all []Definition) (used []Definition) {
+	if len(all) == 0 {
+		return nil
+	}
+	labels := map[string]bool{}
+	for _, m := range labelled.FindAllSubmatchIndex(text, -1) {
+		if m[1] >= len(text) || text[m[1]] != '(' {
+			labels[util.ToLinkReference(text[m[2]:m[3]])] = true
+		}
+	}
+	for _, d := range all {
+		if labels[d.Label] {
+			used = append(used, d)
+		}
+	}
+	return used
+}
+
+// withDefinitions is a text with definitions behind it, after a blank line.
+func withDefinitions(text []byte, all []Definition, eol string) []byte {
+	if len(all) == 0 {
+		return text
+	}
+	out := append(bytes.Clone(bytes.TrimRight(text, " \t\r\n")), eol+eol...)
+	for i, d := range all {
+		if i > 0 {
+			out = append(out, eol...)
+		}
+		out = append(out, withBreaks(string(d.Text), eol)...)
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package markdown
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// maxLevel is the deepest level of a heading.
+const maxLevel = 6
+
+// Relevel returns the text of the subtree with all its headings deeper by some levels, or higher for a negative number.
+// Underlined headings become ones with #. A heading that would be deeper than 6 is INVALID_VALUE with the reason
+// heading_depth_exceeded.
+func (s Subtree) Relevel(by int) ([]byte, error) {
+	if by == 0 {
+		return s.Text, nil
+	}
+	var patches []patch
+	for _, h := range s.headings {
+		if !h.Top {
+			continue
+		}
+		if h.Level+by > maxLevel {
+			return nil, fault.New(fault.InvalidValue, "a heading would have level %d; the deepest is %d", h.Level+by, maxLevel).
+				With("reason", "heading_depth_exceeded")
+		}
+		h = h.shifted(-s.At.Start)
+		patches = append(patches, releveled(s.Text, h, max(1, h.Level+by)))
+	}
+	return apply(s.Text, patches), nil
+}
+
+// shifted is a heading of a text that begins elsewhere.
+func (h Heading) shifted(by int) Heading {
+	h.Own.Start += by
+	h.Content += by
+	return h
+}
+
+// releveled is the edit that gives a heading another level.
+func releveled(text []byte, h Heading, level int) patch {
+	mark := strings.Repeat("#", level)
+	if !h.setext {
+		at := h.Own.Start + bytes.IndexByte(text[h.Own.Start:], '#')
+		return patch{Span{at, at + h.Level}, []byte(mark)}
+	}
+	end := len(bytes.TrimRight(text[:min(h.Content, len(text))], "\r\n"))
+	return patch{Span{h.Own.Start, end}, []byte(mark + " " + oneLine(text[h.Own.Start:lineStart(text, end)]))}
+}
+
+// closing matches what would end a heading that begins with #.
+var closing = regexp.MustCompile(`(^|[ \t])#+$`)
+
+// oneLine is the text of an underlined heading in one line, as Obsidian shows it.
+func oneLine(text []byte) string {
+	var lines []string
+	for line := range bytes.Lines(text) {
+		lines = append(lines, strings.Trim(string(line), " \t\r\n"))
+	}
+	one := strings.TrimSpace(strings.Join(lines, " "))
+	if closing.MatchString(one) {
+		one += " #" // which closes the heading, so that the others are text
+	}
+	return one
+}
+
+// Demote returns the text of a note behind its frontmatter and its title, with the highest of its sections at a level,
+// and the others as far below it as they are. The error is that of Subtree.Relevel.
+func Demote(text []byte, level int) ([]byte, error) {
+	d := Parse(text)
+	all := Subtree{Text: text}
+	start, least := d.Body, maxLevel+1
+	for _, h := range d.Headings {
+		if h.Title {
+			start = h.Content
+			continue
+		}
+		all.headings = append(all.headings, h)
+		if h.Top {
+			least = min(least, h.Level)
+		}
+	}
+	if least > maxLevel {
+		return bytes.Clone(text[start:]), nil
+	}
+	out, err := all.Relevel(level - least)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(out[start:]), nil // no heading is before that
+}

@@ -1,0 +1,130 @@
+package raven
+
+import (
+	"fmt"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// codeKey is the detail of a fault that has the name which Raven itself gives it.
+const codeKey = "raven_code"
+
+// ofFile is, in a codeRow, the file that a fault is about.
+const ofFile = "(file)"
+
+// A codeRow says how Raven names the faults of a code in a context.
+type codeRow struct {
+	code   fault.Code
+	tool   string // that is called, or, with a _ at its end, the beginning of its name; empty: any
+	detail string // that the fault has: a key, or key=value; empty: any
+	name   string // empty: Raven has none
+}
+
+// codes are Raven's names (reference/raven.md §1.17). The first row that fits counts. What fits no row, Raven
+// has no name for.
+var codes = []codeRow{
+	{fault.NotFound, "", "query", "QUERY_NOT_FOUND"},
+	{fault.NotFound, "", ofFile, "FILE_NOT_FOUND"},
+	{fault.NotFound, "raven_check", "", "FILE_NOT_FOUND"},
+	{fault.NotFound, "raven_undo", "", ""},
+	{fault.NotFound, "", "", "REF_NOT_FOUND"},
+
+	{fault.InvalidQuery, "", "reason=cost", "QUERY_FAILED"},
+	{fault.InvalidQuery, "", "", "QUERY_INVALID"},
+	{fault.InvalidRef, "", "", "REF_NOT_FOUND"},
+	{fault.AmbiguousRef, "", "", "REF_AMBIGUOUS"},
+	{fault.InvalidType, "", "column", "QUERY_INVALID"},
+	{fault.InvalidType, "", "pointer", "QUERY_INVALID"},
+	{fault.InvalidTrait, "", "column", "QUERY_INVALID"},
+	{fault.InvalidTrait, "", "pointer", "QUERY_INVALID"},
+	{fault.InvalidField, "", "column", "QUERY_INVALID"},
+	{fault.InvalidField, "", "pointer", "QUERY_INVALID"},
+	{fault.InvalidValue, "", "column", "QUERY_INVALID"},
+	{fault.InvalidValue, "", "pointer", "QUERY_INVALID"},
+
+	{fault.InvalidType, "", "available_types", "TYPE_NOT_FOUND"},
+	{fault.InvalidType, "", "", "INVALID_INPUT"},
+	{fault.InvalidTrait, "", "available_traits", "TRAIT_NOT_FOUND"},
+	{fault.InvalidTrait, "", "", "INVALID_INPUT"},
+	{fault.InvalidField, "raven_schema_", "argument=name", "FIELD_NOT_FOUND"},
+	{fault.InvalidField, "raven_schema_", "argument", "INVALID_INPUT"},
+	{fault.InvalidField, "", "constraint", "VALIDATION_FAILED"},
+	{fault.InvalidField, "", "target", "VALIDATION_FAILED"},
+	{fault.InvalidField, "", "allowed", "UNKNOWN_FIELD"},
+	{fault.InvalidField, "", "", "VALIDATION_FAILED"},
+
+	{fault.InvalidValue, "", "matches=0", "STRING_NOT_FOUND"},
+	{fault.InvalidValue, "", "matches", "MULTIPLE_MATCHES"},
+	{fault.InvalidValue, "", "field", "VALIDATION_FAILED"},
+	{fault.InvalidValue, "", "available", "INVALID_ARGS"},
+	{fault.InvalidValue, "", "", "INVALID_INPUT"},
+	{fault.InvalidPath, "", "", "INVALID_INPUT"},
+
+	{fault.MissingRequired, "", "argument=plan_token", "CONFIRMATION_REQUIRED"},
+	{fault.MissingRequired, "", "missing", "INVALID_INPUT"},
+	{fault.MissingRequired, "", "argument", "MISSING_ARGUMENT"},
+	{fault.MissingRequired, "", "", "REQUIRED_FIELD_MISSING"},
+
+	{fault.DuplicateID, "raven_schema_", "", "OBJECT_EXISTS"},
+	{fault.DuplicateID, "", "", "FILE_EXISTS"},
+	{fault.ValidationFailed, "raven_schema_remove", "total", "CONFIRMATION_REQUIRED"},
+	{fault.ValidationFailed, "raven_schema_", "total", "DATA_INTEGRITY_BLOCK"},
+	{fault.ValidationFailed, "", "", "VALIDATION_FAILED"},
+
+	{fault.SchemaError, "", ofFile + "=raven.yaml", "CONFIG_INVALID"},
+	{fault.SchemaError, "", "", "SCHEMA_INVALID"},
+	{fault.FileError, "raven_schema_", "", "FILE_WRITE_ERROR"},
+	{fault.FileError, "raven_query_", "", "FILE_WRITE_ERROR"},
+	{fault.FileError, "", "", "FILE_READ_ERROR"},
+	{fault.IndexError, "", "", "DATABASE_ERROR"},
+	{fault.InvalidParameter, "", "argument=vault", "VAULT_AMBIGUOUS"},
+	{fault.Internal, "", "", "INTERNAL_ERROR"},
+}
+
+// fits reports whether a fault of a tool is one of the row.
+func (r codeRow) fits(tool string, f *fault.Fault) bool {
+	ofTool := r.tool == "" || r.tool == tool || strings.HasSuffix(r.tool, "_") && strings.HasPrefix(tool, r.tool)
+	if r.code != f.Code || !ofTool {
+		return false
+	}
+	key, value, one := strings.Cut(r.detail, "=")
+	if key == "" {
+		return true
+	}
+	has, ok := f.Details[key]
+	if key == ofFile && f.Location != nil {
+		has, ok = f.Location.File, true
+	}
+	return ok && (!one || fmt.Sprint(has) == value)
+}
+
+// ravenCode is how Raven names a fault of a tool. It is empty where Raven has no name for it.
+func ravenCode(tool string, f *fault.Fault) string {
+	if f.Code == fault.NotFound && fault.LacksVault(f) {
+		return "VAULT_NOT_FOUND"
+	}
+	for _, r := range codes {
+		if r.fits(tool, f) {
+			return r.name
+		}
+	}
+	return ""
+}
+
+// withCodes returns a copy of a fault of a tool that says how Raven names it and each problem in it. A name that it
+// has already stays.
+func withCodes(tool string, f *fault.Fault) *fault.Fault {
+	if name := ravenCode(tool, f); name != "" && f.Details[codeKey] == nil {
+		f = f.With(codeKey, name)
+	}
+	if len(f.Errors) == 0 {
+		return f
+	}
+	coded := *f
+	coded.Errors = make([]*fault.Fault, len(f.Errors))
+	for i, one := range f.Errors {
+		coded.Errors[i] = withCodes(tool, one)
+	}
+	return &coded
+}

@@ -1,0 +1,349 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed add_child.md
+var addChildDoc string
+
+type addChildIn struct {
+	tool.Vault
+	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the node that the new one is below"`
+	PayloadType  string      `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type" jsonschema:"below a folder: folder, page or a type of the schema; below a note or a section: section or a type"`
+	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title, which is required, fields, tags, body; content too of a section"`
+	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"of a note or a folder, without .md; default: made of the title"`
+	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"among the children of the parent, from 0; default: behind them"`
+	mutation
+}
+
+type addChildOut struct {
+	NodeID string `json:"nodeId" jsonschema:"of the new node"`
+	changed
+}
+
+func (f tools) addChild() *tool.Tool {
+	s := spec("add_child", "Add a node", addChildDoc)
+	s.Role, s.Kind = auth.Editor, tool.Write
+	s.Route = tool.Route{Method: "POST", Path: "/nodes"}
+	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"}, Pairs: "payloadProps"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in addChildIn) (addChildOut, error) {
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *addChildOut) error {
+			e.moves = true
+			parent, err := e.parent("parentNodeId", in.ParentNodeID)
+			if err != nil {
+				return err
+			}
+			add := in.toNote
+			if parent.Note == nil {
+				add = in.toFolder
+			}
+			path, line, err := add(ctx, e, parent)
+			if err != nil {
+				return err
+			}
+			if _, err := e.settle(ctx, tree.Node{}, in.DryRun, &out.changed); err != nil {
+				return err
+			}
+			if out.NodeID = path; line > 0 {
+				out.NodeID = e.placed(path, line)
+			}
+			return nil
+		})
+	})
+}
+
+// A child is what a new node is to be, checked.
+type child struct {
+	typ    *vault.Type
+	title  string
+	text   string // its body, or its content
+	nested bool   // the text may have headings
+	fields []markdown.Field
+}
+
+// child reads the properties of the new node.
+func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
+	c := child{typ: typ}
+	given := map[string]any{}
+	for name, v := range mutate.Typed(in.PayloadProps) {
+		bare := bareName(name)
+		lower := strings.ToLower(bare)
+		var err error
+		switch {
+		case slices.Contains(internal, lower) || lower == "order":
+			return c, wrong(internalProperty, "the property is part of what the node is, and is not set").
+				With("property", name).With("internal", internal)
+		case lower == "title" || lower == "name" && typ.NameField() == "":
+			c.title, err = textOf(name, v)
+		case lower == "body" || lower == "content":
+			c.text, err = textOf(name, v)
+			c.nested = lower == "content"
+		default:
+			given[spelled(e.tree, tree.Node{}, typ, bare)] = v
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, c.check(e, given)
+}
+
+// textOf is a property that is a text.
+func textOf(name string, v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case vault.Text:
+		return string(v), nil
+	}
+	return "", wrong(typeMismatch, "the property is a text").With("property", name)
+}
+
+// check fills in the fields, as the type of the node has them, and the title.
+func (c *child) check(e *edit, given map[string]any) error {
+	name := c.typ.NameField()
+	if c.title == "" && name != "" && given[name] != nil {
+		c.title, _ = textOf(name, given[name])
+	}
+	c.title = strings.TrimSpace(c.title)
+	switch {
+	case c.title == "":
+		return wrong(requiredField, "a node needs a title: payloadProps.title").With("argument", "payloadProps").
+			With("field", "title")
+	case strings.ContainsAny(c.title, "\r\n"):
+		return wrong(typeMismatch, "a title is one line of text").With("property", "title")
+	}
+	if name != "" && given[name] == nil {
+		given[name] = c.title
+	}
+	checked := c.typ.Check(given, state.Clock(e.tree.Index, e.Now()))
+	problems := slices.Concat(checked.Problems, mutate.WrongTargets(e.tree.Index, c.typ, checked.Fields))
+	declares := len(c.typ.Fields)+len(c.typ.Traits) > 0 && c.typ.Name != vault.Page && c.typ.Name != vault.Section
+	unknown := slices.DeleteFunc(checked.Unknown, func(name string) bool { return name == "tags" })
+	switch missing := c.typ.Missing(given); {
+	case len(problems) > 0:
+		return unwritable(problems[0], typeMismatch)
+	case len(missing) > 0:
+		return unwritable(missing[0], requiredField)
+	case len(unknown) > 0 && declares:
+		return wrong(unknownField, "the type %s declares no such field", c.typ.Name).
+			With("property", unknown[0]).With("available", c.typ.FieldNames())
+	}
+	if c.typ.Name == vault.Section { // its title is its heading
+		delete(checked.Fields, name)
+	}
+	c.fields = mutate.Sorted(mutate.ByIDs(e.tree.Index, c.typ, checked.Fields))
+	return nil
+}
+
+// typeOf is the type that the new node is to have.
+func (in addChildIn) typeOf(e *edit, not ...string) (*vault.Type, error) {
+	schema := e.tree.Index.Schema()
+	if slices.Contains(not, in.PayloadType) {
+		return nil, wrong(kindMismatch, "a node of this type cannot be below that parent").
+			With("argument", "payloadType")
+	}
+	typ, ok := schema.Type(in.PayloadType)
+	if !ok {
+		f := wrong("unknown_payload_type", "there is no such type").With("argument", "payloadType").
+			With("available_types", vault.Offered(schema.TypeNames()))
+		return nil, f.Suggest(in.PayloadType, schema.TypeNames())
+	}
+	return typ, nil
+}
+
+// toFolder drafts a new note, or a new folder, in a folder.
+func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (id string, _ int, _ error) {
+	folder := in.PayloadType == string(tree.Folder)
+	named := in
+	if folder {
+		named.PayloadType = vault.Page
+	}
+	typ, err := named.typeOf(e, vault.Section, vault.Daily, string(tree.Vault))
+	if err != nil {
+		return "", 0, err
+	}
+	c, err := named.child(e, typ)
+	if err != nil {
+		return "", 0, err
+	}
+	name := strings.TrimSuffix(in.FileName, ".md")
+	if name == "" {
+		name = vault.FileName(c.title)
+	}
+	path, err := e.freePath(parent, name, "fileName")
+	if err != nil {
+		return "", 0, err
+	}
+	entry := strings.TrimSuffix(string(path[len(parent.Folder):]), ".md")
+	write := c.note
+	if id = path.ID(); folder {
+		path, id, entry, write = vault.Path(id+"/"+vault.FolderFile), id+"/", entry+"/", c.folder
+	}
+	text, err := write()
+	if err != nil {
+		return "", 0, err
+	}
+	if in.Position != nil {
+		if err := e.insertEntry(ctx, parent, entry, *in.Position); err != nil {
+			return "", 0, err
+		}
+	}
+	return id, 0, e.Put(ctx, path, text)
+}
+
+// freePath is the path of a new note in a folder. That something has the name already is DUPLICATE_ID.
+func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) {
+	if name == "" || strings.Contains(name, "/") {
+		return "", fault.New(fault.InvalidPath, "a name in a folder is not empty, and has no slash").With("argument", arg)
+	}
+	path, err := vault.NewPath(folder.Folder + name)
+	if err != nil {
+		return "", fault.Of(err).With("argument", arg)
+	}
+	if other, taken := e.Folded(path); taken {
+		return "", duplicate(vault.Path(other).ID(), arg)
+	}
+	if e.folderAt(path.ID() + "/") {
+		return "", duplicate(path.ID()+"/", arg)
+	}
+	return path, nil
+}
+
+// folderAt reports whether there is a folder at a path, whatever the case of its name.
+func (e *edit) folderAt(path string) bool {
+	if _, ok := e.tree.Find(path); ok {
+		return true
+	}
+	above, _ := e.tree.Parent(tree.Node{Folder: path})
+	for _, n := range e.tree.Children(above) {
+		if n.Kind() == tree.Folder && vault.Fold(n.Folder) == vault.Fold(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// duplicate is DUPLICATE_ID.
+func duplicate(id, arg string) *fault.Fault {
+	return fault.New(fault.DuplicateID, "there is a node with that name already").With("id", id).
+		With("argument", arg).With("reason", "already_exists").Fix("choose another name").
+		Try("tree_get_node", fault.Args{"nodeId": id})
+}
+
+// note is the text of the new note.
+func (c child) note() ([]byte, error) {
+	body := "# " + strings.Join(strings.Fields(c.title), " ") + "\n"
+	if text := strings.Trim(c.text, "\r\n"); text != "" {
+		body += "\n" + normal(text, "\n") + "\n"
+	}
+	fields := append([]markdown.Field{{Key: "type", Value: c.typ.Name}}, c.fields...)
+	text, err := markdown.Compose(fields, mutate.Apart(body))
+	if err != nil {
+		return nil, unwritable(err, typeMismatch)
+	}
+	d := markdown.Parse(text)
+	if len(d.Headings) == 0 || !d.Headings[0].Title {
+		return nil, wrong("body_escapes_section", "the body of a note has no heading of level 1, which its title has").
+			With("property", "body")
+	}
+	return text, c.plain(d.Headings[0])
+}
+
+// plain is a fault if a heading does not read as the title.
+func (c child) plain(h markdown.Heading) error {
+	if h.Text != strings.Join(strings.Fields(c.title), " ") {
+		return wrong(typeMismatch, "a title is plain text without markup").With("property", "title")
+	}
+	return nil
+}
+
+// folder is the text of the file of the new folder.
+func (c child) folder() ([]byte, error) {
+	body := ""
+	if text := strings.Trim(c.text, "\r\n"); text != "" {
+		body = mutate.Apart(normal(text, "\n") + "\n")
+	}
+	text, err := markdown.Compose(append([]markdown.Field{{Key: "title", Value: c.title}}, c.fields...), body)
+	return text, unwritable(err, typeMismatch)
+}
+
+// toNote drafts a new section of a note.
+func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (path string, line int, _ error) {
+	typ, err := in.typeOf(e, vault.Page, vault.Daily, string(tree.Folder), string(tree.Vault))
+	if err != nil {
+		return "", 0, err
+	}
+	if in.FileName != "" {
+		return "", 0, wrong(kindMismatch, "a section has no file").With("argument", "fileName")
+	}
+	c, err := in.child(e, typ)
+	if err != nil {
+		return "", 0, err
+	}
+	text, err := e.noteText(ctx, parent)
+	if err != nil {
+		return "", 0, err
+	}
+	at := -1
+	if in.Position != nil {
+		if at = *in.Position; at > len(markdown.Siblings(text, parent.Section)) {
+			return "", 0, badPosition(len(markdown.Siblings(text, parent.Section)))
+		}
+	}
+	s, err := c.section(markdown.LevelBelow(text, parent.Section))
+	if err != nil {
+		return "", 0, unplaceable(err, parent)
+	}
+	r, err := markdown.PlaceSections(text, parent.Section, at, &s)
+	if err != nil {
+		return "", 0, unplaceable(err, parent)
+	}
+	err = e.putReordered(ctx, parent.Note, marksOf(parent.Note), text, r, &arrival{Subtree: s})
+	return parent.Note.Path, newLine(r), err
+}
+
+// badPosition is the fault of a position behind all children.
+func badPosition(count int) error {
+	return wrong("position", "position is from 0 to %d here", count).With("argument", "position").With("max", count)
+}
+
+// section is the new section at a level.
+func (c child) section(level int) (markdown.Subtree, error) {
+	if !c.nested && hasHeading(c.text, 0) {
+		return markdown.Subtree{}, wrong("body_escapes_section", "a body has no headings: they would be nodes of their own").
+			With("property", "body").Fix("set the property content, whose headings become children")
+	}
+	if level > 6 {
+		return markdown.Subtree{}, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+	}
+	text := []byte(strings.Repeat("#", level) + " " + strings.Join(strings.Fields(c.title), " ") + "\n")
+	if c.typ.Name != vault.Section {
+		text = append(text, "::"+c.typ.Name+"\n"...)
+	}
+	if d := markdown.Parse(text); len(d.Headings) != 1 || c.plain(d.Headings[0]) != nil {
+		return markdown.Subtree{}, wrong(typeMismatch, "a title is plain text without markup").With("property", "title")
+	}
+	text, err := markdown.SetArguments(text, markdown.Parse(text).Headings[0].Slug, c.fields)
+	if err != nil {
+		return markdown.Subtree{}, unwritable(err, typeMismatch)
+	}
+	if body := strings.Trim(c.text, "\r\n"); body != "" {
+		text = append(text, "\n"+normal(body, "\n")+"\n"...)
+	}
+	return markdown.NewSubtree(text)
+}

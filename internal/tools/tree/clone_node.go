@@ -1,0 +1,55 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed clone_node.md
+var cloneNodeDoc string
+
+type cloneNodeIn struct {
+	naming
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the node that the clone is below, as its last child"`
+	mutation
+}
+
+type cloneNodeOut struct {
+	NodeID            string   `json:"nodeId" jsonschema:"of the clone"`
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the clone is"`
+	changed
+}
+
+func (f tools) cloneNode() *tool.Tool {
+	s := spec("clone_node", "Copy a node without those below it", cloneNodeDoc)
+	s.Role, s.Kind = auth.Editor, tool.Write
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/clone"}
+	s.Commands = []tool.Command{{Words: "node clone", Args: []string{"nodeId", "targetParentId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in cloneNodeIn) (cloneNodeOut, error) {
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *cloneNodeOut) error {
+			e.moves = true
+			n, err := e.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			if _, err := e.above("nodeId", n); err != nil {
+				return err
+			}
+			to, err := e.parent("targetParentId", in.TargetParentID)
+			if err != nil {
+				return err
+			}
+			c := copying{edit: e, ctx: ctx, from: n, to: to, single: true}
+			if err := c.duplicate(); err != nil {
+				return err
+			}
+			out.FootnoteConflicts = c.conflicts
+			var made []string
+			return c.done(in.DryRun, &out.changed, &out.NodeID, &made)
+		})
+	})
+}

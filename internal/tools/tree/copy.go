@@ -1,0 +1,357 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed copy_subtree.md
+var copySubtreeDoc string
+
+// The ways of copying.
+const (
+	copyDuplicate = "duplicate"
+	copyReference = "reference"
+)
+
+type copySubtreeIn struct {
+	tool.Vault
+	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node that is copied with all below it"`
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the node that the copy is below, as its last child"`
+	Mode           string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate" jsonschema:"duplicate copies the text; reference makes a node that stands for the source"`
+	mutation
+}
+
+type copySubtreeOut struct {
+	NodeID            string          `json:"nodeId" jsonschema:"of the copy"`
+	Created           []string        `json:"created" jsonschema:"addresses of all nodes that are new, in the order of the tree"`
+	Reference         *tree.Reference `json:"reference,omitempty" jsonschema:"what the copy stands for; of mode reference"`
+	FootnoteConflicts []string        `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the copy is"`
+	changed
+}
+
+func (f tools) copySubtree() *tool.Tool {
+	s := spec("copy_subtree", "Copy a node with all below it", copySubtreeDoc)
+	s.Role, s.Kind = auth.Editor, tool.Write
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/copy"}
+	s.Commands = []tool.Command{{Words: "node copy", Args: []string{"sourceId", "targetParentId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in copySubtreeIn) (copySubtreeOut, error) {
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *copySubtreeOut) error {
+			e.moves = true
+			n, err := e.node("sourceId", in.SourceID)
+			if err != nil {
+				return err
+			}
+			if _, err := e.above("sourceId", n); err != nil {
+				return err
+			}
+			to, err := e.parent("targetParentId", in.TargetParentID)
+			if err != nil {
+				return err
+			}
+			c := copying{edit: e, ctx: ctx, from: n, to: to}
+			if in.Mode == copyReference {
+				err = c.reference(out)
+			} else {
+				err = c.duplicate()
+			}
+			if err != nil {
+				return err
+			}
+			out.FootnoteConflicts = c.conflicts
+			return c.done(in.DryRun, &out.changed, &out.NodeID, &out.Created)
+		})
+	})
+}
+
+// A copying is a copy of a node below another one.
+type copying struct {
+	*edit
+	ctx      context.Context
+	from, to tree.Node
+	single   bool // the node alone, without those below it
+
+	made      vault.Path // the note that the copy is, or is in; of a folder, empty
+	folder    string     // that the copy is
+	line      int        // of the heading of the copy
+	count     int        // how many sections it has
+	conflicts []string
+}
+
+// duplicate drafts a copy of the text.
+func (c *copying) duplicate() error {
+	if !c.single {
+		if err := tooMany(c.written(c.from)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.from.Section > 0 && c.to.Note != nil:
+		return c.section()
+	case c.from.Section > 0 || c.to.Note != nil:
+		return wrong(kindMismatch, "a copy of a %s cannot be below a %s", c.from.Kind(), c.to.Kind()).
+			With("nodeId", c.from.ID())
+	case c.from.Note != nil:
+		return c.note()
+	}
+	return c.files()
+}
+
+// section drafts a copy of a section.
+func (c *copying) section() error {
+	text, err := c.noteText(c.ctx, c.from)
+	if err != nil {
+		return err
+	}
+	s, err := markdown.SubtreeAt(text, c.from.Section)
+	if err == nil && c.single {
+		s, err = s.Own()
+	}
+	if err == nil {
+		s, err = s.Anew()
+	}
+	if err != nil {
+		return unplaceable(err, c.from)
+	}
+	c.count = s.Sections()
+	a := &arrival{Subtree: s, from: c.from.Note, ids: map[string]string{}}
+	if err := c.place(a); err != nil {
+		return err
+	}
+	copied, _ := c.Index().Note(c.to.Note.Path)
+	first := c.sectionAt(c.line)
+	for i := range c.count {
+		if was, is := c.from.Section-1+i, first+i; was < len(c.from.Note.Sections) && is < len(copied.Sections) {
+			a.ids[c.from.Note.Object(was).ID()] = copied.Object(is).ID()
+		}
+	}
+	return nil
+}
+
+// place drafts a section in the note of the target.
+func (c *copying) place(a *arrival) error {
+	target, err := c.noteText(c.ctx, c.to)
+	if err != nil {
+		return err
+	}
+	r, err := markdown.PlaceSections(target, c.to.Section, -1, &a.Subtree)
+	if err != nil {
+		return unplaceable(err, c.from)
+	}
+	c.made, c.line, c.conflicts = vault.Path(c.to.Note.Path), newLine(r), r.Conflicts
+	return c.putReordered(c.ctx, c.to.Note, marksOf(c.to.Note), target, r, a)
+}
+
+// sectionAt is the position of the section of the copy that begins in a line.
+func (c *copying) sectionAt(line int) int {
+	n, _ := c.Index().Note(string(c.made))
+	for i := range n.Sections {
+		if n.Sections[i].Line == line {
+			return i
+		}
+	}
+	return len(n.Sections)
+}
+
+// maxCopies is how many names of copies are tried.
+const maxCopies = 100
+
+// freeName is a name that is free in the target folder: that of the source, else with -copy, -copy-2 and so on.
+func (c *copying) freeName(name string) (vault.Path, error) {
+	for i := 0; ; i++ {
+		at := name
+		if i > 0 {
+			at += "-copy"
+		}
+		if i > 1 {
+			at += fmt.Sprint("-", i)
+		}
+		path, err := c.freePath(c.to, at, "targetParentId")
+		if !fault.Is(err, fault.DuplicateID) || i > maxCopies {
+			return path, err
+		}
+	}
+}
+
+// note drafts a copy of a note.
+func (c *copying) note() error {
+	text, err := c.noteText(c.ctx, c.from)
+	if err != nil {
+		return err
+	}
+	ids := map[string]string{}
+	if c.single {
+		d := markdown.Parse(text)
+		own := strings.TrimRight(string(text[:tree.Extents(text, d)[0].Own.End]), " \t\r\n")
+		text = append([]byte(own), lineBreak(text)...)
+		for i := range c.from.Note.Sections {
+			id := c.from.Note.Object(i).ID()
+			ids[id] = id
+		}
+	}
+	if c.made, err = c.freeName(c.from.Entry()); err != nil {
+		return err
+	}
+	ids[c.from.Note.ID] = c.made.ID()
+	c.comesFrom(c.made.ID(), &arrival{from: c.from.Note, ids: ids})
+	if err := c.joinOrder(c.ctx, c.to, entryOf(string(c.made))); err != nil {
+		return err
+	}
+	return c.Put(c.ctx, c.made, text)
+}
+
+// files drafts a copy of a folder.
+func (c *copying) files() error {
+	path, err := c.freeName(strings.TrimSuffix(c.from.Entry(), "/"))
+	if err != nil {
+		return err
+	}
+	c.folder = path.ID() + "/"
+	if err := c.joinOrder(c.ctx, c.to, entryOf(c.folder)); err != nil {
+		return err
+	}
+	if c.single {
+		return c.folderFile()
+	}
+	ids, going := map[string]string{}, state.Going(c.ctx)
+	files, has := c.filesOf(c.from), room(0)
+	for _, at := range files {
+		ids[at.ID()] = vault.Path(c.folder + string(at[len(c.from.Folder):])).ID()
+	}
+	for _, at := range files {
+		if !going() {
+			return c.ctx.Err()
+		}
+		text, _, err := c.Text(c.ctx, at)
+		if err != nil {
+			return err
+		}
+		if err := has.take(text); err != nil {
+			return err
+		}
+		to := vault.Path(c.folder + string(at[len(c.from.Folder):]))
+		if n, ok := c.tree.Index.Note(string(at)); ok {
+			c.comesFrom(to.ID(), &arrival{from: n, ids: ids})
+		}
+		if err := c.Put(c.ctx, to, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folderFile drafts the own file of the copy of a folder.
+func (c *copying) folderFile() error {
+	text, exists, err := c.Text(c.ctx, vault.Path(c.from.Folder+vault.FolderFile))
+	if err != nil {
+		return err
+	}
+	if !exists {
+		text, err = markdown.Compose([]markdown.Field{{Key: "title", Value: c.tree.Name(c.from)}}, "")
+	} else {
+		text, err = markdown.UnsetFields(text, []string{"order"})
+	}
+	if err != nil {
+		return unwritable(err, "frontmatter_invalid")
+	}
+	return c.Put(c.ctx, vault.Path(c.folder+vault.FolderFile), text)
+}
+
+// reference drafts a node that stands for the source.
+func (c *copying) reference(out *copySubtreeOut) error {
+	source, err := c.source(c.from)
+	if err != nil {
+		return err
+	}
+	c.from = source
+	if source.Note == nil {
+		return wrong(kindMismatch, "nothing can stand for a folder").With("nodeId", source.ID())
+	}
+	if c.leadsBack(source, map[tree.Node]bool{}) {
+		return wrong("reference_cycle", "what stands for a node cannot be below that node").
+			With("argument", "targetParentId").With("nodeId", source.ID())
+	}
+	out.Reference = &tree.Reference{TargetID: source.ID()}
+	stub := child{typ: &vault.Type{Name: vault.Section}, title: c.tree.Name(source)}
+	line := "![[" + source.ID() + "]]\n"
+	if c.to.Note == nil {
+		return c.stubNote(stub.title, line)
+	}
+	target, err := c.noteText(c.ctx, c.to)
+	if err != nil {
+		return err
+	}
+	heading, err := stub.section(markdown.LevelBelow(target, c.to.Section))
+	if err != nil {
+		return unplaceable(err, c.from)
+	}
+	s, err := markdown.NewSubtree(append(append(heading.Text, '\n'), line...))
+	if err != nil {
+		return unplaceable(err, c.from)
+	}
+	c.count = 1
+	return c.place(&arrival{Subtree: s})
+}
+
+// stubNote drafts a note that stands for the source.
+func (c *copying) stubNote(title, line string) (err error) {
+	if c.made, err = c.freeName(vault.FileName(title)); err != nil {
+		return err
+	}
+	if err := c.joinOrder(c.ctx, c.to, entryOf(string(c.made))); err != nil {
+		return err
+	}
+	return c.Put(c.ctx, c.made, []byte("# "+strings.Join(strings.Fields(title), " ")+"\n\n"+line))
+}
+
+// leadsBack reports whether the target is below a node, or below one for which something below that stands.
+func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
+	if seen[n] || len(seen) > maxWritten {
+		return false
+	}
+	seen[n] = true
+	if c.tree.Within(c.to, n) {
+		return true
+	}
+	for below := range c.tree.Walk(n, nil) {
+		if c.tree.Reference(below) == nil {
+			continue
+		}
+		if source, ok := c.tree.Source(below); ok && c.leadsBack(source, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// done ends the draft, and says what is new.
+func (c *copying) done(dry bool, out *changed, id *string, created *[]string) error {
+	if _, err := c.settle(c.ctx, tree.Node{}, dry, out); err != nil {
+		return err
+	}
+	now := tree.New(c.Index())
+	top := tree.Node{Folder: c.folder}
+	if c.made != "" {
+		n, _ := c.Index().Note(string(c.made))
+		top = tree.Node{Note: n}
+		if c.line > 0 {
+			top.Section = c.sectionAt(c.line) + 1
+		}
+	}
+	*id = top.ID()
+	for n := range now.Walk(top, nil) {
+		*created = append(*created, n.ID())
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed move_node.md
+var moveNodeDoc string
+
+type moveNodeIn struct {
+	naming
+	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the node that it goes below, as its last child"`
+	Convert     bool   `json:"convert,omitempty" jsonschema:"make a section that goes into a folder a note, and a note that goes into a note a section"`
+	mutation
+}
+
+type moveNodeOut struct {
+	NodeID            string   `json:"nodeId" jsonschema:"that the node has now"`
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the section is now"`
+	changed
+}
+
+func (f tools) moveNode() *tool.Tool {
+	s := spec("move_node", "Move a node below another one", moveNodeDoc)
+	s.Role, s.Kind = auth.Editor, tool.Destroy
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/move"}
+	s.Commands = []tool.Command{{Words: "node move", Args: []string{"nodeId", "newParentId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveNodeIn) (moveNodeOut, error) {
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveNodeOut) error {
+			e.moves = true
+			n, err := e.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			if _, err := e.above("nodeId", n); err != nil {
+				return err
+			}
+			if err := in.run(ctx, e, n, out); err != nil {
+				return err
+			}
+			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			return err
+		})
+	})
+}
+
+// run drafts the move.
+func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNodeOut) error {
+	to, err := e.parent("newParentId", in.NewParentID)
+	if err != nil {
+		return err
+	}
+	if e.tree.Within(to, n) {
+		return wrong(isCycle, "a node cannot move below itself").With("argument", "newParentId").With("nodeId", n.ID())
+	}
+	isFile, intoFolder := n.Section == 0, to.Note == nil
+	switch {
+	case !isFile && !intoFolder:
+		return e.moveSection(ctx, n, to, out)
+	case isFile && intoFolder:
+		return e.moveFiles(ctx, n, to)
+	case n.Kind() == tree.Folder || !in.Convert:
+		return notOfKind(n, to)
+	case isFile:
+		return e.embed(ctx, n, to, out)
+	}
+	return e.extract(ctx, n, to)
+}
+
+// notOfKind is the fault of a node that cannot be below another one.
+func notOfKind(n, to tree.Node) error {
+	f := wrong(kindMismatch, "a %s cannot be below a %s", n.Kind(), to.Kind()).With("nodeId", n.ID())
+	if n.Kind() == tree.Folder {
+		return f
+	}
+	return f.Fix("move it with convert true, which makes a note of a section, and a section of a note")
+}
+
+// moveSection drafts that a section goes below another one, or a note, as the last there.
+func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
+	if err := e.covers(n, to); err != nil {
+		return err
+	}
+	text, err := e.noteText(ctx, n)
+	if err != nil {
+		return err
+	}
+	cut, s, err := markdown.CutSection(text, n.Section)
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	if err := tooMany(s.Tops()); err != nil {
+		return err
+	}
+	a, m := arriving(n, text, s), marksOf(n.Note)
+	target, position := cut.Text, to.Section
+	switch {
+	case to.Note != n.Note:
+		if err := e.putReordered(ctx, n.Note, m, text, cut); err != nil {
+			return err
+		}
+		e.titled(n, cut)
+		e.moveBlocks(n.Note, linesOf(text).span(s.At), to.Note.ID)
+		if target, err = e.noteText(ctx, to); err != nil {
+			return err
+		}
+		m = marksOf(to.Note)
+	default:
+		m, a.from = m.moved(text, cut, nil), nil
+		if position > n.Section {
+			position -= s.Sections()
+		}
+		if cut.Titled {
+			position = max(0, position-1)
+			e.titled(n, cut)
+		}
+	}
+	r, err := markdown.PlaceSections(target, position, -1, &s)
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	out.FootnoteConflicts = r.Conflicts
+	return e.putReordered(ctx, to.Note, m, target, r, a)
+}
+
+// titled notes that the first section of a note is its title now: it goes by the id of the note.
+func (e *edit) titled(n tree.Node, r markdown.Reordered) {
+	if !r.Titled {
+		return
+	}
+	for _, first := range tree.SectionsBelow(tree.Node{Note: n.Note}) {
+		if first.Level() == 1 && first != n {
+			e.ids[first.ID()] = n.Note.ID
+			return
+		}
+	}
+}
+
+// moveFiles drafts that a note or a folder goes into another folder.
+func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
+	above, _ := e.tree.Parent(n)
+	if above == to {
+		return e.covers(n)
+	}
+	moves, err := e.destinations(ctx, n, to)
+	if err != nil {
+		return err
+	}
+	if err := e.leaveOrder(ctx, n); err != nil {
+		return err
+	}
+	if err := e.joinOrder(ctx, to, n.Entry()); err != nil {
+		return err
+	}
+	var has room
+	for _, m := range moves {
+		text, _, err := e.Text(ctx, m.from)
+		if err != nil {
+			return err
+		}
+		if err := has.take(text); err != nil {
+			return err
+		}
+		if err := e.Move(ctx, m.from, m.to, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A destination is where a file goes.
+type destination struct{ from, to vault.Path }
+
+// destinations are where the files of a note or a folder go. That something is there is DUPLICATE_ID.
+func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination, error) {
+	above, _ := e.tree.Parent(n)
+	if err := tooMany(e.written(n)); err != nil {
+		return nil, err
+	}
+	touched := []tree.Node{n, above, to}
+	if n.Note != nil {
+		if err := e.staysItself(n, to); err != nil {
+			return nil, err
+		}
+		if err := e.covers(touched...); err != nil {
+			return nil, err
+		}
+		path, err := e.freePath(to, n.Entry(), "newParentId")
+		return []destination{{vault.Path(n.Note.Path), path}}, err
+	}
+	into := to.Folder + n.Entry()
+	if e.folderAt(into) {
+		return nil, duplicate(into, "newParentId")
+	}
+	var all []destination
+	going := state.Going(ctx)
+	for f := range e.tree.FilesIn(n.Folder) {
+		if !going() {
+			return nil, ctx.Err()
+		}
+		path := vault.Path(into + f.Path[len(n.Folder):])
+		if len(path) > vault.MaxPath {
+			return nil, fault.New(fault.InvalidPath, "a path would have more than %d bytes", vault.MaxPath).
+				With("argument", "newParentId")
+		}
+		if other, taken := e.Folded(path); taken {
+			return nil, duplicate(vault.Path(other).ID(), "newParentId")
+		}
+		all = append(all, destination{vault.Path(f.Path), path})
+	}
+	for below := range e.tree.Walk(n, nil) {
+		switch below.Kind() {
+		case tree.Folder:
+			e.ids[below.Folder] = into + below.Folder[len(n.Folder):]
+		case tree.Section:
+			continue
+		}
+		touched = append(touched, below)
+	}
+	return all, e.covers(touched...)
+}
+
+// staysItself is a fault if a note would lose its type in another folder: a daily note has it from its path.
+func (e *edit) staysItself(n, to tree.Node) error {
+	config := e.tree.Index.Config()
+	if _, was := config.DailyID(n.Note.ID); n.Note.Type != vault.Daily || !was {
+		return nil
+	}
+	if _, day := config.DailyID(to.Folder + n.Entry()); day {
+		return nil
+	}
+	return wrong(kindMismatch, "a daily note would lose its type at another path than that of its day").
+		With("nodeId", n.ID())
+}
+
+// everyLine are all lines of a note.
+var everyLine = markdown.Span{Start: 1, End: 1 << 30}
+
+// extract drafts that a section becomes a note in a folder.
+func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
+	if err := e.covers(n, to); err != nil {
+		return err
+	}
+	text, err := e.noteText(ctx, n)
+	if err != nil {
+		return err
+	}
+	cut, s, err := markdown.CutSection(text, n.Section)
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	if err := tooMany(s.Tops()); err != nil {
+		return err
+	}
+	a := arriving(n, text, s)
+	path, err := e.freePath(to, vault.FileName(n.Object().Section.Title), "nodeId")
+	if err != nil {
+		return err
+	}
+	note, err := noteOf(e.tree.Type(n), s)
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	if err := e.putReordered(ctx, n.Note, marksOf(n.Note), text, cut); err != nil {
+		return err
+	}
+	e.titled(n, cut)
+	if err := e.joinOrder(ctx, to, entryOf(string(path))); err != nil {
+		return err
+	}
+	e.comesFrom(path.ID(), a)
+	e.moveBlocks(n.Note, linesOf(text).span(s.At), path.ID())
+	return e.PutNodes(ctx, path, note, a.traits, a.uids)
+}
+
+// noteOf is the text of the note that a section becomes.
+func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
+	s.Text = s.Alone()
+	whole, err := s.Relevel(1 - s.Level)
+	if err != nil {
+		return nil, err
+	}
+	h := markdown.Parse(whole).Headings[0]
+	if typ == vault.Section {
+		typ = vault.Page
+	}
+	fields := []markdown.Field{{Key: "type", Value: typ}}
+	rest := h.Content
+	if h.Embedded != nil {
+		rest = h.Embedded.Span.End
+		for _, a := range h.Embedded.Fields {
+			if a.Key != "id" {
+				fields = append(fields, markdown.Field{Key: a.Key, Value: a.Value})
+			}
+		}
+	}
+	head := strings.TrimRight(string(whole[h.Own.Start:min(h.Content, len(whole))]), "\r\n")
+	body := "\n" + head + "\n"
+	if text := strings.Trim(string(whole[min(rest, len(whole)):]), "\r\n"); text != "" {
+		body += "\n" + text + "\n"
+	}
+	return markdown.Compose(fields, normal(body, "\n"))
+}
+
+// embed drafts that a note becomes a section.
+func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
+	above, _ := e.tree.Parent(n)
+	if err := e.covers(n, above, to); err != nil {
+		return err
+	}
+	text, err := e.noteText(ctx, n)
+	if err != nil {
+		return err
+	}
+	target, err := e.noteText(ctx, to)
+	if err != nil {
+		return err
+	}
+	s, err := e.sectionOf(n, text, markdown.LevelBelow(target, to.Section))
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	if err := tooMany(s.Tops()); err != nil {
+		return err
+	}
+	r, err := markdown.PlaceSections(target, to.Section, -1, &s)
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	out.FootnoteConflicts = r.Conflicts
+	if err := e.leaveOrder(ctx, n); err != nil {
+		return err
+	}
+	if err := e.Remove(ctx, vault.Path(n.Note.Path)); err != nil {
+		return err
+	}
+	e.moveBlocks(n.Note, everyLine, to.Note.ID)
+	a := &arrival{Subtree: s, from: n.Note, uids: n.Note.NodeIDs(), traits: n.Note.TraitIDs()}
+	return e.putReordered(ctx, to.Note, marksOf(to.Note), target, r, a)
+}
+
+// sectionOf is the section that a note becomes, at a level.
+func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree, error) {
+	if level > 6 {
+		return markdown.Subtree{}, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+	}
+	body, err := markdown.Demote(text, level+1)
+	if err != nil {
+		return markdown.Subtree{}, err
+	}
+	c := child{title: e.tree.Name(n), text: string(body), nested: true}
+	typ := n.Note.Type
+	if typ == vault.Page || typ == vault.Daily {
+		typ = vault.Section
+	}
+	c.typ = &vault.Type{Name: typ}
+	d := markdown.Parse(text)
+	if d.Problem != nil {
+		return markdown.Subtree{}, wrong("frontmatter_invalid", "the frontmatter of the note cannot be read").
+			With("line", d.Problem.Line)
+	}
+	if d.Frontmatter != nil {
+		for _, f := range d.Frontmatter.Entries {
+			if f.Key != "type" && f.Key != "title" {
+				c.fields = append(c.fields, markdown.Field{Key: f.Key, Value: f.Value})
+			}
+		}
+	}
+	return c.section(level)
+}
+
+// comesFrom notes that all lines of a note come from another one.
+func (e *edit) comesFrom(id string, a *arrival) {
+	e.passages[id] = append(e.passages[id], relinkPassage(everyLine, a))
+}

@@ -1,0 +1,138 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+//go:embed move_before.md
+var moveBeforeDoc string
+
+//go:embed move_after.md
+var moveAfterDoc string
+
+type moveSiblingIn struct {
+	naming
+	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of another child of the same parent"`
+	mutation
+}
+
+type moveSiblingOut struct {
+	NodeID string `json:"nodeId" jsonschema:"that the node has now"`
+	changed
+}
+
+func (f tools) moveBefore() *tool.Tool {
+	s := spec("move_before", "Move a node before a sibling", moveBeforeDoc)
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-before"}
+	s.Commands = []tool.Command{{Words: "node before", Args: []string{"nodeId", "siblingId"}}}
+	return f.moveSibling(s, 0)
+}
+
+func (f tools) moveAfter() *tool.Tool {
+	s := spec("move_after", "Move a node behind a sibling", moveAfterDoc)
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-after"}
+	s.Commands = []tool.Command{{Words: "node after", Args: []string{"nodeId", "siblingId"}}}
+	return f.moveSibling(s, 1)
+}
+
+// moveSibling is a tool that puts a node beside another one: so many places behind it.
+func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
+	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveSiblingIn) (moveSiblingOut, error) {
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveSiblingOut) error {
+			n, above, err := in.siblings(e)
+			if err != nil {
+				return err
+			}
+			all := e.childrenOf(above)
+			was, _ := e.node("siblingId", in.SiblingID)
+			if was != n {
+				order := slices.DeleteFunc(slices.Clone(all), func(o tree.Node) bool { return o == n })
+				order = slices.Insert(order, slices.Index(order, was)+behind, n)
+				if err := e.reorder(ctx, above, all, order); err != nil {
+					return err
+				}
+			}
+			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			return err
+		})
+	})
+}
+
+// siblings are the node and the one above it and its sibling.
+func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
+	if n, err = e.node("nodeId", in.NodeID); err != nil {
+		return n, above, err
+	}
+	sibling, err := e.node("siblingId", in.SiblingID)
+	if err != nil {
+		return n, above, err
+	}
+	if above, err = e.above("nodeId", n); err != nil {
+		return n, above, err
+	}
+	other, err := e.above("siblingId", sibling)
+	if err != nil {
+		return n, above, err
+	}
+	if above != other {
+		return n, above, wrong(notSiblings, "the nodes are not below the same node").With("argument", "siblingId").
+			With("nodeId", n.ID()).Fix("move it below that node first, with move_node")
+	}
+	return n, above, e.covers(moved(n, above))
+}
+
+// moved is the node that is touched if the order of a node among its siblings changes: its note, or its folder.
+func moved(n, above tree.Node) tree.Node {
+	if n.Section > 0 {
+		return n
+	}
+	return above
+}
+
+// childrenOf are the nodes directly below another one, in its own text or folder.
+func (e *edit) childrenOf(n tree.Node) []tree.Node {
+	if n.Note != nil {
+		return tree.SectionsBelow(n)
+	}
+	return e.tree.Children(n)
+}
+
+// reorder drafts another order of all nodes below one; an order that is so already is left as it is.
+func (e *edit) reorder(ctx context.Context, above tree.Node, all, order []tree.Node) error {
+	if slices.Equal(all, order) {
+		return nil
+	}
+	if above.Note == nil {
+		entries := make([]string, len(order))
+		for i, n := range order {
+			entries[i] = n.Entry()
+		}
+		return e.putOrder(ctx, above, entries)
+	}
+	at := make(map[tree.Node]int, len(all))
+	for i, n := range all {
+		at[n] = i
+	}
+	siblings := make([]markdown.Sibling, len(order))
+	for i, n := range order {
+		siblings[i].Child = at[n]
+	}
+	text, err := e.noteText(ctx, above)
+	if err != nil {
+		return err
+	}
+	r, err := markdown.Reorder(text, above.Section, siblings)
+	if err != nil {
+		return unplaceable(err, above)
+	}
+	return e.putReordered(ctx, above.Note, marksOf(above.Note), text, r)
+}

@@ -1,0 +1,178 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed remove_node.md
+var removeNodeDoc string
+
+// maxNamed is how many addresses an answer names of those that a call removed, made or left without a target.
+const maxNamed = 1000
+
+type removeNodeIn struct {
+	naming
+	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with all that is in it"`
+	mutation
+}
+
+type removeNodeOut struct {
+	Removed      []string `json:"removed" jsonschema:"addresses of the nodes that are gone, the first 1000"`
+	RemovedTotal int      `json:"removedTotal"`
+	DanglingRefs []string `json:"danglingRefs" jsonschema:"addresses of the nodes that refer to what is gone, the first 1000"`
+	TrashPaths   []string `json:"trashPaths" jsonschema:"where it is kept for 30 days, the first 1000; raven_restore brings it back"`
+	changed
+}
+
+func (f tools) removeNode() *tool.Tool {
+	s := spec("remove_node", "Remove a node", removeNodeDoc)
+	s.Role, s.Kind = auth.Editor, tool.Destroy
+	s.Route = tool.Route{Method: "DELETE", Path: "/nodes/{nodeId}"}
+	s.Commands = []tool.Command{{Words: "node remove", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeNodeIn) (removeNodeOut, error) {
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *removeNodeOut) error {
+			e.moves = true
+			n, err := e.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			if err := in.run(ctx, e, n, out); err != nil {
+				return err
+			}
+			_, err = e.settle(ctx, tree.Node{}, in.DryRun, &out.changed)
+			return err
+		})
+	})
+}
+
+// run drafts the removal.
+func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *removeNodeOut) error {
+	above, err := e.above("nodeId", n)
+	if err != nil {
+		return err
+	}
+	out.Removed, out.DanglingRefs, out.TrashPaths = []string{}, []string{}, []string{}
+	if n.Kind() == tree.Folder && e.tree.ChildrenCount(n) > 0 && !in.Recursive {
+		return wrong("folder_not_empty", "the folder has %d children", e.tree.ChildrenCount(n)).
+			With("nodeId", n.ID()).Fix("repeat the call with recursive true")
+	}
+	touched := []tree.Node{n}
+	if n.Section == 0 {
+		touched = append(touched, above)
+	}
+	going := state.Going(ctx)
+	for below := range e.tree.Walk(n, nil) {
+		if !going() {
+			return ctx.Err()
+		}
+		if out.RemovedTotal++; out.RemovedTotal <= maxNamed {
+			out.Removed = append(out.Removed, below.ID())
+		}
+		if below.Section == 0 && below != n {
+			touched = append(touched, below)
+		}
+	}
+	if err := e.covers(touched...); err != nil {
+		return err
+	}
+	if err := e.dangling(ctx, n, out); err != nil {
+		return err
+	}
+	if n.Section > 0 {
+		return e.removeSection(ctx, n, out)
+	}
+	return e.removeFiles(ctx, n, out)
+}
+
+// dangling notes the nodes that refer to what goes, and stay.
+func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) error {
+	seen, going := map[string]bool{}, state.Going(ctx)
+	refs := e.tree.Index.Resolver()
+	for below := range e.tree.Walk(n, nil) {
+		if below.Note == nil || below.Section > 0 && below != n {
+			continue
+		}
+		for link := range refs.Backlinks(below.ID(), index.Spot{}) {
+			if !going() {
+				return ctx.Err()
+			}
+			from := tree.AtLine(link.Source.Note, link.Ref.Line)
+			if id := from.ID(); !seen[id] && !e.tree.Within(from, n) && len(out.DanglingRefs) < maxNamed {
+				seen[id], out.DanglingRefs = true, append(out.DanglingRefs, id)
+			}
+		}
+	}
+	return nil
+}
+
+// removeSection drafts that a section goes, and is kept in the trash as a note that says where it was.
+func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOut) error {
+	text, err := e.noteText(ctx, n)
+	if err != nil {
+		return err
+	}
+	cut, s, err := markdown.CutSection(text, n.Section)
+	if err != nil {
+		return unplaceable(err, n)
+	}
+	if err := e.putReordered(ctx, n.Note, marksOf(n.Note), text, cut); err != nil {
+		return err
+	}
+	kept, err := mutate.Kept(n.Object(), append(s.Text, '\n'))
+	if err != nil {
+		return err
+	}
+	return e.bin(ctx, vault.Path(mutate.TrashName(n.Object())), kept, out)
+}
+
+// bin drafts that a text is kept in the trash.
+func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
+	at, err := e.Bin(ctx, path, text)
+	if len(out.TrashPaths) < maxNamed {
+		out.TrashPaths = append(out.TrashPaths, string(at))
+	}
+	return err
+}
+
+// removeFiles drafts that a note goes, or all files of a folder, and are kept in the trash.
+func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut) error {
+	var has room
+	for _, path := range e.filesOf(n) {
+		text, _, err := e.Text(ctx, path)
+		if err != nil {
+			return err
+		}
+		if err := has.take(text); err != nil {
+			return err
+		}
+		if err := e.Remove(ctx, path); err != nil {
+			return err
+		}
+		if err := e.bin(ctx, path, text, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filesOf are the paths of the file of a note, or of all files in a folder.
+func (e *edit) filesOf(n tree.Node) (all []vault.Path) {
+	if n.Note != nil {
+		return []vault.Path{vault.Path(n.Note.Path)}
+	}
+	for f := range e.tree.FilesIn(n.Folder) {
+		all = append(all, vault.Path(f.Path))
+	}
+	return all
+}

@@ -1,0 +1,90 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+//go:embed sort_children.md
+var sortChildrenDoc string
+
+type sortChildrenIn struct {
+	tool.Vault
+	ParentID  string `json:"parentId" complete:"id" size:"id" names:"target" alias:"parent_id,nodeId" jsonschema:"address or uid of the node whose children are sorted"`
+	ByProp    string `json:"byProp" size:"name" alias:"by_prop,by" jsonschema:"property by which they are sorted: severity, title"`
+	Direction string `json:"direction,omitempty" enum:"asc,desc" default:"asc" jsonschema:"asc or desc"`
+	Stable    *bool  `json:"stable,omitempty" default:"true" jsonschema:"children that compare equal keep their order; false: they are in the order of their addresses"`
+	mutation
+}
+
+type sortChildrenOut struct {
+	Order []string `json:"order" jsonschema:"addresses of the children, in their order"`
+	changed
+}
+
+func (f tools) sortChildren() *tool.Tool {
+	s := spec("sort_children", "Sort the children of a node", sortChildrenDoc)
+	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/sort"}
+	s.Commands = []tool.Command{{Words: "node sort", Args: []string{"parentId", "byProp"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in sortChildrenIn) (sortChildrenOut, error) {
+		by, err := in.sorting()
+		if err != nil {
+			return sortChildrenOut{}, err
+		}
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *sortChildrenOut) error {
+			parent, err := e.parent("parentId", in.ParentID)
+			if err != nil {
+				return err
+			}
+			all := e.childrenOf(parent)
+			order := in.sorted(e, all, by)
+			if err := e.reorder(ctx, parent, all, order); err != nil {
+				return err
+			}
+			if _, err := e.settle(ctx, parent, in.DryRun, &out.changed); err != nil {
+				return err
+			}
+			out.Order = make([]string, len(order))
+			for i, n := range order {
+				out.Order[i] = cmp.Or(out.IDMap[n.ID()], n.ID())
+			}
+			return nil
+		})
+	})
+}
+
+// sorting is what the children are sorted by.
+func (in sortChildrenIn) sorting() (tree.Sorting, error) {
+	path := strings.Split(bareName(in.ByProp), ".")
+	switch first := strings.ToLower(path[0]); {
+	case slices.Contains(path, ""):
+		return tree.Sorting{}, wrong("property", "byProp is the name of a property").With("argument", "byProp")
+	case first == "body" || first == "content":
+		return tree.Sorting{}, wrong("property", "children are not sorted by their texts").With("argument", "byProp")
+	}
+	return tree.Sorting{Path: path, Descending: in.Direction == "desc"}, nil
+}
+
+// sorted are the children in their new order.
+func (in sortChildrenIn) sorted(e *edit, all []tree.Node, by tree.Sorting) []tree.Node {
+	from := slices.Clone(all)
+	if in.Stable != nil && !*in.Stable {
+		slices.SortStableFunc(from, func(a, b tree.Node) int { return strings.Compare(a.ID(), b.ID()) })
+	}
+	clock := state.Clock(e.tree.Index, e.Now())
+	var order []tree.Node
+	for _, s := range tree.NewEvaluator(e.tree, clock).Sort(from, by) {
+		order = append(order, s.Node)
+	}
+	return order
+}
