@@ -10,6 +10,7 @@ type atom struct {
 	text Span // the visible part: code without its backticks, an address without < and >
 }
 
+// An atomKind is the kind of an atom: code, raw HTML, or an address in < and >.
 type atomKind int
 
 const (

@@ -72,6 +72,7 @@ func normaliseAt(value any, depth int) (any, string) {
 		"null, a reference, or a list of these"
 }
 
+// checkString returns why a string cannot be stored, or "" if it can.
 func checkString(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -79,6 +80,8 @@ func checkString(s string) string {
 	return ""
 }
 
+// checkFloat returns why a number cannot be stored, or "" if it can. JSON cannot represent NaN and
+// infinities, although YAML can.
 func checkFloat(f float64) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return "is not a finite number"
@@ -86,6 +89,8 @@ func checkFloat(f float64) string {
 	return ""
 }
 
+// normaliseNumber returns the value of a JSON number, or why it cannot be stored. An integer that
+// float64 cannot represent exactly is a string of its digits; see normaliseDigits.
 func normaliseNumber(n json.Number) (any, string) {
 	if _, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return normaliseDigits(n.String())
@@ -103,6 +108,8 @@ func normaliseDigits(digits string) (any, string) {
 	return decode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: digits}), ""
 }
 
+// normaliseList returns the values of a list, or why one of them cannot be stored. depth is the
+// number of lists around its items.
 func normaliseList(list []any, depth int) (any, string) {
 	if depth > maxNesting {
 		return nil, fmt.Sprintf("has lists in lists, deeper than %d", maxNesting)

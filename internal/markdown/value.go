@@ -79,6 +79,7 @@ func decode(n *yaml.Node) any {
 	return n.Value
 }
 
+// decodeBool returns the value of a boolean, or its text if that is not valid.
 func decodeBool(n *yaml.Node) any {
 	var b bool
 	if n.Decode(&b) != nil {
@@ -87,6 +88,8 @@ func decodeBool(n *yaml.Node) any {
 	return b
 }
 
+// decodeNumber returns the value of a number as a float64. If float64 cannot represent an integer
+// exactly, or the number is not finite, it returns the text of the number.
 func decodeNumber(n *yaml.Node) any {
 	if i, ok := new(big.Int).SetString(n.Value, 10); ok && n.ShortTag() == "!!float" {
 		return decodeBig(n, i)
@@ -110,6 +113,7 @@ func decodeNumber(n *yaml.Node) any {
 	return n.Value
 }
 
+// decodeBig returns i as a float64 if that is exact, and otherwise the text of n.
 func decodeBig(n *yaml.Node, i *big.Int) any {
 	if f, exact := new(big.Float).SetInt(i).Float64(); exact == big.Exact {
 		return f
@@ -117,6 +121,9 @@ func decodeBig(n *yaml.Node, i *big.Int) any {
 	return n.Value
 }
 
+// decodeTime returns a timestamp as the text of a date, with the time if it is not midnight, and with
+// seconds if they are not 0. It drops the time zone and fractions of a second. If the timestamp is
+// not valid, it returns its text.
 func decodeTime(n *yaml.Node) any {
 	var t time.Time
 	if n.Decode(&t) != nil {
