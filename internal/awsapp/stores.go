@@ -45,6 +45,7 @@ type tenantStores struct {
 	held map[string]aws.CredentialsProvider // by tenant
 }
 
+// newTenantStores returns the stores of the tenants. It sends no request.
 func newTenantStores(
 	cfg aws.Config, e Environment, t dynamotable.Options, b s3blob.Options,
 ) *tenantStores {
