@@ -201,6 +201,8 @@ func (s *Stack) Redrive(ctx context.Context, name string) ([]Count, error) {
 	return moved, nil
 }
 
+// redrive moves the dead letters of one queue, and returns how many were moved. It moves about as
+// many as there were at its beginning, so that messages which fail again do not keep it busy.
 func (s *Stack) redrive(ctx context.Context, q queue) (moved int, err error) {
 	most, err := s.count(ctx, q.id)
 	if err != nil || most == 0 {

@@ -92,6 +92,7 @@ func (s *Stack) paused(ctx context.Context) error {
 // A key is the key of an item.
 type key struct{ part, sort string }
 
+// An item is an item of the table, by attribute.
 type item map[string]types.AttributeValue
 
 // keyOf returns the key of an item.
