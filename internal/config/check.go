@@ -45,6 +45,7 @@ func validAddress(text string) bool {
 	return host == "" || notAddr == nil || hostname.MatchString(strings.ToLower(host))
 }
 
+// checkTLS checks that a certificate and its key are given together.
 func (l *loader) checkTLS() {
 	cert, key := l.said("tls.cert"), l.said("tls.key")
 	switch {

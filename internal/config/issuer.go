@@ -81,6 +81,7 @@ func roles() string {
 	return strings.Join(all, ", ")
 }
 
+// checkAlgorithms checks that the algorithms of an issuer are known and different.
 func (l *loader) checkAlgorithms(name string, algorithms []string) {
 	for n, a := range algorithms {
 		entry := fmt.Sprintf("%s[%d]", name, n)
@@ -109,6 +110,7 @@ func (l *loader) checkTenant(name string, i *Issuer) {
 	}
 }
 
+// tenantForm says which names of tenants are valid.
 const tenantForm = "must have 1 to 63 characters, all of them lower-case letters a-z, digits or " +
 	"dashes, and not begin with a dash"
 
@@ -128,6 +130,8 @@ func (l *loader) checkAdmins() {
 	}
 }
 
+// checkAdmin checks one first admin. A token of its issuer must be able to name its tenant, because
+// otherwise nobody could sign in as this admin.
 func (l *loader) checkAdmin(name string, a Admin) {
 	const longest = 255
 	if a.Issuer == "" || a.Subject == "" || a.Tenant == "" {
