@@ -142,6 +142,7 @@ func (r reader) claude(o object, i int) {
 	}, title))
 }
 
+// claudeMessages returns the messages of a conversation of Claude that have a text.
 func claudeMessages(list []json.RawMessage) []message {
 	var all []message
 	for _, raw := range list {

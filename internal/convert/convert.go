@@ -132,6 +132,7 @@ func Read(k Kind, files []File) (*Result, error) {
 	return out, nil
 }
 
+// read reads one file of an export, by the kind of the export.
 func (r reader) read() error {
 	switch r.kind {
 	case Markdown:

@@ -40,6 +40,8 @@ func (r reader) memories() error {
 	return nil
 }
 
+// mem0 adds the note of one memory of Mem0. A memory without a text becomes a code block with its
+// JSON. i is its position, used as its id if it has none.
 func (r reader) mem0(o object, i int) {
 	meta := o.object("metadata")
 	id := cmp.Or(o.text("id", "memory_id"), meta.text("id"), fmt.Sprintf("mem0_%d", i))

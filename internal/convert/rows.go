@@ -49,6 +49,8 @@ func (r reader) objects() error {
 	return nil
 }
 
+// object adds the note of one JSON object. i is its position in the export. An object without an id
+// gets a digest of its content as its id.
 func (r reader) object(o object, i int) {
 	file, text := path.Base(r.Path), compact(o.raw)
 	n := Note{
