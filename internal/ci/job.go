@@ -37,6 +37,7 @@ func FromEnv(env func(string) string, readFile func(string) ([]byte, error)) Job
 	return Job{System: "shell", Name: env("CI_JOB_NAME")}
 }
 
+// github returns the job of GitHub Actions.
 func github(env func(string) string, readFile func(string) ([]byte, error)) Job {
 	j := Job{
 		System: "github", Name: env("GITHUB_JOB"), Repository: env("GITHUB_REPOSITORY"),
@@ -72,6 +73,7 @@ func ofFork(path, repository string, readFile func(string) ([]byte, error)) bool
 		!strings.EqualFold(event.PullRequest.Head.Repo.FullName, repository)
 }
 
+// gitlab returns the job of GitLab CI/CD.
 func gitlab(env func(string) string) Job {
 	j := Job{
 		System: "gitlab", Name: env("CI_JOB_NAME"), Repository: env("CI_PROJECT_PATH"),

@@ -90,6 +90,7 @@ func (f Failure) reason() string {
 	return Excerpt(relative(f.Redactor.Redact(f.Output), f.Root), mostReason)
 }
 
+// observations returns one observation for each finding, without secrets.
 func (f Failure) observations() []memory.Observation {
 	var all []memory.Observation
 	for _, one := range f.Findings {
@@ -128,6 +129,7 @@ func (f Failure) files() []memory.RelevantFile {
 	return all
 }
 
+// action returns the failed command and the end of its output, without secrets.
 func (f Failure) action() memory.Action {
 	a := memory.Action{
 		Type: "command_run", Command: f.command(), WorkingDirectory: f.Dir,
