@@ -72,6 +72,8 @@ type copied struct {
 	at   time.Time   // when it was opened
 }
 
+// create writes the archive. It copies the files twice: first while the server runs as usual, which
+// takes long, and again during the snapshot of the database, when only the changes since are left.
 func (c *copier) create() (*Manifest, error) {
 	if err := c.all(); err != nil {
 		return nil, err
