@@ -29,6 +29,7 @@ type form struct {
 	end    string
 }
 
+// formOf returns the form of a text.
 func formOf(text []byte) form {
 	f := form{mark: bytes.HasPrefix(text, []byte(mark)), breaks: breaksOf(text)}
 	switch {

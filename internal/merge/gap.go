@@ -29,6 +29,8 @@ func gaps(a, b []rune) []gap {
 	return c.gaps
 }
 
+// compare adds the differences in a gap to c.gaps. It compares the parts that remain again, until no
+// more lines match.
 func (c *comparer) compare(g gap) {
 	g = c.trim(g)
 	if g.a0 == g.a1 && g.b0 == g.b1 {

@@ -31,6 +31,7 @@ const (
 // above it.
 const end rune = 0
 
+// newTable returns a table that contains only the empty line after the last line.
 func newTable() *table {
 	return &table{ids: map[string]rune{"": end}, lines: []string{""}, kinds: []kind{prose}}
 }
@@ -49,6 +50,8 @@ func (t *table) split(text string) []line {
 	return append(all, line{end, text[from:]})
 }
 
+// number returns the number of a line, and adds the line if the table does not have it. Equal lines
+// have equal numbers.
 func (t *table) number(s string) rune {
 	id, ok := t.ids[s]
 	if !ok {
@@ -59,6 +62,7 @@ func (t *table) number(s string) rune {
 	return id
 }
 
+// kindOf returns the kind of a line, judged by the line alone.
 func kindOf(s string) kind {
 	text := strings.TrimSpace(s)
 	mark, _, _ := strings.Cut(text, " ")
