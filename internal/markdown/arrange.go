@@ -302,10 +302,9 @@ func headingText(text []byte, h Heading) Span {
 	return trim(text, at)
 }
 
-// sameSections returns nil if the headings of a note are the expected ones. It returns
-// INVALID_VALUE if levels or texts differ, and VALIDATION_FAILED if a section has another slug, or
-// has become or ceased to be the title. The headings from index from up to, not including, to are
-// new: they may have any slug.
+// sameSections is INVALID_VALUE if the headings of a note are not as they should be, by level and text, and
+// VALIDATION_FAILED if one has another slug, or is the title or is not it any more. Those from one number to
+// another are new: they may have any slug.
 func sameSections(want, is []Heading, from, to int) error {
 	if len(is) != len(want) {
 		return notPlain()
