@@ -85,7 +85,7 @@ func (a account) role() string {
 	return strings.Join(parts, ", ")
 }
 
-// until returns the expiry of the token for messages.
+// until says when its token expires.
 func (a account) until() string {
 	if a.Expires == nil || a.Expires.IsZero() {
 		return "until it is revoked"

@@ -106,6 +106,7 @@ func refusedForMemory(f *fault.Fault) bool {
 	return f != nil && f.Details["reason"] == team.ReasonMemory
 }
 
+// oneIf returns 1 if a condition is true, otherwise 0.
 func oneIf(holds bool) int {
 	if holds {
 		return 1

@@ -21,6 +21,7 @@ type progress struct {
 	now Reading
 }
 
+// add adds to the numbers of files that were read and listed.
 func (p *progress) add(read, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,6 +29,7 @@ func (p *progress) add(read, total int) {
 	p.now.Total += total
 }
 
+// reset sets both numbers to 0, for a reading that starts again.
 func (p *progress) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

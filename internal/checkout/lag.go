@@ -139,6 +139,7 @@ func (l lag) came(r repo.Revision) time.Time {
 	return r.Time
 }
 
+// versionOf returns the version of a file; 0 for nil.
 func versionOf(f *index.File) uint64 {
 	if f == nil {
 		return 0

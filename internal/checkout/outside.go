@@ -102,6 +102,7 @@ func (c *Checkout) differs(path string, now edit) {
 	c.stir()
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -223,6 +224,7 @@ func (o *outside) first(paths []string) []string {
 	return paths[:min(len(paths), o.named)]
 }
 
+// sameNoticed reports whether the control item would say the same about two sets of edits.
 func sameNoticed(a, b *repo.Noticed) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -230,6 +232,7 @@ func sameNoticed(a, b *repo.Noticed) bool {
 	return a.Count == b.Count && slices.Equal(a.Paths, b.Paths)
 }
 
+// sameLeft reports whether the control item would say the same about two sets of skipped files.
 func sameLeft(a, b *repo.Left) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -237,6 +240,7 @@ func sameLeft(a, b *repo.Left) bool {
 	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
 }
 
+// sameHeld reports whether the control item would say the same about two held batches.
 func sameHeld(a, b *repo.Held) bool {
 	if a == nil || b == nil {
 		return a == b

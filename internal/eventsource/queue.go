@@ -29,6 +29,7 @@ func Queue(ctx context.Context, client *sqs.Client, url string, to Invoker, b Ba
 	return start(ctx, b.Most, q.poll)
 }
 
+// A queue is the source of the mapping that Queue starts.
 type queue struct {
 	client *sqs.Client
 	url    string

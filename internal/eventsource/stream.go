@@ -24,6 +24,7 @@ func Stream(ctx context.Context, client *dynamodbstreams.Client, arn string, to 
 	return start(ctx, 1, s.poll)
 }
 
+// A stream is the source of the mapping that Stream starts. Only one goroutine uses it.
 type stream struct {
 	client *dynamodbstreams.Client
 	arn    string

@@ -209,9 +209,12 @@ func (e *environment) over() bool {
 	}
 }
 
+// freeze stops the process of the environment, as Lambda does between two invocations. thaw continues
+// it.
 func (e *environment) freeze() { e.hold(true) }
 func (e *environment) thaw()   { e.hold(false) }
 
+// hold stops or continues the process, unless it has ended or is in that state.
 func (e *environment) hold(frozen bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -221,6 +224,7 @@ func (e *environment) hold(frozen bool) {
 	}
 }
 
+// kill kills the process, unless it has ended.
 func (e *environment) kill() {
 	if !e.over() {
 		killGroup(e.pid)

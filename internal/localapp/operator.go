@@ -94,6 +94,7 @@ type counted struct {
 	n  int64
 }
 
+// Write implements io.Writer. It counts only the bytes that were written.
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.n += int64(n)

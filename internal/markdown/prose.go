@@ -123,6 +123,7 @@ func (p *prose) skipText(at int) int {
 // hide marks bytes as markup.
 func (p *prose) hide(at Span) { p.set(at, hidden) }
 
+// set marks bytes with m.
 func (p *prose) set(at Span, m mark) {
 	for i := at.Start; i < at.End; i++ {
 		p.marks[i] = m

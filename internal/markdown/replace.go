@@ -15,6 +15,7 @@ type change struct {
 	rest  int // the end of the last line of the value
 }
 
+// newChange returns the change of an entry of the frontmatter of a text.
 func newChange(text []byte, fm *Frontmatter, entry Entry) change {
 	return change{
 		text, fm.Inner, entry, lineEnd(text, entry.colon), lineEnd(text, entry.Text.End),

@@ -39,6 +39,7 @@ func (w *weaver) cluster() cluster {
 
 func (c *cluster) holds(h hunk) bool { return h.start < c.end }
 
+// append extends the cluster by the hunks more, and returns to with them appended.
 func (c *cluster) append(to, more []hunk) []hunk {
 	for _, h := range more {
 		c.end = max(c.end, h.end)

@@ -75,6 +75,7 @@ func headEnd(text string) int {
 	return 0
 }
 
+// get returns the field with a key; the zero field if there is none.
 func (h head) get(key string) field {
 	i := slices.IndexFunc(h.fields, func(f field) bool { return f.key == key })
 	if i < 0 {

@@ -42,6 +42,7 @@ func (c *Crowd) Enter(remote string) (leave func(), ok bool) {
 	return sync.OnceFunc(func() { c.leave(from) }), true
 }
 
+// leave ends the count of one connection from an address.
 func (c *Crowd) leave(from netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
