@@ -2,6 +2,7 @@ package markdown_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -101,5 +102,36 @@ func FuzzCompose(f *testing.F) {
 		_, ok := d.Frontmatter.Get(key)
 		require.True(t, ok, "%q", text)
 		require.True(t, strings.HasSuffix(string(text), body))
+	})
+}
+
+// FuzzReorder turns the order of sections around, cuts one out and puts it into the note again: what is written has the
+// headings that it should have, or the text is refused.
+func FuzzReorder(f *testing.F) {
+	for i, s := range seeds {
+		f.Add([]byte(s), i)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, i int) {
+		if len(text) > 10_000 {
+			return
+		}
+		sections := tops(text)
+		if len(sections) == 0 {
+			return
+		}
+		i = max(0, i%len(sections))
+		order := markdown.Siblings(text, sections[i])
+		slices.Reverse(order)
+		if r, err := markdown.Reorder(text, sections[i], order); err == nil {
+			require.Equal(t, headings(text), headings(r.Text), "%q became %q", text, r.Text)
+		}
+		cut, s, err := markdown.CutSection(text, sections[i])
+		if err != nil {
+			return
+		}
+		require.Equal(t, headings(text)-s.Sections(), headings(cut.Text), "%q became %q", text, cut.Text)
+		if put, err := markdown.PlaceSections(cut.Text, 0, i, &s); err == nil {
+			require.Equal(t, headings(text), headings(put.Text), "%q became %q", cut.Text, put.Text)
+		}
 	})
 }

@@ -43,11 +43,11 @@ func (w *rewriting) freeAnchors() {
 	var edits []edit
 	for _, link := range w.doc.Anchors {
 		target := "#" + markdown.Unescape(strings.TrimPrefix(link.Target, "#"))
-		if !w.enter(link.Line) || w.from == w.own {
+		if !w.enter(link.Line) {
 			continue
 		}
 		was := w.was.From(w.from, target)
-		if to, _, _ := strings.Cut(w.To(was.ID), "#"); was.ID == "" || was.FragmentMissing || to == w.note.ID {
+		if to, _, _ := strings.Cut(w.goal(was), "#"); was.ID == "" || was.FragmentMissing || to == w.note.ID {
 			continue
 		}
 		_, slug, _ := strings.Cut(was.ID, "#")

@@ -158,6 +158,7 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 		return Result{Text: text}
 	}
 	w := &rewriting{Relinker: r, from: was, note: is, text: text, doc: markdown.Parse(text)}
+	w.freeAnchors()
 	w.values()
 	w.references()
 	w.anchors()

@@ -3,12 +3,16 @@ package tree_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 const (
@@ -122,7 +126,10 @@ func TestMovesKeepIdentities(t *testing.T) {
 		for _, id := range []string{"a", "a#one", "a#sub", "a#last", "b", "b#two"} {
 			uids[id] = p.data(t, "get_node", args{"nodeId": id})["node"].(args)["uid"]
 		}
+		traits := p.traits(t)
+		require.Len(t, traits, 4)
 		answer := p.write(t, "move_node", in)
+		require.Equal(t, traits, p.traits(t), "%v", in)
 		for id, uid := range uids {
 			if to, ok := answer["idMap"].(args)[id]; ok {
 				id = to.(string)
@@ -130,6 +137,17 @@ func TestMovesKeepIdentities(t *testing.T) {
 			require.Equal(t, id, p.data(t, "get_node", args{"nodeId": uid})["node"].(args)["nodeId"], "%v", in)
 		}
 	}
+}
+
+// traits are the ids of all annotations of the vault, sorted.
+func (p *place) traits(t *testing.T) (all []string) {
+	v, err := state.Source{Teams: p.teams}.ViewAt(t.Context(), auth.LocalCaller(), "v", tool.AsOf{})
+	require.NoError(t, err)
+	for n := range v.Index.Notes("") {
+		all = append(all, n.TraitIDs()...)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // TestSharedPayload covers C10 32 and 34: a node that stands for another one.
@@ -340,4 +358,19 @@ func TestTitlesThatAppear(t *testing.T) {
 	require.Equal(t, "[[a#one]] [[a#sub]] [[a#two]]\n", p.file(t, "b.md"))
 	require.Equal(t, "a#sub", p.data(t, "get_node", args{"nodeId": sub})["node"].(args)["nodeId"])
 	require.Equal(t, "a#two", p.data(t, "get_node", args{"nodeId": two})["node"].(args)["nodeId"])
+}
+
+// TestRootHasAnOrder covers the order of the vault itself, and that a folder that moves with its file keeps its uid.
+func TestRootHasAnOrder(t *testing.T) {
+	p := open(t, map[string]string{"a.md": "", "b.md": "", "f/_folder.md": "---\ntitle: F\n---\n", "f/x.md": "", "g/y.md": ""})
+	p.write(t, "move_before", args{"nodeId": "b", "siblingId": "f/"})
+	require.Equal(t, "b f/ g/ a", ids(p.data(t, "list_children", args{"nodeId": "/"})))
+	require.Equal(t, "---\norder:\n  - b\n  - f/\n  - g/\n  - a\n---\n", p.file(t, "_folder.md"))
+	uid := p.data(t, "get_node", args{"nodeId": "f/"})["node"].(args)["uid"]
+	answer := p.write(t, "move_node", args{"nodeId": "f/", "newParentId": "g/"})
+	require.Equal(t, "g/f/", answer["nodeId"])
+	require.Equal(t, uid, p.data(t, "get_node", args{"nodeId": "g/f/"})["node"].(args)["uid"])
+	require.Equal(t, "---\norder:\n  - b\n  - g/\n  - a\n---\n", p.file(t, "_folder.md"))
+	p.write(t, "move_node", args{"nodeId": "g/f/x", "newParentId": "/"})
+	require.Equal(t, "b g/ a x", ids(p.data(t, "list_children", args{"nodeId": "/"})))
 }

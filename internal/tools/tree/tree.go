@@ -60,10 +60,10 @@ func Tools(t *team.Teams) []*tool.Tool {
 	return []*tool.Tool{
 		f.getNode(), f.listChildren(), f.getPath(), f.getSubtree(), f.commonAncestor(), f.search(), f.searchAdvanced(),
 		f.selectNodes(), f.queryByTag(), f.getTags(), f.updateProperty(), f.updatePayload(), f.updateNodes(),
-		f.tagNode(), f.untagNode(), f.validateTree(), f.lintPayload(), f.diffSubtree(),
+		f.tagNode(), f.untagNode(), f.addChild(), f.removeNode(), f.moveNode(), f.moveBefore(), f.moveAfter(),
+		f.sortChildren(), f.copySubtree(), f.cloneNode(), f.validateTree(), f.lintPayload(), f.diffSubtree(),
 		f.getView(), f.expandNode(), f.collapseNode(), f.toggleNode(), f.expandAll(), f.collapseAll(), f.setExpansion(),
-		f.setFilters(), f.addChild(), f.removeNode(),
-		f.moveNode(), f.moveBefore(), f.moveAfter(), f.sortChildren(), f.copySubtree(), f.cloneNode(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
+		f.setFilters(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
 	}
 }
 
