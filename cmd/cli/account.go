@@ -16,7 +16,7 @@ import (
 	"rookery/internal/httptool"
 )
 
-// An account is what a server says of who calls it.
+// An account is the caller of a server, as team_whoami reports it.
 type account struct {
 	Principal string               `json:"principal"`
 	Name      string               `json:"name,omitempty"`
@@ -26,8 +26,8 @@ type account struct {
 	Expires   *time.Time           `json:"expires_at,omitempty"` // nil: never
 }
 
-// whoami asks a server whose token a client has. A server that answers anything else than an account is a
-// fault.
+// whoami returns the account of a client's token. It returns UNAVAILABLE if the answer is not that
+// of a Rookery server.
 func whoami(ctx context.Context, client *httptool.Client) (account, error) {
 	raw, err := client.Invoke(ctx, "team_whoami", nil)
 	if err != nil {
@@ -44,7 +44,8 @@ func whoami(ctx context.Context, client *httptool.Client) (account, error) {
 	return answer.Data, nil
 }
 
-// sound reports whether it is an account that a server of ours would tell: somebody, on one line.
+// sound reports whether the account is plausible: it has a principal, a limited size and no control
+// characters.
 func (a account) sound() bool {
 	text := a.Principal + a.Name + a.Tenant + a.TokenID
 	for vault, role := range a.Roles {
@@ -53,10 +54,10 @@ func (a account) sound() bool {
 	return a.Principal != "" && len(text) < 64<<10 && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// open reports whether the server asks nobody who they are.
+// open reports whether authentication is off.
 func (a account) open() bool { return a.Principal == auth.Local }
 
-// who is how a person is told who they are.
+// who returns the name of the caller for messages.
 func (a account) who() string {
 	name := cmp.Or(a.Name, a.Principal)
 	if name != a.Principal {
@@ -68,7 +69,7 @@ func (a account) who() string {
 	return name
 }
 
-// role is what the account may do, on one line.
+// role returns the roles of the account on one line.
 func (a account) role() string {
 	if len(a.Roles) == 0 {
 		return "with no role"
@@ -84,7 +85,7 @@ func (a account) role() string {
 	return strings.Join(parts, ", ")
 }
 
-// until is how long its token holds.
+// until says when its token expires.
 func (a account) until() string {
 	if a.Expires == nil || a.Expires.IsZero() {
 		return "until it is revoked"

@@ -13,18 +13,18 @@ import (
 	"rookery/internal/repo"
 )
 
-// A backer is the commands that back a data directory up, and restore it.
+// A backer is the group of commands that back up and restore a data directory.
 type backer struct{ app *clitool.App }
 
-// backedUp is what a command says of a backup.
+// A backedUp is the answer of these commands.
 type backedUp struct {
 	File    string         `json:"file"`
-	Files   int            `json:"files"` // of the data directory
-	Bytes   int64          `json:"bytes"` // of these
+	Files   int            `json:"files"` // files in the data directory
+	Bytes   int64          `json:"bytes"` // bytes of these files
 	Created time.Time      `json:"created_at"`
 	Release string         `json:"release"`
-	Data    string         `json:"data,omitempty"`   // where it was restored
-	Checks  []repo.Finding `json:"checks,omitempty"` // of what was restored
+	Data    string         `json:"data,omitempty"`   // the directory it was restored into
+	Checks  []repo.Finding `json:"checks,omitempty"` // findings about the restored directory
 }
 
 func backupCommand(app *clitool.App) *cobra.Command {
@@ -67,7 +67,8 @@ func backupCommand(app *clitool.App) *cobra.Command {
 	return c
 }
 
-// local is the data directory that the flags name: no folder, and none behind another server.
+// local returns the configuration of the data directory that the flags name. It refuses a folder,
+// and a server.
 func (b *backer) local(c *cobra.Command) (localapp.Config, error) {
 	target, cfg, err := connector{b.app}.local(c)
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"rookery/internal/config"
 )
 
-// A byteSize is a number of bytes as a flag: in bytes, or in KiB, MiB or GiB. Zero: it was not given.
+// A byteSize is a number of bytes as a flag: in bytes, or in KiB, MiB or GiB. 0 if it was not
+// given.
 type byteSize int64
 
 var _ pflag.Value = (*byteSize)(nil)
 
-// Set takes a size such as 134217728, 128MiB or "1 GiB".
+// Set parses a size such as 134217728, 128MiB or "1 GiB".
 func (b *byteSize) Set(text string) error {
 	n, err := config.ParseSize(text)
 	if err == nil {
@@ -22,7 +23,7 @@ func (b *byteSize) Set(text string) error {
 	return err
 }
 
-// String is the size in the largest unit of which it is a whole number.
+// String returns the size in the largest unit of which it is a whole number.
 func (b *byteSize) String() string {
 	n, unit := *b, 0
 	for unit < 3 && n > 0 && n%1024 == 0 {
@@ -31,5 +32,5 @@ func (b *byteSize) String() string {
 	return fmt.Sprintf("%d%s", n, []string{"", "KiB", "MiB", "GiB"}[unit])
 }
 
-// Type is what help calls a size.
+// Type returns the name of a size in help texts.
 func (b *byteSize) Type() string { return "SIZE" }

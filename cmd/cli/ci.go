@@ -20,13 +20,13 @@ import (
 	"rookery/internal/tool"
 )
 
-// oneCall is how long one call of `rookery ci` may take.
+// oneCall is the timeout of one call of `rookery ci`.
 const oneCall = 3 * time.Second
 
-// mostSummary is how many bytes are added to a summary of GitHub.
+// mostSummary is how many bytes are added to GitHub's job summary at most.
 const mostSummary = 16 << 10
 
-// A builds has what the commands of `rookery ci` have in common.
+// A builds contains the flags that the commands of `rookery ci` share.
 type builds struct {
 	app      *clitool.App
 	goal     string
@@ -37,7 +37,7 @@ type builds struct {
 	patience time.Duration
 }
 
-// ciCommand is the group of commands for CI.
+// ciCommand returns the group of commands for CI.
 func ciCommand(app *clitool.App) *cobra.Command {
 	group := &cobra.Command{Use: "ci", Short: "Remember how builds fail, and what fixed them"}
 	l, r := &learner{builds: builds{app: app}}, &recaller{builds: builds{app: app}}
@@ -57,7 +57,7 @@ func (b *builds) flags(c *cobra.Command) {
 	f.DurationVar(&b.patience, "patience", 10*time.Second, "how long all calls of the server may take together")
 }
 
-// env is a variable of the environment.
+// env returns a variable of the environment; "" if it is not set.
 func (b *builds) env(name string) string {
 	if b.app.Env == nil {
 		return ""
@@ -65,7 +65,7 @@ func (b *builds) env(name string) string {
 	return b.app.Env(name)
 }
 
-// describe returns the job that runs, as far as the environment and Git tell.
+// describe returns the job that runs, from the environment and from Git.
 func (b *builds) describe(ctx context.Context, command []string) ci.Job {
 	j := ci.FromEnv(b.env, os.ReadFile)
 	g := git{}
@@ -79,13 +79,13 @@ func (b *builds) describe(ctx context.Context, command []string) ci.Job {
 	return j
 }
 
-// A memoryCaller calls the tools of memory for a build.
+// A memoryCaller calls memory tools for a build.
 type memoryCaller struct {
 	tool.Invoker
 	vault string
 }
 
-// An envelope is what a tool answers.
+// An envelope is the part of an answer that is used here.
 type envelope struct {
 	Data json.RawMessage `json:"data"`
 	Meta struct {
@@ -93,7 +93,8 @@ type envelope struct {
 	} `json:"meta"`
 }
 
-// call calls a tool, and returns the version of its answer.
+// call calls a tool, decodes the data of its answer into out, and returns the version of the
+// answer.
 func (m memoryCaller) call(ctx context.Context, name string, in map[string]any, out any) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, oneCall)
 	defer cancel()
@@ -115,7 +116,7 @@ func (m memoryCaller) call(ctx context.Context, name string, in map[string]any, 
 	return e.Meta.Version, json.Unmarshal(e.Data, out)
 }
 
-// membersOf are the members of a value as JSON.
+// membersOf returns the JSON members of a value.
 func membersOf(value any) (map[string]any, error) {
 	data, err := tool.Marshal(value)
 	if err != nil {
@@ -125,7 +126,7 @@ func membersOf(value any) (map[string]any, error) {
 	return all, json.Unmarshal(data, &all)
 }
 
-// A known is a memory as memory_recall tells of it at the depth complete.
+// A known is a memory in an answer of memory_recall with the depth complete.
 type known struct {
 	ID        string `json:"id"`
 	CreatedAt int64  `json:"created_at"`
@@ -143,13 +144,13 @@ type known struct {
 	Times int      `json:"times"`
 }
 
-// newest is when the memory was stored last, in Unix milliseconds.
+// newest returns when the memory was last stored, in Unix milliseconds.
 func (k known) newest() int64 { return max(k.CreatedAt, k.UpdatedAt) }
 
-// day is the day of a time.
+// day returns the UTC day of a time in Unix milliseconds.
 func day(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
 
-// recall returns what memory_recall finds, and the version at which it was found.
+// recall returns the memories that memory_recall finds, and the version of its answer.
 func (m memoryCaller) recall(ctx context.Context, in map[string]any) ([]known, string, error) {
 	var out struct {
 		Memories []known `json:"memories"`
@@ -158,7 +159,8 @@ func (m memoryCaller) recall(ctx context.Context, in map[string]any) ([]known, s
 	return out.Memories, version, err
 }
 
-// connect reaches the vault of the build memories, with the token of the job.
+// connect connects to the vault of the build memories, with the token of the job. The Closer may be
+// nil.
 func (b *builds) connect(ctx context.Context, t clitool.Target, session string) (memoryCaller, io.Closer, error) {
 	n := connector{b.app}
 	server, err := n.server(t)
@@ -175,12 +177,12 @@ func (b *builds) connect(ctx context.Context, t clitool.Target, session string) 
 	return memoryCaller{inv, t.Vault}, closer, err
 }
 
-// say writes a line for people.
+// say writes a line to standard error.
 func (b *builds) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(b.app.Err, "rookery ci: "+control.Escape(fmt.Sprintf(format, args...)))
 }
 
-// reason is why something was not done, in one line.
+// reason returns the cause of an error on one line.
 func reason(err error) string {
 	f := fault.Of(err)
 	if f.Code == fault.Internal {
@@ -189,7 +191,7 @@ func reason(err error) string {
 	return f.Message
 }
 
-// summarise adds Markdown to the summary of the job.
+// summarise appends Markdown to the job summary at path, if there is one.
 func (b *builds) summarise(path, text string) {
 	if path == "" || text == "" {
 		return

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A git asks the Git of a checkout. Where there is no Git, or no checkout, nothing is known, and nothing fails.
+// A git runs Git in a checkout. If there is no Git, or no checkout, results are empty.
 type git struct{ dir string }
 
-// patientGit is how long one question may take.
+// patientGit is the timeout of one command of Git.
 const patientGit = 5 * time.Second
 
-// ask runs a command of Git.
+// ask runs a command of Git and returns its output.
 func (g git) ask(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patientGit)
 	defer cancel()
@@ -24,7 +24,7 @@ func (g git) ask(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// one is one line that Git says; empty: nothing is known.
+// one returns the output of a command with one line; "" if it fails.
 func (g git) one(ctx context.Context, args ...string) string {
 	out, err := g.ask(ctx, args...)
 	if err != nil || out == "HEAD" {
@@ -33,7 +33,7 @@ func (g git) one(ctx context.Context, args ...string) string {
 	return out
 }
 
-// lines are lines that Git says.
+// lines returns the lines of a command's output; nil if it fails.
 func (g git) lines(ctx context.Context, args ...string) []string {
 	out, err := g.ask(ctx, args...)
 	if err != nil || out == "" {
@@ -44,7 +44,7 @@ func (g git) lines(ctx context.Context, args ...string) []string {
 
 func (g git) root(ctx context.Context) string { return g.one(ctx, "rev-parse", "--show-toplevel") }
 
-// repository is owner/name of the remote origin.
+// repository returns owner/name of the remote origin, or "".
 func (g git) repository(ctx context.Context) string {
 	url := strings.TrimSuffix(g.one(ctx, "remote", "get-url", "origin"), ".git")
 	url = strings.ReplaceAll(url, ":", "/")
@@ -55,7 +55,8 @@ func (g git) repository(ctx context.Context) string {
 	return strings.Join(parts[len(parts)-2:], "/")
 }
 
-// changed are the files that differ between a commit, if it is given, and this one; else those that this one changes.
+// changed returns the files that differ between base and HEAD or, if base is empty, those that HEAD
+// changes.
 func (g git) changed(ctx context.Context, base string) []string {
 	if base != "" {
 		return g.lines(ctx, "diff", "--name-only", base+"...HEAD", "--")
@@ -63,7 +64,8 @@ func (g git) changed(ctx context.Context, base string) []string {
 	return g.lines(ctx, "diff", "--name-only", "HEAD^", "HEAD", "--")
 }
 
-// hasAncestor reports whether a commit is an ancestor of this one, and whether that is known.
+// hasAncestor reports whether a commit is an ancestor of HEAD, and whether that is known, which it
+// is not in a shallow clone.
 func (g git) hasAncestor(ctx context.Context, commit string) (is, known bool) {
 	if commit == "" || strings.HasPrefix(commit, "-") {
 		return false, false

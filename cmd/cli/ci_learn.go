@@ -19,19 +19,19 @@ import (
 	"rookery/internal/fault"
 )
 
-// The limits of reports that are read: how many, and bytes of each.
+// Limits of the reports that are read: their number, and the bytes of each.
 const (
 	mostReports = 200
 	mostReport  = 16 << 20
 )
 
-// mostLines is how many lines are said at most of what is known of a failure.
+// mostLines is the largest number of lines that are printed about a known failure.
 const mostLines = 12
 
-// mostOpen is how many failures a run that succeeds may have fixed.
+// mostOpen is the largest number of open failures that a successful run handles.
 const mostOpen = 20
 
-// A learner is the command that runs a command, and remembers how it failed.
+// A learner is the command that runs a command, and remembers its failure.
 type learner struct {
 	builds
 	reports      []string
@@ -85,7 +85,7 @@ func (l *learner) run(c *cobra.Command, args []string) error {
 // An ended is a command that has ended.
 type ended struct {
 	target  clitool.Target
-	wrong   error // with the target
+	wrong   error // an error about the target
 	command []string
 	exit    int
 	output  string
@@ -93,10 +93,10 @@ type ended struct {
 	took    time.Duration
 }
 
-// errNothing says that there is nothing to learn, and why.
+// errNothing means that there is nothing to learn.
 var errNothing = errors.New("nothing to learn")
 
-// finish learns from a command that has ended. Whatever becomes of it is at most a line on standard error.
+// finish learns from a command that has ended. It prints a line on an error, and never fails.
 func (l *learner) finish(ctx context.Context, e ended) {
 	defer func() {
 		if recover() != nil {
@@ -114,7 +114,7 @@ func (l *learner) finish(ctx context.Context, e ended) {
 	}
 }
 
-// learn stores a failure, or what fixed the ones before.
+// learn stores a failure, or the fixes of earlier ones.
 func (l *learner) learn(ctx context.Context, e ended) error {
 	if e.wrong != nil {
 		return e.wrong
@@ -151,7 +151,7 @@ func (l *learner) learn(ctx context.Context, e ended) error {
 	return l.store(ctx, m, f)
 }
 
-// failure is what is known about a command that failed.
+// failure returns a failed command with its context.
 func (l *learner) failure(ctx context.Context, j ci.Job, e ended) ci.Failure {
 	redactor := ci.NewRedactor(os.Environ(), e.output)
 	found := ci.Recognise(ci.Run{Output: e.output, Exit: e.exit, Reports: l.readReports(e.began)})
@@ -162,7 +162,7 @@ func (l *learner) failure(ctx context.Context, j ci.Job, e ended) ci.Failure {
 	}
 }
 
-// directory is the working directory, relative to a checkout.
+// directory returns the working directory relative to a checkout; "" if it is the root, or outside.
 func directory(root string) string {
 	here, err := os.Getwd()
 	if err != nil || root == "" {
@@ -175,7 +175,8 @@ func directory(root string) string {
 	return filepath.ToSlash(dir)
 }
 
-// readReports reads the reports that were written since a time. One that cannot be read is left out.
+// readReports returns the reports that were written since a time. It skips reports that cannot be
+// read.
 func (l *learner) readReports(since time.Time) [][]byte {
 	var all [][]byte
 	for _, pattern := range l.reports {
@@ -199,7 +200,7 @@ func (l *learner) readReports(since time.Time) [][]byte {
 	return all
 }
 
-// tell prints what is known of a failure, and reports whether it was seen to come and go.
+// tell prints the known facts about a failure, and reports whether it is known to be flaky.
 func (l *learner) tell(ctx context.Context, m memoryCaller, f ci.Failure) (flaky bool, err error) {
 	print := ci.PrintTag(f.Print())
 	seen, _, err := m.recall(ctx, map[string]any{
@@ -229,7 +230,8 @@ func (l *learner) tell(ctx context.Context, m memoryCaller, f ci.Failure) (flaky
 	return flaky, nil
 }
 
-// related says what fixed a failure that is known, or which failures are like one that is not.
+// related returns lines about the fixes of a known failure, or about failures that are similar to a
+// new one.
 func (l *learner) related(
 	ctx context.Context, m memoryCaller, f ci.Failure, print string, seen bool,
 ) (lines []string, err error) {
@@ -248,7 +250,7 @@ func (l *learner) related(
 	return lines, err
 }
 
-// quoted are learnings, each as a line that quotes it: it is what somebody else wrote.
+// quoted returns up to three learnings as quoted lines, because other people wrote them.
 func quoted(learnings []string) []string {
 	var all []string
 	for _, text := range learnings[:min(len(learnings), 3)] {
@@ -257,7 +259,7 @@ func quoted(learnings []string) []string {
 	return all
 }
 
-// times is a number of times.
+// times returns a count in words.
 func times(n int) string {
 	if n == 1 {
 		return "once"
@@ -265,7 +267,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// markdownOf is a section of a summary of GitHub, in which the lines are not Markdown.
+// markdownOf returns a section of GitHub's job summary, with the lines in a code block.
 func markdownOf(title string, lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -278,7 +280,7 @@ func markdownOf(title string, lines []string) string {
 	return "### " + title + "\n\n```text\n" + text + "\n```\n"
 }
 
-// store stores a failure, and says so.
+// store stores a failure, and prints a line about it.
 func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error {
 	var out struct {
 		MemoryID string `json:"memory_id"`
@@ -300,7 +302,7 @@ func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error
 	return nil
 }
 
-// A fixer remembers what fixed the failures of a job that has succeeded.
+// A fixer stores the fixes of a job's failures after the job has succeeded.
 type fixer struct {
 	*builds
 	m   memoryCaller
@@ -318,7 +320,7 @@ func (x fixer) run(ctx context.Context) error {
 	for _, k := range open {
 		if err := x.learn(ctx, k, version); err != nil {
 			if fault.Is(err, fault.Conflict) {
-				continue // another run has it
+				continue // another run handles it
 			}
 			return err
 		}
@@ -326,7 +328,7 @@ func (x fixer) run(ctx context.Context) error {
 	return nil
 }
 
-// learn remembers what fixed one failure, if this run shows that it is fixed.
+// learn stores the fix of one failure, if this run proves that it is fixed.
 func (x fixer) learn(ctx context.Context, k known, version string) error {
 	commit, branch := ci.ReadContext(k.Intent.Context)
 	if commit != "" && commit == x.job.Commit {
@@ -365,10 +367,10 @@ func (x fixer) learn(ctx context.Context, k known, version string) error {
 	return nil
 }
 
-// passedAgain is what is learnt of a failure that another run of the same commit does not have.
+// passedAgain is the learning about a failure that another run of the same commit does not have.
 const passedAgain = "passed again on the same commit"
 
-// flaky marks a failure that comes and goes. It stays open.
+// flaky marks a failure as flaky. It stays open.
 func (x fixer) flaky(ctx context.Context, k known, version string) error {
 	if slices.Contains(k.Tags, ci.TagFlaky) {
 		return nil
@@ -386,7 +388,7 @@ func (x fixer) flaky(ctx context.Context, k known, version string) error {
 	return err
 }
 
-// update changes members of a failure, if nobody has changed it since it was read.
+// update changes members of a failure, unless it was changed since it was read.
 func (x fixer) update(ctx context.Context, k known, version string, change map[string]any) error {
 	change["memory_id"], change["if_version"] = k.ID, version
 	var out struct{}
@@ -394,7 +396,7 @@ func (x fixer) update(ctx context.Context, k known, version string, change map[s
 	return err
 }
 
-// printOf is the fingerprint that tags have.
+// printOf returns the fingerprint in the tags, or "".
 func printOf(tags []string) string {
 	for _, tag := range tags {
 		if print, ok := strings.CutPrefix(tag, ci.PrintTag("")); ok {

@@ -15,17 +15,17 @@ import (
 	"rookery/internal/fault"
 )
 
-// The forms in which `rookery ci recall` prints.
+// The output formats of `rookery ci recall`.
 const (
 	formText     = "text"
 	formMarkdown = "markdown"
 	formSummary  = "summary" // appended to the summary of the job
 )
 
-// mostAsked is how many files are asked for.
+// mostAsked is the largest number of files in the questions.
 const mostAsked = 20
 
-// A recaller is the command that prints what is known of a build before it runs.
+// A recaller is the command that prints memories about a build before it runs.
 type recaller struct {
 	builds
 	base      string
@@ -101,7 +101,8 @@ func (r *recaller) check() error {
 	return nil
 }
 
-// find finds what is known: each memory once, and of the job the newest failure first.
+// find returns memories about the job, each once, and those of each question sorted by time, the
+// newest first.
 func (r *recaller) find(ctx context.Context, target clitool.Target) ([]known, ci.Job, error) {
 	j := r.describe(ctx, nil)
 	m, closer, err := r.connect(ctx, target, j.Session())
@@ -131,7 +132,7 @@ func (r *recaller) find(ctx context.Context, target clitool.Target) ([]known, ci
 	return all, j, nil
 }
 
-// questions are calls of memory_recall, the most important first.
+// questions returns the arguments of calls of memory_recall, the most important first.
 func (r *recaller) questions(ctx context.Context, j ci.Job) []map[string]any {
 	var all []map[string]any
 	of := func(state string) {
@@ -154,7 +155,7 @@ func (r *recaller) questions(ctx context.Context, j ci.Job) []map[string]any {
 	return all
 }
 
-// print is what is known, as text for people or as Markdown.
+// print returns memories as text or as Markdown, within the limit of tokens.
 func (r *recaller) print(found []known) string {
 	left, title := r.maxTokens*4, "What earlier builds learnt"
 	var lines []string
@@ -178,7 +179,7 @@ func (r *recaller) print(found []known) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// linesOf tells of one memory.
+// linesOf returns the lines about one memory.
 func linesOf(k known) []string {
 	state := "failed"
 	switch {
@@ -201,7 +202,7 @@ func linesOf(k known) []string {
 	return append(lines, quoted(k.Outcome.Learnings)...)
 }
 
-// A recalledMemory is a memory in the answer for programs.
+// A recalledMemory is a memory in the JSON answer.
 type recalledMemory struct {
 	ID        string   `json:"id"`
 	Goal      string   `json:"goal"`

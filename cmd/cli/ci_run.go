@@ -12,33 +12,34 @@ import (
 	"rookery/internal/ci"
 )
 
-// The exit codes of a command that could not be run, as shells have them, and of one that a signal ended: that
-// number is added.
+// Exit codes as in shells: of a command that could not be run, and of one that a signal ended, to
+// which the number of the signal is added.
 const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
 	exitSignal        = 128
 )
 
-// lingering is how long the output of a command is waited for after it has ended: what it has started may have it
-// open for hours.
+// lingering is how long the command's output is read after its end, because a background process
+// may keep it open.
 const lingering = 2 * time.Second
 
-// A running is a command that `rookery ci learn` runs. It has our standard input, and what it writes is passed on as it
-// comes.
+// A running is a command that `rookery ci learn` runs. It gets the standard input of this process,
+// and its output is forwarded at once.
 type running struct {
 	in        io.Reader
 	out, errs io.Writer
-	kept      ci.Output // what it wrote
+	kept      ci.Output // the output
 }
 
-// run runs a command until it ends, and returns its exit code as a shell does. Signals are passed on to it.
+// run runs a command until it ends, and returns its exit code as a shell does. It forwards signals
+// to the command.
 func (r *running) run(command []string) (exit int) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // to run it is what we were called for
 	cmd.Stdin, cmd.WaitDelay = r.in, lingering
 	terminal, err := openTerminal(r.out, r.errs)
 	if err != nil {
-		terminal = nil // without one its output has no colours
+		terminal = nil // without a terminal, the output may have no colours
 	}
 	r.connect(cmd, terminal)
 	signals := make(chan os.Signal, 16)
@@ -69,7 +70,7 @@ func (r *running) run(command []string) (exit int) {
 	return exitCode(cmd.ProcessState, err)
 }
 
-// connect connects the output of a command: to a terminal where ours is one, so that it sees one, else to pipes.
+// connect connects the output of a command: to a terminal if there is one, and otherwise to pipes.
 func (r *running) connect(cmd *exec.Cmd, terminal *terminal) {
 	if terminal != nil {
 		cmd.Stdout, cmd.Stderr = terminal.theirs, terminal.theirs
@@ -78,7 +79,7 @@ func (r *running) connect(cmd *exec.Cmd, terminal *terminal) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(r.out, &r.kept), io.MultiWriter(r.errs, &r.kept)
 }
 
-// refused is the exit code of a command that could not be started, of which a line is written.
+// refused prints a line about a command that could not be started, and returns its exit code.
 func (r *running) refused(name string, err error) int {
 	exit, what := exitNotExecutable, "cannot be run"
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +89,7 @@ func (r *running) refused(name string, err error) int {
 	return exit
 }
 
-// exitCode is the exit code of a command that has ended.
+// exitCode returns the exit code of a command that has ended.
 func exitCode(state *os.ProcessState, err error) int {
 	if state == nil {
 		return exitNotExecutable

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// passedOn are the signals that go to the command and do not end us.
+// passedOn contains the signals that are forwarded to the command, and do not end this process.
 var passedOn = []os.Signal{os.Interrupt}
 
-// fromTerminal reports whether a signal is one that a terminal sends to the command itself.
+// fromTerminal reports whether a terminal sends the signal to the command directly.
 func fromTerminal(os.Signal, io.Reader) bool { return true }
 
-// endedBy is the signal that ended a command: there are none here.
+// endedBy returns 0: there are no signals on this system.
 func endedBy(*os.ProcessState) int { return 0 }
 
-// A terminal is what a command writes to where we write to one: here to pipes always.
+// A terminal is a pseudo-terminal for the command. This system has none, so it is always nil.
 type terminal struct{ theirs *os.File }
 
 func openTerminal(io.Writer, io.Writer) (*terminal, error) { return nil, nil }

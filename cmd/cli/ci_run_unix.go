@@ -11,18 +11,18 @@ import (
 	"github.com/creack/pty"
 )
 
-// passedOn are the signals that go to the command and do not end us.
+// passedOn contains the signals that are forwarded to the command, and do not end this process.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 	syscall.SIGWINCH, syscall.SIGCONT,
 }
 
-// fromTerminal reports whether a signal is one that a terminal sends to the command itself.
+// fromTerminal reports whether a terminal sends the signal to the command directly.
 func fromTerminal(s os.Signal, in io.Reader) bool {
 	return isTerminal(in) && (s == syscall.SIGINT || s == syscall.SIGQUIT)
 }
 
-// endedBy is the signal that ended a command; 0: none did.
+// endedBy returns the signal that ended a command; 0 if none did.
 func endedBy(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return int(status.Signal())
@@ -30,20 +30,21 @@ func endedBy(state *os.ProcessState) int {
 	return 0
 }
 
-// A terminal is what a command writes to where we write to one. Nil stands for none.
+// A terminal is a pseudo-terminal for the command. nil means that there is none.
 type terminal struct {
 	ours, theirs *os.File
-	shown        *os.File // the one that we write to
+	shown        *os.File // the terminal of this process
 }
 
-// openTerminal opens a terminal of the size of ours; nil if ours is none.
+// openTerminal opens a pseudo-terminal with the size of the terminal of this process; nil if out or
+// errs is not a terminal.
 func openTerminal(out, errs io.Writer) (*terminal, error) {
 	shown, ok := out.(*os.File)
 	if !ok || !isTerminal(out) {
 		return nil, nil
 	}
 	if e, ok := errs.(*os.File); !ok || !isTerminal(e) {
-		return nil, nil // what it writes there must not come out here
+		return nil, nil // standard error is redirected, and must stay separate
 	}
 	ours, theirs, err := pty.Open()
 	if err != nil {
@@ -54,7 +55,7 @@ func openTerminal(out, errs io.Writer) (*terminal, error) {
 	return t, nil
 }
 
-// resize gives the terminal the size of ours.
+// resize gives the pseudo-terminal the size of the terminal of this process.
 func (t *terminal) resize() {
 	if t != nil {
 		_ = pty.InheritSize(t.shown, t.ours)
@@ -67,7 +68,7 @@ func (t *terminal) close() {
 	}
 }
 
-// pass passes on what the command writes, until nobody has the terminal open.
+// pass forwards the command's output until all processes have closed the terminal.
 func (t *terminal) pass(to io.Writer) (done chan struct{}) {
 	if t == nil {
 		return nil
@@ -76,12 +77,12 @@ func (t *terminal) pass(to io.Writer) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(to, t.ours) // it ends with an error where everybody has closed it
+		_, _ = io.Copy(to, t.ours) // it ends with an error when all processes have closed it
 	}()
 	return done
 }
 
-// drain waits until all is passed on.
+// drain waits until all output is forwarded, at most for lingering.
 func (t *terminal) drain(done chan struct{}) {
 	if t == nil {
 		return

@@ -16,14 +16,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// patientToken is how long GitHub may take to make out a token, and mostToken how many bytes its answer has at most.
+// patientToken is the timeout of a request for a token, and mostToken the largest size of its
+// answer in bytes.
 const (
 	patientToken = 5 * time.Second
 	mostToken    = 64 << 10
 )
 
-// idToken is the token that the CI system makes out for the job: the one of ROOKERY_ID_TOKEN, else one that GitHub is
-// asked for. It is empty where there is none, and nobody has asked for one.
+// idToken returns the token that the CI system issues for the job: ROOKERY_ID_TOKEN, or else one
+// that it requests from GitHub. It returns "" if neither a tenant nor an audience is set.
 func (b *builds) idToken(ctx context.Context, server string) (string, error) {
 	if token := b.env("ROOKERY_ID_TOKEN"); token != "" {
 		return token, nil
@@ -56,7 +57,8 @@ func (b *builds) idToken(ctx context.Context, server string) (string, error) {
 	return answer.Value, err
 }
 
-// audienceOf is for whom a token is made out: --audience, else what the server says of itself, and the tenant.
+// audienceOf returns the audience of the token: --audience, or else the resource that the server
+// reports, with the tenant.
 func (b *builds) audienceOf(ctx context.Context, server, tenant string) (string, error) {
 	if b.audience != "" {
 		return b.audience, nil
@@ -70,7 +72,8 @@ func (b *builds) audienceOf(ctx context.Context, server, tenant string) (string,
 	return strings.TrimSuffix(about.Resource, "/") + "/t/" + tenant, nil
 }
 
-// isPrivate reports whether nobody else reads what is sent to an address: over TLS, or to this machine.
+// isPrivate reports whether requests to a URL cannot be read on their way: it has the scheme https,
+// or is on this machine.
 func isPrivate(u *url.URL) bool {
 	if u.Scheme == "https" {
 		return true
@@ -79,7 +82,7 @@ func isPrivate(u *url.URL) bool {
 	return u.Scheme == "http" && ip != nil && ip.IsLoopback()
 }
 
-// fetch gets JSON, with a bearer token if there is one. It follows no redirect.
+// fetch gets JSON, with a bearer token if it is not empty. It follows no redirects.
 func fetch(ctx context.Context, address, bearer string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, patientToken)
 	defer cancel()

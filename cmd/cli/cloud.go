@@ -14,7 +14,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// A cloud has the flags of commands about a stack in AWS.
+// A cloud contains the flags of commands about a stack in AWS.
 type cloud struct {
 	app *clitool.App
 
@@ -29,7 +29,7 @@ func (o *cloud) flags(c *cobra.Command) {
 	clitool.Uses(c, "json", "bare", "envelope")
 }
 
-// open reads the resources of the stack, with the credentials that the AWS CLI would have.
+// open reads the resources of the stack, with the credentials of the AWS CLI.
 func (o *cloud) open(ctx context.Context) (*awsops.Stack, error) {
 	if o.stack == "" {
 		return nil, fault.New(fault.InvalidParameter, "--stack must be the name of a stack").
@@ -54,7 +54,7 @@ func (o *cloud) open(ctx context.Context) (*awsops.Stack, error) {
 	return awsops.Open(ctx, cfg, o.stack)
 }
 
-// deadLetters are the commands about messages that could not be worked on.
+// A deadLetters is the group of commands about messages that could not be handled.
 type deadLetters struct {
 	cloud
 	queue string
@@ -159,7 +159,7 @@ func (r *restorer) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	done, err := s.Restore(c.Context(), r.from, func(what string) {
-		_, _ = fmt.Fprintln(r.app.Err, control.Escape(what)) // it only tells how far it is
+		_, _ = fmt.Fprintln(r.app.Err, control.Escape(what)) // errors are ignored: it is only progress
 	})
 	if err != nil {
 		return err

@@ -18,12 +18,13 @@ import (
 	"rookery/internal/tool"
 )
 
-// A connector finds the tools that a command line means (CONTRACT §7).
+// A connector connects to the tools that a command line selects (CONTRACT §7).
 type connector struct{ app *clitool.App }
 
-// connect reaches a server if one is named, on the line, in the environment or in the configuration, in
-// this order; else the server that holds the local data directory, or the folder, if one does; else opens
-// that itself, in process.
+// connect returns the tools of the selected server, which is set by a flag, in the environment or
+// in the configuration, in this order. Without a server, it returns the tools of the server that
+// has the local data directory, or the folder, open, or else opens that in this process. The Closer
+// is nil for a server.
 func (n connector) connect(
 	ctx context.Context, t clitool.Target,
 ) (tool.Invoker, io.Closer, error) {
@@ -64,7 +65,7 @@ func (n connector) connect(
 	return n.in(app.Vault(), inProcess{app, t}), app, nil
 }
 
-// beside reaches the server of this machine that holds what is meant.
+// beside returns the tools of the server of this machine that has the directory open.
 func (n connector) beside(
 	ctx context.Context, t clitool.Target, busy *localapp.InUse,
 ) (tool.Invoker, io.Closer, error) {
@@ -75,7 +76,7 @@ func (n connector) beside(
 	return n.in(busy.Vault, client), nil, nil
 }
 
-// other returns the client of the process of this machine that holds what is meant.
+// other returns the client of the process of this machine that has the directory open.
 func (n connector) other(
 	ctx context.Context, t clitool.Target, busy *localapp.InUse,
 ) (*httptool.Client, error) {
@@ -90,7 +91,7 @@ func (n connector) other(
 	return client, nil
 }
 
-// exists is a fault where there is nothing yet to connect to.
+// exists returns NOT_FOUND if the directory does not exist, or the folder was never served.
 func exists(cfg localapp.Config) error {
 	if cfg.Folder != "" {
 		return localapp.Served(cfg)
@@ -101,7 +102,7 @@ func exists(cfg localapp.Config) error {
 	return nil
 }
 
-// catchUp waits until what somebody did in a folder is taken in, and tells a person what is new of it.
+// catchUp waits until the edits of a folder are ingested, and prints news about the folder.
 func (n connector) catchUp(ctx context.Context, app *localapp.App) error {
 	for _, line := range app.Changes() {
 		if _, err := fmt.Fprintln(n.app.Err, control.Escape(line)); err != nil {
@@ -111,7 +112,8 @@ func (n connector) catchUp(ctx context.Context, app *localapp.App) error {
 	return app.CaughtUp(ctx)
 }
 
-// local is what a command line means that is about a data directory of this machine, or a folder.
+// local returns the target of a command line about a data directory of this machine, or a folder,
+// and its configuration.
 func (n connector) local(c *cobra.Command) (t clitool.Target, cfg localapp.Config, err error) {
 	if t, err = n.app.Target(c); err != nil {
 		return t, cfg, err
@@ -120,7 +122,7 @@ func (n connector) local(c *cobra.Command) (t clitool.Target, cfg localapp.Confi
 	return t, cfg, err
 }
 
-// config is how the data directory, or the folder, is opened that is meant.
+// config returns the configuration of the selected data directory or folder.
 func (n connector) config(t clitool.Target) (localapp.Config, error) {
 	if t.Folder == "" {
 		dir, err := n.dataDir(t.Data)
@@ -133,7 +135,8 @@ func (n connector) config(t clitool.Target) (localapp.Config, error) {
 	}, err
 }
 
-// servers is the directory in which the servers of this person leave their ports; empty without a home.
+// servers returns the directory of the listings of this user's servers; "" if there is no home
+// directory.
 func (n connector) servers() string {
 	states, err := n.home("XDG_STATE_HOME", ".local/state")
 	if err != nil {
@@ -142,7 +145,7 @@ func (n connector) servers() string {
 	return filepath.Join(states, "rookery", "servers")
 }
 
-// dataDir is the data directory that is meant.
+// dataDir returns the selected data directory: the given one, or the default.
 func (n connector) dataDir(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -151,7 +154,8 @@ func (n connector) dataDir(given string) (string, error) {
 	return filepath.Join(dir, "rookery"), err
 }
 
-// home is a directory that an environment variable names, else one in the person's own.
+// home returns the directory in an environment variable, or else a directory in the user's home
+// directory.
 func (n connector) home(variable, otherwise string) (string, error) {
 	if dir := n.app.Env(variable); dir != "" {
 		return dir, nil

@@ -17,7 +17,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// A doctor is the command that looks a data directory over.
+// A doctor is the command that examines a data directory, a folder or a stack.
 type doctor struct {
 	app   *clitool.App
 	full  bool
@@ -99,10 +99,10 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 	})
 }
 
-// reindexing is how findings begin the commands that compare the files of a vault.
+// reindexing is the prefix of the command in findings that compares the files of a vault.
 const reindexing = "rookery reindex"
 
-// place completes the commands in findings with the flags that name the vault, and the place where it is.
+// place adds the flags for the vault and its place to the commands in findings.
 func place(found []repo.Finding, t clitool.Target) {
 	for i, f := range found {
 		var flags string
@@ -131,7 +131,7 @@ func (d *doctor) runCloud(c *cobra.Command) error {
 	})
 }
 
-// worst is the fault of the first check that found something broken; nil if none did.
+// worst returns the fault of the first finding of a broken check; nil if there is none.
 func worst(found []repo.Finding) *fault.Fault {
 	var first *repo.Finding
 	broken := 0
@@ -157,7 +157,7 @@ func worst(found []repo.Finding) *fault.Fault {
 	return f
 }
 
-// tableOf shows what was found, a line each, and below it what to do.
+// tableOf returns the findings as a table, one line each, with the fix below it.
 func tableOf(found []repo.Finding) string {
 	var cells, b strings.Builder
 	for _, f := range found {
@@ -173,10 +173,10 @@ func tableOf(found []repo.Finding) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	_, err := w.Write([]byte(cells.String()))
 	if err = errors.Join(err, w.Flush()); err != nil {
-		panic(err) // never: a strings.Builder takes everything
+		panic(err) // never: a strings.Builder returns no errors
 	}
 	return b.String()
 }
 
-// onOneLine is a text that stays in its cell.
+// onOneLine returns a text on one line, for a cell of the table.
 func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -10,17 +10,17 @@ import (
 	"rookery/internal/repo"
 )
 
-// soon is how long before its end a token is worth a warning.
+// soon is how long before the expiry of a token there is a warning.
 const soon = 7 * 24 * time.Hour
 
-// loginCheck is the name of the check of the server that commands go to.
+// loginCheck is the name of the check of the server that commands use.
 const loginCheck = "login"
 
-// serverPatience is how long the server may take to say who somebody is.
+// serverPatience is the timeout of the call of team_whoami.
 const serverPatience = 10 * time.Second
 
-// login is what is found of the server at an address: whether it answers, and takes the token that
-// commands would send it.
+// login returns the finding about the server at an address: whether it answers, and accepts the
+// token that commands would send.
 func (d *doctor) login(ctx context.Context, t clitool.Target, address string) repo.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -43,7 +43,7 @@ func (d *doctor) login(ctx context.Context, t clitool.Target, address string) re
 	return f
 }
 
-// brokenLogin is the finding of a server that cannot be called.
+// brokenLogin returns the finding for a server that cannot be called.
 func brokenLogin(err error) repo.Finding {
 	problem := fault.Of(err)
 	f := repo.Finding{

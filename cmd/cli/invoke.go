@@ -12,7 +12,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// inProcess calls the catalogue of an open data directory as the local principal.
+// An inProcess calls the catalogue of an open data directory as the local principal.
 type inProcess struct {
 	app    *localapp.App
 	target clitool.Target
@@ -28,7 +28,8 @@ func (p inProcess) Invoke(
 	return p.app.Catalogue.Invoke(auth.WithCaller(ctx, c), name, args)
 }
 
-// in names the vault of a folder in every call that has a place for it; empty for a data directory.
+// in returns an Invoker that sets the vault of a folder in every call with such an argument. vault
+// is empty for a data directory.
 func (n connector) in(vault string, i tool.Invoker) tool.Invoker {
 	if vault == "" {
 		return i
@@ -36,7 +37,7 @@ func (n connector) in(vault string, i tool.Invoker) tool.Invoker {
 	return inVault{Invoker: i, vault: vault, tools: n.app.Tools}
 }
 
-// inVault is an Invoker whose calls are about one vault.
+// An inVault is an Invoker whose calls are about one vault.
 type inVault struct {
 	tool.Invoker
 	vault string
@@ -53,7 +54,8 @@ func (v inVault) Invoke(
 	return v.Invoker.Invoke(ctx, name, named)
 }
 
-// name adds the vault to the arguments of a tool that takes one, if they do not name one.
+// name adds the vault to the arguments of a tool that has such an argument, unless they contain
+// one.
 func (v inVault) name(name string, args json.RawMessage) (json.RawMessage, error) {
 	const argument = "vault"
 	i := slices.IndexFunc(v.tools, func(t *tool.Tool) bool { return t.Name == name })
@@ -63,7 +65,7 @@ func (v inVault) name(name string, args json.RawMessage) (json.RawMessage, error
 	all := map[string]json.RawMessage{}
 	_, takes := v.tools[i].Arg(argument)
 	if !takes || json.Unmarshal(args, &all) != nil || all[argument] != nil {
-		return args, nil // what is wrong with them is told by who is called
+		return args, nil // the tool reports invalid arguments
 	}
 	raw, err := tool.Marshal(v.vault)
 	if err != nil {

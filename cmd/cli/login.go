@@ -13,7 +13,7 @@ import (
 	"rookery/internal/httptool"
 )
 
-// A login is the command that keeps a token for a server.
+// A login is the command that stores a token for a server.
 type login struct {
 	app   *clitool.App
 	token string
@@ -46,7 +46,8 @@ func (l *login) command() *cobra.Command {
 	return c
 }
 
-// words takes the one word that stands behind --token. It repeats nothing: it may be a token.
+// words accepts one word after --token. Its errors do not repeat the word, because it may be a
+// token.
 func (l *login) words(c *cobra.Command, words []string) error {
 	switch flag := c.Flags().Lookup("token"); {
 	case len(words) == 0:
@@ -89,7 +90,7 @@ func (l *login) run(c *cobra.Command, words []string) error {
 	return l.app.Finish(c, clitool.Outcome{Data: loggedIn{server.URL, in, who}, Text: l.text(server, in, who)})
 }
 
-// server is the server that is meant, if a token may be sent to it.
+// server returns the selected server, if a token may be sent to it.
 func (l *login) server(c *cobra.Command) (credential.Server, error) {
 	t, err := l.app.Target(c)
 	if err != nil {
@@ -108,7 +109,7 @@ func (l *login) server(c *cobra.Command) (credential.Server, error) {
 	return server, err
 }
 
-// keep keeps the token, and makes its server the usual one.
+// keep stores the token, and makes its server the default one.
 func (l *login) keep(
 	ctx context.Context, server credential.Server, token string,
 ) (credential.Place, error) {
@@ -124,14 +125,14 @@ func (l *login) keep(
 	return in, store.SetUsual(ctx, server)
 }
 
-// loggedIn is what login answers programs.
+// A loggedIn is the JSON answer of login.
 type loggedIn struct {
 	Server string           `json:"server"`
 	KeptIn credential.Place `json:"kept_in"`
 	account
 }
 
-// text says who the person is there, where the token went, and what does not use it.
+// text returns the account, where the token is stored, and the variables that override it.
 func (l *login) text(server credential.Server, in credential.Place, who account) string {
 	where := "in the keyring of this machine"
 	if in == credential.File {

@@ -17,14 +17,14 @@ import (
 	"rookery/internal/fault"
 )
 
-// The forms of the log.
+// The formats of the log.
 const (
 	logText = "text"
 	logJSON = "json"
 )
 
-// logger writes the log of a server: JSON for programs, or short lines for a person. Without a
-// format, a terminal gets lines.
+// logger returns the logger of a server: JSON lines, or short lines for people. Without a format, a
+// terminal gets short lines.
 func logger(a *clitool.App, format string) (*slog.Logger, error) {
 	switch {
 	case format == logJSON, format == "" && !a.Progress:
@@ -41,26 +41,26 @@ func logger(a *clitool.App, format string) (*slog.Logger, error) {
 		With("allowed", []string{logText, logJSON})
 }
 
-// A lineHandler writes a record as one short line: the time, what was called, its outcome, how long
-// it took, and after that what else the record has. What is the same in most lines, and what only
-// joins lines with others, is left out.
+// A lineHandler writes a record as one short line: the time, the tool or request, its outcome, its
+// duration, and then the other attributes. It omits attributes that are the same in most lines, or
+// that only relate lines to each other.
 type lineHandler struct {
 	out    io.Writer
 	colour bool
 	turn   *sync.Mutex
 
 	attrs []slog.Attr
-	group string // before the names of attributes, with a dot
+	group string // the prefix of attribute names, with a dot
 }
 
 var _ slog.Handler = (*lineHandler)(nil)
 
-// Enabled reports whether the level is worth a line.
+// Enabled implements slog.Handler: it reports whether the level is at least info.
 func (h *lineHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo
 }
 
-// WithAttrs returns a handler whose lines have these attributes, too.
+// WithAttrs implements slog.Handler.
 func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	next := *h
 	next.attrs = slices.Clone(h.attrs)
@@ -70,7 +70,7 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &next
 }
 
-// WithGroup returns a handler whose further attributes are of a group.
+// WithGroup implements slog.Handler.
 func (h *lineHandler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
@@ -80,7 +80,7 @@ func (h *lineHandler) WithGroup(name string) slog.Handler {
 	return &next
 }
 
-// Handle writes the line of a record.
+// Handle implements slog.Handler: it writes the line of a record.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	attrs := slices.Clone(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
@@ -103,7 +103,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// The keys of the attributes that a line shows in an order of its own.
+// The keys of the attributes that have fixed places in a line.
 const (
 	keyTool, keyCode, keyMS        = "tool", "code", "ms"
 	keyMethod, keyRoute, keyStatus = "method", "route", "status"
@@ -111,9 +111,9 @@ const (
 	keyAgent, keyRequest           = "agent", "request_id"
 )
 
-// head is the beginning of a line, without the attributes that it shows or makes superfluous: of a
-// call its tool, code and duration, of a request its method, route and status, of anything else the
-// level and the message.
+// head returns the beginning of a line, and removes the attributes that it contains or makes
+// redundant: of a call its tool, code and duration, of a request its method, route and status, and
+// otherwise the level, if it is above info, and the message.
 func (h *lineHandler) head(r slog.Record, attrs *[]slog.Attr) []string {
 	has := func(key string) bool { return value(*attrs, key) != "" }
 	var parts []string
@@ -140,7 +140,7 @@ func (h *lineHandler) head(r slog.Record, attrs *[]slog.Attr) []string {
 	return parts
 }
 
-// outcome is the code of a call, in a colour unless all went well.
+// outcome returns the code of a call, coloured unless the call succeeded.
 func (h *lineHandler) outcome(code string) string {
 	switch {
 	case code == "ok":
@@ -173,7 +173,7 @@ func (h *lineHandler) paint(colour, text string) string {
 	return colour + text + plain
 }
 
-// value is the text of an attribute; empty if there is none.
+// value returns the text of an attribute, or "".
 func value(attrs []slog.Attr, key string) string {
 	i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == key })
 	if i < 0 {
@@ -189,14 +189,14 @@ func take(attrs *[]slog.Attr, key string) string {
 	return text
 }
 
-// drop removes an attribute that has this text.
+// drop removes an attribute if it has this text.
 func drop(attrs *[]slog.Attr, key, text string) {
 	if value(*attrs, key) == text {
 		take(attrs, key)
 	}
 }
 
-// appendFlat adds an attribute, or those of a group with its name before theirs.
+// appendFlat appends an attribute, or those of a group with its name as a prefix.
 func appendFlat(attrs []slog.Attr, group string, a slog.Attr) []slog.Attr {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {
@@ -214,7 +214,8 @@ func appendFlat(attrs []slog.Attr, group string, a slog.Attr) []slog.Attr {
 	return attrs
 }
 
-// textOf is a value on one line, in quotes where it has blanks.
+// textOf returns a value on one line, in quotes if it contains blanks, quotes or unprintable
+// characters.
 func textOf(v slog.Value) string {
 	text := v.String()
 	if err, ok := v.Any().(error); ok && v.Kind() == slog.KindAny {
@@ -232,7 +233,7 @@ func textOf(v slog.Value) string {
 	return text
 }
 
-// decimals is how many decimals of a number are worth showing.
+// decimals returns the number of decimals to show of a number.
 func decimals(f float64) int {
 	if f < 10 {
 		return 1
@@ -240,10 +241,10 @@ func decimals(f float64) int {
 	return 0
 }
 
-// odd reports whether a character would end a value, or steer a terminal.
+// odd reports whether a character could end a value, or control a terminal.
 func odd(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '"' }
 
-// clean is a message without what would steer a terminal.
+// clean returns a message without characters that could control a terminal.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

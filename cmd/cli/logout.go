@@ -13,7 +13,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// A logout is the command that forgets tokens.
+// A logout is the command that removes stored tokens.
 type logout struct {
 	app *clitool.App
 	all bool
@@ -56,7 +56,7 @@ func (l *logout) run(c *cobra.Command, _ []string) error {
 	})
 }
 
-// servers are those whose tokens are to be forgotten.
+// servers returns the servers whose tokens must be removed.
 func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential.Origin, error) {
 	t, err := l.app.Target(c)
 	if err != nil {
@@ -82,8 +82,8 @@ func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential
 	return []credential.Origin{server.Origin}, err
 }
 
-// forget forgets the tokens of these servers, and answers of which there was something. It goes on after
-// one that cannot be forgotten.
+// forget removes the tokens of these servers, and returns the servers that had one or were the
+// default. It continues after an error.
 func forget(
 	ctx context.Context, store credential.Store, servers []credential.Origin,
 ) ([]credential.Origin, error) {
@@ -103,7 +103,7 @@ func forget(
 	return gone, failed
 }
 
-// forgotten says what was forgotten, a line for each server.
+// forgotten returns a line for each server.
 func forgotten(gone []credential.Origin) string {
 	if len(gone) == 0 {
 		return "There was nothing to forget.\n"

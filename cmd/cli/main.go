@@ -17,14 +17,14 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run is the program, until it is done or told to stop.
+// run runs the command line until it ends or is interrupted, and returns the exit code.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).Run(ctx, os.Args[1:])
 }
 
-// newApp is the whole command line over these streams and this environment.
+// newApp returns the command line over these streams and this environment.
 func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool.App {
 	a := &clitool.App{
 		Tools: localapp.Tools(nil), In: in, Out: out, Err: errs, Env: env,
@@ -45,7 +45,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	return a
 }
 
-// sections are the commands as the help of the whole shows them: those of every day first.
+// sections returns the groups of commands in the help, everyday commands first.
 func sections() []clitool.Section {
 	return []clitool.Section{
 		{Title: "Everyday commands", Words: []string{
@@ -66,7 +66,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is how many columns a terminal has, 0 if the stream is none.
+// width returns the number of columns of a terminal; 0 if the stream is not a terminal.
 func width(stream any) int {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -79,7 +79,7 @@ func width(stream any) int {
 	return columns
 }
 
-// version is that of the module, or of the commit it was built from.
+// version returns the version of the module, or else the commit that the program was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -56,10 +56,10 @@ func (m *mcp) command() *cobra.Command {
 	return c
 }
 
-// allSets stands for every set of tools.
+// allSets selects all sets of tools.
 const allSets = "all"
 
-// sets are the names of the sets of tools, sorted.
+// sets returns the names of the sets of tools, sorted.
 func (m *mcp) sets() []string {
 	var all []string
 	for _, t := range m.app.Tools {
@@ -69,7 +69,7 @@ func (m *mcp) sets() []string {
 	return slices.Compact(all)
 }
 
-// names are the names of all tools.
+// names returns the names of all tools.
 func (m *mcp) names() []string {
 	var all []string
 	for _, t := range m.app.Tools {
@@ -103,7 +103,7 @@ func (m *mcp) run(c *cobra.Command, _ []string) error {
 	return m.relayLocal(c.Context(), o, newLocal(n, t, cfg))
 }
 
-// relayLocal relays to what a data directory, or a folder, has, and releases it at the end.
+// relayLocal relays to a data directory, or a folder, and releases it at the end.
 func (m *mcp) relayLocal(ctx context.Context, o bridge.Options, l *local) error {
 	err := m.relay(ctx, o, l)
 	if closed := l.Close(); err == nil {
@@ -112,10 +112,10 @@ func (m *mcp) relayLocal(ctx context.Context, o bridge.Options, l *local) error 
 	return err
 }
 
-// relay relays until stdin ends. Options that the endpoint refuses are an error before that; a
-// server that does not answer is none.
+// relay relays until stdin ends. It returns an error at once if the endpoint refuses the options,
+// but not if the server does not answer.
 func (m *mcp) relay(ctx context.Context, o bridge.Options, s bridge.Server) error {
-	signal.Ignore(syscall.SIGPIPE) // a client that has gone is an error of a write
+	signal.Ignore(syscall.SIGPIPE) // a client that has exited is an error of a write
 	o.Server = s
 	_, err := s.Find(ctx, nil)
 	switch {
@@ -129,7 +129,7 @@ func (m *mcp) relay(ctx context.Context, o bridge.Options, s bridge.Server) erro
 	return bridge.Run(ctx, o, m.app.In, m.app.Out)
 }
 
-// options are the options of the bridge, but for its server.
+// options returns the options of the bridge, except for its server.
 func (m *mcp) options(t clitool.Target) (bridge.Options, error) {
 	o := bridge.Options{
 		Path: bridge.Path, Tools: strings.Join(m.tools, ","), ReadOnly: t.ReadOnly,
@@ -154,7 +154,7 @@ func (m *mcp) options(t clitool.Target) (bridge.Options, error) {
 	return o, nil
 }
 
-// serveStdio is `serve --mcp` without an address: the same over the place that is to be served.
+// serveStdio runs `serve --mcp` without an address: it relays MCP to the selected directory.
 func (s *server) serveStdio(c *cobra.Command, t clitool.Target, cfg localapp.Config) error {
 	m := &mcp{app: s.app}
 	o, err := m.options(t)

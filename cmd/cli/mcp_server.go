@@ -27,10 +27,10 @@ type remote struct {
 
 var _ bridge.Server = (*remote)(nil)
 
-// Patience is none: there is no other server.
+// Patience returns 0, because there is no other server.
 func (r *remote) Patience() time.Duration { return 0 }
 
-// Find returns the client of the server, after a failure with the token that is kept now.
+// Find returns the client of the server. After a failure, it uses the token that is stored now.
 func (r *remote) Find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,8 +55,7 @@ func (r *remote) Find(ctx context.Context, failed *httptool.Client) (*httptool.C
 	return client, nil
 }
 
-// pooled returns a transport that keeps a connection for each of the calls that a bridge makes at
-// once.
+// pooled returns a transport that keeps a connection for each concurrent call of a bridge.
 func pooled() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -79,24 +78,24 @@ const (
 	// firstReading is how long the first message waits until a folder has been read.
 	firstReading = 3 * time.Second
 
-	// look is the time between two looks at a directory that another process holds.
+	// look is the time between two attempts to open a directory that another process has open.
 	look = 20 * time.Millisecond
 )
 
 // A local is a data directory, or a folder, of this machine (docs/design/0023-mcp-over-stdio.md):
-// the server that has it open, or else this process, which then serves it to others.
+// the server that has it open, or else this process, which then serves it to other processes.
 type local struct {
 	connector
 	target clitool.Target
 	config localapp.Config
-	alone  string // the flag that only this process can follow; empty: none
-	demo   bool   // make the vault demo
+	alone  string // the flag that other processes do not support; empty: none
+	demo   bool   // create the vault demo
 
-	turn   chan struct{} // has room for one: a lock that a context ends
+	turn   chan struct{} // a mutex with one slot, for locking with a context
 	holder *localapp.Holder
-	client *httptool.Client // nil: none is known
-	last   *localapp.Holder // the one that a server asked to yield
-	until  time.Time        // for so long the server comes first
+	client *httptool.Client // nil if it is unknown
+	last   *localapp.Holder // the holder that a server asked to yield
+	until  time.Time        // the end of the time in which the server comes first
 }
 
 var _ bridge.Server = (*local)(nil)
@@ -105,10 +104,10 @@ func newLocal(n connector, t clitool.Target, cfg localapp.Config) *local {
 	return &local{connector: n, target: t, config: cfg, turn: make(chan struct{}, 1)}
 }
 
-// Patience is the time that one process needs to close the directory.
+// Patience returns the time that a process needs to close the directory.
 func (l *local) Patience() time.Duration { return handover }
 
-// Find returns the client of the process that has the directory, which may be this one.
+// Find returns the client of the process that has the directory open, which may be this one.
 func (l *local) Find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
 	end := time.Now().Add(handover)
 	if err := l.lock(ctx); err != nil {
@@ -132,13 +131,13 @@ func (l *local) Find(ctx context.Context, failed *httptool.Client) (*httptool.Cl
 	}
 }
 
-// waits reports whether another process has the directory and cannot be called yet.
+// waits reports whether another process has the directory open and cannot be called yet.
 func waits(err error) bool {
 	var busy *localapp.InUse
 	return errors.As(err, &busy) && busy.Server == ""
 }
 
-// find looks once.
+// find makes one attempt of Find.
 func (l *local) find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
 	if time.Now().Before(l.until) {
 		if next := l.last.Next(); next != nil {
@@ -158,7 +157,7 @@ func (l *local) find(ctx context.Context, failed *httptool.Client) (*httptool.Cl
 	return l.hold(ctx, app)
 }
 
-// reach returns the client of another process; the failed one, if it is the same.
+// reach returns the client of another process; failed if it is the same client.
 func (l *local) reach(
 	ctx context.Context, busy *localapp.InUse, failed *httptool.Client,
 ) (*httptool.Client, error) {
@@ -199,7 +198,7 @@ func (l *local) hold(ctx context.Context, app *localapp.App) (*httptool.Client, 
 	go l.yield(h)
 	reading, cancel := context.WithTimeout(ctx, firstReading)
 	defer cancel()
-	_ = app.CaughtUp(reading) // what takes longer goes on while calls are served
+	_ = app.CaughtUp(reading) // a longer reading continues while calls are served
 	return &httptool.Client{
 		Base: h.URL, Token: h.Key, HTTP: &http.Client{Transport: pooled()},
 	}, nil
@@ -208,7 +207,7 @@ func (l *local) hold(ctx context.Context, app *localapp.App) (*httptool.Client, 
 // yield releases the directory when a server wants it.
 func (l *local) yield(h *localapp.Holder) {
 	<-h.Yielded()
-	_ = l.lock(context.Background()) // this context does not end
+	_ = l.lock(context.Background()) // this context never ends
 	defer l.unlock()
 	if l.holder != h {
 		return
@@ -220,9 +219,9 @@ func (l *local) yield(h *localapp.Holder) {
 	l.last, l.until = h, time.Now().Add(deference)
 }
 
-// Close finishes the calls of other processes and releases the directory.
+// Close waits for the calls of other processes and releases the directory.
 func (l *local) Close() error {
-	_ = l.lock(context.Background()) // this context does not end
+	_ = l.lock(context.Background()) // this context never ends
 	defer l.unlock()
 	if l.holder == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// A pathCommand is the command that says where the notes of a vault are.
+// A pathCommand is the command that prints the folder of a vault's notes.
 type pathCommand struct{ app *clitool.App }
 
 func (p *pathCommand) command() *cobra.Command {
@@ -50,7 +50,7 @@ func (p *pathCommand) run(c *cobra.Command, _ []string) error {
 	return p.app.Finish(c, clitool.Outcome{Data: map[string]any{"path": dir}, Text: dir + "\n"})
 }
 
-// notesOf is the folder of the notes of a local vault.
+// notesOf returns the folder of the notes of a local vault.
 func (n connector) notesOf(t clitool.Target) (string, error) {
 	if t.Folder != "" {
 		dir, err := filepath.Abs(t.Folder)

@@ -12,7 +12,7 @@ import (
 	"rookery/internal/team"
 )
 
-// A rebuilder is the command that makes vaults anew whose database is lost.
+// A rebuilder is the command that rebuilds vaults whose database is lost.
 type rebuilder struct{ app *clitool.App }
 
 func (r *rebuilder) command() *cobra.Command {
@@ -53,7 +53,7 @@ func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 	})
 }
 
-// rebuiltText says what was made anew, a line for each vault.
+// rebuiltText returns a line for each rebuilt vault.
 func rebuiltText(made []team.Rebuilt) string {
 	if len(made) == 0 {
 		return "every vault in the folder is in the database: nothing to do\n"

@@ -12,8 +12,8 @@ import (
 	"rookery/internal/httptool"
 )
 
-// server is the address of the server that is meant; empty: a directory of this machine is. A place that
-// the line or the environment names goes before the server of the configuration.
+// server returns the address of the selected server, or "" for a directory of this machine. A place
+// in the flags or the environment takes precedence over the server in the configuration.
 func (n connector) server(t clitool.Target) (string, error) {
 	if t.Server != "" {
 		_, err := credential.ParseServer(t.Server)
@@ -30,7 +30,7 @@ func (n connector) server(t clitool.Target) (string, error) {
 	return usual.URL, err
 }
 
-// from says of a fault which flag or variable gave the value that it is about.
+// from adds the flag or variable with the invalid value to a fault.
 func from(err error, source string) error {
 	if err == nil || source == "" {
 		return err
@@ -40,8 +40,8 @@ func from(err error, source string) error {
 	return &f
 }
 
-// client calls a server, with the token of the line or the environment, else with the one that is kept
-// for this server and no other.
+// client returns a client of a server, with the token of the flags or the environment, or else with
+// the token that is stored for this server.
 func (n connector) client(
 	ctx context.Context, t clitool.Target, server string,
 ) (*httptool.Client, error) {
@@ -56,7 +56,7 @@ func (n connector) client(
 	}, nil
 }
 
-// named is where the address of a server is from, if that is not on the line.
+// named returns the source of a server's address, or "" if it is a flag.
 func named(t clitool.Target) string {
 	switch {
 	case t.InEnvironment("server"):
@@ -67,17 +67,17 @@ func named(t clitool.Target) string {
 	return ""
 }
 
-// token is what a server is shown.
+// token returns the bearer token for a server, or "".
 func (n connector) token(ctx context.Context, t clitool.Target, server string) (string, error) {
 	p, err := n.proof(ctx, t, server)
 	return p.token, err
 }
 
-// A proof is a token, where it is from, and what to do where it is refused.
+// A proof is a token, its source, and the fix if it is refused.
 type proof struct{ token, from, renew string }
 
-// proof is the token of the line or the environment, else the one that is kept for a server; empty if there
-// is none.
+// proof returns the token of the flags or the environment, or else the one that is stored for the
+// server. The token is empty if there is none.
 func (n connector) proof(ctx context.Context, t clitool.Target, address string) (proof, error) {
 	if t.Token != "" {
 		from := t.From["token"]
@@ -99,14 +99,14 @@ func (n connector) proof(ctx context.Context, t clitool.Target, address string) 
 	return proof{token: token, from: "rookery login (kept in " + in.String() + ")"}, err
 }
 
-// credentials are those of the person who runs the program.
+// credentials returns the credential store of the user.
 func (n connector) credentials() (credential.Store, error) {
 	dir, err := n.home("XDG_CONFIG_HOME", ".config")
 	return credential.Store{Dir: filepath.Join(dir, "rookery"), NoKeyring: n.noKeyring()}, err
 }
 
-// noKeyring reports that the machine has no keyring: on Linux and its like it is reached over the bus of
-// the person's session. To ask without one would start a bus.
+// noKeyring reports whether the machine has no keyring. On Linux and similar systems, it is reached
+// over the user's session bus; asking for it without a session would start a bus.
 func (n connector) noKeyring() bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" || n.app.Env("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return false

@@ -20,11 +20,11 @@ import (
 	"rookery/internal/memory"
 )
 
-// sqliteHead is how a file of SQLite begins (https://www.sqlite.org/fileformat.html).
+// sqliteHead is the beginning of an SQLite file (https://www.sqlite.org/fileformat.html).
 const sqliteHead = "SQLite format 3\x00"
 
-// convertDatabase returns the file that is imported in the place of one: JSON Lines of what is in it, where it is a
-// database of RUM, else the file itself. done removes what was made.
+// convertDatabase returns the file to import in place of path: a temporary file of JSON Lines if
+// path is a RUM database, and otherwise path itself. done removes the temporary file.
 func convertDatabase(ctx context.Context, path string) (file string, done func(), err error) {
 	nothing := func() {}
 	if !isDatabase(path) {
@@ -43,7 +43,7 @@ func convertDatabase(ctx context.Context, path string) (file string, done func()
 	return file, done, nil
 }
 
-// isDatabase reports whether a file is one of SQLite.
+// isDatabase reports whether a file is an SQLite file.
 func isDatabase(path string) bool {
 	f, err := os.Open(path) //nolint:gosec // the caller names it
 	if err != nil {
@@ -55,7 +55,7 @@ func isDatabase(path string) bool {
 	return err == nil && string(head) == sqliteHead
 }
 
-// writeLines writes what is in a database as JSON Lines, in the order in which an import takes it.
+// writeLines writes the content of a database as JSON Lines, in the order that an import requires.
 func writeLines(ctx context.Context, path, file string) error {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // a file of our own
 	if err != nil {
@@ -72,8 +72,9 @@ func writeLines(ctx context.Context, path, file string) error {
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// readRUM reads a database: agents, memories by their age, links, chapters and wisdom. The file is not changed. What
-// Rookery reckons by itself, such as counts of sessions, files and embeddings, is left out.
+// readRUM reads a database: agents, memories by age, links, chapters and wisdom. It does not change
+// the file. It skips data that Rookery derives itself, such as counts of sessions, files and
+// embeddings.
 func readRUM(ctx context.Context, path string, emit func(memory.Line) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -85,7 +86,7 @@ func readRUM(ctx context.Context, path string, emit func(memory.Line) error) err
 		return unreadableDatabase(err)
 	}
 	defer func() { _ = db.Close() }()
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // all of it is of one moment
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // a consistent snapshot
 	if err != nil {
 		return unreadableDatabase(err)
 	}
@@ -114,7 +115,7 @@ type reading struct {
 	emit func(memory.Line) error
 }
 
-// rumTables are the tables that are read.
+// rumTables contains the tables that are read.
 var rumTables = []string{
 	"agents", "memories", "memory_links", "chapters", "chapter_memories", "wisdom", "wisdom_chapters",
 }
@@ -138,10 +139,10 @@ func (r reading) check() error {
 	return nil
 }
 
-// A row is one row of an answer, with the values of its columns.
+// A row is one row of a result, with the values of its columns.
 type row []any
 
-// text is a column as text; empty for NULL.
+// text returns a column as text; "" for NULL.
 func (r row) text(i int) string {
 	switch v := r[i].(type) {
 	case string:
@@ -152,7 +153,7 @@ func (r row) text(i int) string {
 	return ""
 }
 
-// number is a column as a whole number; 0 for NULL.
+// number returns a column as a whole number; 0 for NULL.
 func (r row) number(i int) int64 {
 	switch v := r[i].(type) {
 	case int64:
@@ -163,7 +164,7 @@ func (r row) number(i int) int64 {
 	return 0
 }
 
-// json is a column that has JSON; nil for NULL and for null.
+// json returns a column with JSON; nil for NULL and for null.
 func (r row) json(i int, what string) (json.RawMessage, error) {
 	data := bytes.TrimSpace([]byte(r.text(i)))
 	switch {
@@ -175,7 +176,7 @@ func (r row) json(i int, what string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// texts is a column that has a list of texts as JSON.
+// texts returns a column with a JSON list of texts.
 func (r row) texts(i int, what string) ([]string, error) {
 	data, err := r.json(i, what)
 	if err != nil || data == nil {
@@ -188,7 +189,7 @@ func (r row) texts(i int, what string) ([]string, error) {
 	return all, nil
 }
 
-// rows calls a function with each row of an answer.
+// rows calls f with each row of a result.
 func (r reading) rows(query string, f func(row) error, args ...any) error {
 	rows, err := r.tx.QueryContext(r.ctx, query, args...)
 	if err != nil {
@@ -218,7 +219,7 @@ func (r reading) rows(query string, f func(row) error, args ...any) error {
 	return nil
 }
 
-// put emits a line with the members that are there.
+// put emits a line, without members that are nil or empty.
 func (r reading) put(kind, id string, members map[string]any) error {
 	for name, value := range members {
 		switch v := value.(type) {
@@ -280,7 +281,7 @@ func (r reading) memories() error {
 	})
 }
 
-// links emits the links of a memory in one line.
+// links emits the links of each memory in one line.
 func (r reading) links() error {
 	source, links := "", map[string]any{}
 	flush := func() error {
@@ -309,7 +310,7 @@ func (r reading) links() error {
 	return flush()
 }
 
-// members are the texts of one column, in order.
+// members returns the texts of one column, in order.
 func (r reading) members(query, id string) ([]string, error) {
 	all := []string{}
 	err := r.rows(query, func(w row) error {
@@ -319,7 +320,8 @@ func (r reading) members(query, id string) ([]string, error) {
 	return all, err
 }
 
-// summaries emits what chapters and wisdom have alike: id, created, summary, start, end, then lists of texts, and texts.
+// summaries emits chapters or wisdom. The columns are id, created, summary, start and end, then
+// lists of texts, and then texts.
 func (r reading) summaries(kind, query, of, from string, lists []string, more ...string) error {
 	var all []row
 	if err := r.rows(query, func(w row) error { all = append(all, w); return nil }); err != nil {

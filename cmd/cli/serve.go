@@ -80,7 +80,7 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	defer app.Close() // what matters is durable; an error of the last sync is in the log
+	defer app.Close() // all data is durable; an error of the last sync is in the log
 	defer localapp.BoundHeap(cfg, os.Getenv)()
 	if s.demo {
 		if err := app.Demo(c.Context()); err != nil {
@@ -93,7 +93,7 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 // stdio reports whether MCP is served over stdin and stdout.
 func (s *server) stdio() bool { return s.mcp && s.listen == "" && s.port == 0 }
 
-// config is what is to be served, and how.
+// config returns the selected target, and the configuration to serve it with.
 func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, error) {
 	hosted, err := s.hosted()
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	return target, cfg, nil
 }
 
-// loadConfig reads what a server's file and the environment say.
+// loadConfig reads the configuration from a server's file and the environment.
 func loadConfig(app *clitool.App, file string) (config.Config, error) {
 	env := app.Env
 	if env == nil {
@@ -139,7 +139,8 @@ func loadConfig(app *clitool.App, file string) (config.Config, error) {
 	return config.Load(file, env)
 }
 
-// hosted is what the server's file and the environment say, and the command line, which beats them.
+// hosted returns the configuration from the server's file, the environment and the flags. The flags
+// override the environment, which overrides the file.
 func (s *server) hosted() (config.Config, error) {
 	hosted, err := loadConfig(s.app, s.file)
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *server) http(ctx context.Context, app *localapp.App) error {
 	return app.Serve(ctx, l, version())
 }
 
-// greet says what is served, and what to try next.
+// greet prints the URL of the server, and commands to try.
 func (s *server) greet(app *localapp.App, l net.Listener) error {
 	url := app.URL(l)
 	vault := cmp.Or(app.Vault(), "VAULT")

@@ -15,14 +15,14 @@ import (
 	"rookery/internal/fault"
 )
 
-// maxToken is how many bytes a token has at most: more than fits into a header is none.
+// maxToken is the largest size of a token in bytes. A larger one does not fit into a header.
 const maxToken = 16 << 10
 
-// fromStdin is what stands for a token that is read from standard input.
+// fromStdin selects a token from standard input.
 const fromStdin = "-"
 
-// readToken is the token that a person gives: the text itself, else what comes on standard input, or is
-// typed where nobody sees it. No error tells anything of it.
+// readToken returns the token that a user gives: as text, from standard input, or typed on a
+// terminal that does not show it. Errors contain no part of it.
 func readToken(
 	ctx context.Context, app *clitool.App, given string, server credential.Server,
 ) (string, error) {
@@ -44,7 +44,8 @@ func readToken(
 	return checkToken(strings.TrimSpace(string(text)), server)
 }
 
-// checkToken refuses what is no token of any kind: it would not fit into the header of a call.
+// checkToken refuses a text that cannot be a token, because it would not fit into the header of a
+// call.
 func checkToken(token string, server credential.Server) (string, error) {
 	pipe := "rookery login --server " + server.URL + " --token - < FILE"
 	if token == "" {
@@ -58,8 +59,8 @@ func checkToken(token string, server credential.Server) (string, error) {
 	return token, nil
 }
 
-// typed asks for a token on a terminal, which does not show it. When the program is told to stop
-// meanwhile, the terminal shows again what is typed.
+// typed asks for a token on a terminal, which does not show it. If the program is interrupted
+// meanwhile, it restores the terminal.
 func typed(
 	ctx context.Context, app *clitool.App, terminal *os.File, server credential.Server,
 ) ([]byte, error) {

@@ -9,7 +9,7 @@ import (
 	"rookery/internal/clitool"
 )
 
-// versionLine names the version and what it was built for and with.
+// versionLine returns the version of the program, its platform and the version of Go.
 func versionLine() string {
 	return fmt.Sprintf("rookery %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())

@@ -1,9 +1,10 @@
-// Package awsapp is the composition root of the functions that answer requests in AWS Lambda: the engine over the
-// stores of a deployment, the whole catalogue, and the way from an event of an HTTP API to the handler that every
-// server has.
+// Package awsapp is the composition root of the functions in AWS Lambda: the engine over the stores
+// of a deployment, the whole catalogue, and an adapter from the events of an HTTP API to the
+// handler that every server has.
 //
-// A function is frozen between calls: nothing of it runs then (docs/design/0031). Where the event and its answer
-// differ from what net/http serves, docs/design/0036 says how they are made the same.
+// A function is frozen between calls: none of its goroutines run then (docs/design/0031).
+// docs/design/0036 lists the differences between an event and a request of net/http, and how they
+// are resolved.
 package awsapp
 
 import (
@@ -30,33 +31,34 @@ import (
 	"rookery/internal/tool"
 )
 
-// Options are what an App is made with. Server, Table and Bucket are required.
+// Options are the options of New. Server, Table and Bucket are required.
 type Options struct {
-	Server config.Config // its public URL is required
+	Server config.Config // PublicURL is required
 	Part   Part
 
-	Table  table.Table // of the deployment; it names the tenants
+	Table  table.Table // of the deployment; it contains the list of tenants
 	Bucket blob.Bucket // of the deployment
 
-	// Stores are the table and the bucket of one tenant, such as those that its own credentials open; see
-	// team.Options. Nil: Table and Bucket.
+	// Stores returns the table and the bucket of one tenant, such as stores with the tenant's own
+	// credentials; see team.Options. If it is nil, all tenants use Table and Bucket.
 	Stores func(ctx context.Context, tenant string) (table.Table, blob.Bucket, error)
 
-	Queue  job.Queue // of long work; nil: jobs run in the calls that begin them
-	Memory int64     // bytes that the process may have; 0: open vaults have no bound
+	Queue  job.Queue // of jobs; nil: jobs run in the calls that start them
+	Memory int64     // of the process in bytes; 0: open vaults have no bound
 
-	// Begin is called at the beginning of each call, such as to close connections that the peer has closed while
-	// the process was frozen. Nil: nothing is.
+	// Begin is called at the beginning of each call. It can close connections that the peer has
+	// closed while the process was frozen. It may be nil.
 	Begin func()
 
-	// Metrics makes the log line of a call one of CloudWatch's embedded metric format. Nil: it has no metrics.
+	// Metrics adds CloudWatch metrics (embedded metric format) to the log line of a call. It may be
+	// nil.
 	Metrics *Metrics
 
-	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
-	Meter    hosted.Meter   // nil: nothing is counted
-	Log      *slog.Logger   // nil: nothing is logged
+	Verifier *auth.Verifier // of the tokens of issuers; nil: the default, which fetches their keys over the network
+	Meter    hosted.Meter   // may be nil
+	Log      *slog.Logger   // nil: no log
 	Now      func() time.Time
-	Clocked  func() (known func() bool) // see team.Options; nil: Now is always right
+	Clocked  func() (known func() bool) // see team.Options; nil: Now is always correct
 	Version  string                     // of the program
 
 	outer []tool.Interceptor // see hosted.Options
@@ -73,7 +75,7 @@ type App struct {
 	adapter *httpadapter.HandlerAdapterV2
 }
 
-// New composes an App. Nothing is read yet.
+// New returns an App. It reads nothing from the stores.
 func New(o Options) (*App, error) {
 	o = o.withDefaults()
 	a := &App{opt: o, later: newLater()}
@@ -95,7 +97,7 @@ func New(o Options) (*App, error) {
 	return a, nil
 }
 
-// withDefaults returns the Options with what is nil and may be.
+// withDefaults returns the Options with defaults for optional fields that are nil.
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -109,18 +111,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// defaultMemory is how many bytes caches are made for where it is not known how many there are.
+// defaultMemory is the memory in bytes for which caches are sized if Options.Memory is 0.
 const defaultMemory = 1 << 30
 
-// namedFiles is how many files of each kind a control item names: every read of a vault reads them.
+// namedFiles is how many files of each kind a control item names. It is small because every read of
+// a vault reads the control item.
 const namedFiles = 10
 
-// tenants are what the tenants of the deployment are made with. Later runs what a call leaves to be done; nil: the
-// call does.
+// tenants returns the options of the deployment's tenants. later runs work that a call leaves
+// behind; nil: the call runs it.
 func tenants(o Options, later func(func())) team.Options {
 	caches := cmp.Or(o.Memory, defaultMemory) / 16
 	var followers []string
-	if o.Queue != nil { // without it there is no function that follows
+	if o.Queue != nil { // without a queue there is no function that follows the logs
 		followers = stream.Cursors()
 	}
 	return team.Options{
@@ -135,8 +138,8 @@ func tenants(o Options, later func(func())) team.Options {
 	}
 }
 
-// rests are what is still kept elsewhere of what is erased at a time: by the services, which forget it by
-// themselves.
+// rests returns the places in AWS that still contain data that was erased at a time, and when the
+// services delete it.
 func rests(at time.Time) []repo.Rest {
 	const day = 24 * time.Hour
 	return []repo.Rest{
@@ -146,8 +149,8 @@ func rests(at time.Time) []repo.Rest {
 	}
 }
 
-// handlers returns the handler of paths as a gateway sends them, decoded, and that of paths which are still
-// escaped. Each is made when it is first needed.
+// handlers returns a function that returns one of two handlers: the one for escaped paths, or the
+// one for paths that the gateway has decoded. Each is created at its first use.
 func (a *App) handlers(only []*tool.Family) func(escaped bool) http.Handler {
 	of := func(decoded bool) func() http.Handler {
 		return sync.OnceValue(func() http.Handler {
@@ -166,14 +169,14 @@ func (a *App) handlers(only []*tool.Family) func(escaped bool) http.Handler {
 	}
 }
 
-// Handler is everything that a server of this product answers, as a function has it that no gateway is in front of.
+// Handler returns the handler of all requests, as it is without a gateway before it.
 func (a *App) Handler() http.Handler { return a.handler(true) }
 
-// trusted is nil for every request: what comes to a function came over TLS to the gateway, and only the gateway
-// may call it.
+// trusted returns nil for every request: the gateway accepts only TLS, and only the gateway may
+// call the function.
 func trusted(*http.Request) *fault.Fault { return nil }
 
-// ready is an error while the table cannot be read.
+// ready returns an error if the table cannot be read.
 func (a *App) ready(ctx context.Context) error {
 	_, err := a.opt.Table.Get(ctx, table.Key{Part: "~tenants", Sort: "~"})
 	if errors.Is(err, table.ErrNotFound) {
@@ -182,7 +185,8 @@ func (a *App) ready(ctx context.Context) error {
 	return err
 }
 
-// Close finishes what calls have left to be done. No call may be made after it.
+// Close waits for work that calls have left behind, for up to patience, and closes the App. No call
+// may follow it.
 func (a *App) Close() {
 	a.later.wait(patience)
 	a.host.Close()

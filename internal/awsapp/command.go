@@ -11,19 +11,19 @@ import (
 	"rookery/internal/tool"
 )
 
-// operator is the principal of who may invoke the function itself, which its deployment decides.
+// operator is the principal of commands. The deployment decides who may invoke the function itself.
 const operator = "rookery"
 
-// A tokenEvent asks for an API token of a tenant, which is made if it does not exist: the first one, where there
-// is no identity provider.
+// A tokenEvent is the command that creates an API token, and its tenant if it does not exist.
+// Without an identity provider, this is how the first token is created.
 type tokenEvent struct {
 	Tenant string    `json:"tenant"`
 	Name   string    `json:"name"`
 	Role   auth.Role `json:"role"`
 }
 
-// command carries out a command of an operator: an event that came by no gateway. Only the function that serves
-// everything has any.
+// command executes a command of an operator, an event that does not come from a gateway. Only the
+// function that serves everything has commands. Errors contain no internal text.
 func (a *App) command(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	if a.opt.Part != Everything {
 		return nil, errUnknown
@@ -46,8 +46,8 @@ func (a *App) command(ctx context.Context, name string, payload []byte) ([]byte,
 	return made, nil
 }
 
-// createToken makes a token, and its tenant where there is none. It calls the tool, so that the token is checked
-// and audited as any other.
+// createToken creates a token, and its tenant if it does not exist. It calls the tool, so that the
+// token is checked and audited as every other.
 func (a *App) createToken(ctx context.Context, e tokenEvent) ([]byte, error) {
 	if err := a.teams.Make(ctx, e.Tenant); err != nil {
 		return nil, err

@@ -12,31 +12,33 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Environment is what a function is told by its environment.
+// An Environment is the configuration of a function, from its environment variables.
 type Environment struct {
 	Server config.Config
 	Table  string // the name of the table
 	Bucket string // the name of the bucket
-	Jobs   string // the URL of the queue of jobs; empty: there is none
-	Events string // the URL of the queue of events of the bucket; empty: it is not known
-	Dead   string // the URL of the queue of messages that could not be worked on; empty: there is none
-	Role   string // the ARN of the role for the stores of one tenant; empty: those of the function
+	Jobs   string // the URL of the queue of jobs; empty if there is none
+	Events string // the URL of the queue of bucket events; empty if it is unknown
+	Dead   string // the URL of the queue of dead letters; empty if there is none
+	Role   string // the ARN of the role for the stores of one tenant; empty: the role of the function
 	Level  slog.Level
-	Memory int64 // bytes that the function has; 0: it is not known
+	Memory int64 // memory of the function in bytes; 0 if it is unknown
 
-	Stack       string // whose metrics are those of calls; empty: there are none
+	Stack       string // the stack dimension of the metrics; empty: no metrics
 	Function    string // the name of the function
-	ToolMetrics bool   // there are metrics of each function and of each tool too
+	ToolMetrics bool   // adds metrics of each function and of each tool
 }
 
-// elsewhere are variables of a server that listens itself. In a function each would be a mistake.
+// elsewhere contains the variables of a server with its own listener. In a function they are
+// errors.
 var elsewhere = []string{
 	"ROOKERY_LISTEN", "ROOKERY_DATA", "ROOKERY_TLS_CERT", "ROOKERY_TLS_KEY", "ROOKERY_TRUSTED_PROXIES",
 	"ROOKERY_METRICS_LISTEN", "ROOKERY_MAX_CONNECTIONS",
 }
 
-// ReadEnvironment reads the environment of a function: the keys of a server's configuration as variables, and its
-// own. All problems come together in one *fault.Fault, INVALID_PARAMETER.
+// ReadEnvironment reads the configuration of a function: the keys of a server's configuration as
+// variables, and those of a function. It reports all problems of the latter in one *fault.Fault,
+// INVALID_PARAMETER.
 func ReadEnvironment(env func(string) string) (Environment, error) {
 	e := Environment{
 		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"),
@@ -92,7 +94,8 @@ func ReadEnvironment(env func(string) string) (Environment, error) {
 	return e, nil
 }
 
-// isPublic reports whether a URL is one of a gateway: tokens go over TLS to all but one on this machine.
+// isPublic reports whether a URL can be that of a gateway: it has the scheme https, or is on this
+// machine.
 func isPublic(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -102,7 +105,8 @@ func isPublic(text string) bool {
 	return u.Scheme == "https" || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// namesLocal reports whether a configuration names the tenant of a server that asks nobody for a token.
+// namesLocal reports whether a configuration names the local tenant, which is that of a server
+// without authentication.
 func namesLocal(c config.Config) bool {
 	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == auth.Local }) ||
 		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == auth.Local })

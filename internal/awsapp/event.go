@@ -15,7 +15,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// A request is the event of an HTTP API, payload 2.0, and what its answer needs to know.
+// A request is a decoded event of an HTTP API, payload format 2.0.
 type request struct {
 	event *events.APIGatewayV2HTTPRequest
 	url   *url.URL
@@ -24,15 +24,15 @@ type request struct {
 
 type requestKey struct{}
 
-// isEscaped reports whether the path of an event is as the client sent it. An HTTP API decodes it; the URL of a
-// function does not.
+// isEscaped reports whether the path of an event is still escaped. An HTTP API decodes paths; a
+// function URL does not.
 func isEscaped(e *events.APIGatewayV2HTTPRequest) bool {
 	host, _, _ := strings.Cut(e.RequestContext.DomainName, ":")
 	_, region, of := strings.Cut(host, ".lambda-url.")
 	return of && region != ""
 }
 
-// read reads an event. The error is a fault of what cannot be read.
+// read decodes an event. Its error is a fault.
 func read(e *events.APIGatewayV2HTTPRequest) (*request, error) {
 	r := &request{event: e, body: e.Body}
 	var err error
@@ -49,7 +49,7 @@ func read(e *events.APIGatewayV2HTTPRequest) (*request, error) {
 	return r, nil
 }
 
-// urlOf is the URL of a request, as net/http has it: path and query.
+// urlOf returns the URL of a request as in net/http: path and query.
 func urlOf(e *events.APIGatewayV2HTTPRequest) (*url.URL, error) {
 	path := e.RawPath
 	if !strings.HasPrefix(path, "/") {
@@ -66,15 +66,15 @@ func urlOf(e *events.APIGatewayV2HTTPRequest) (*url.URL, error) {
 	return u, nil
 }
 
-// bare is an event with nothing but a body. The adapter would split headers at commas, cut a query at a #, and
-// print paths that it cannot read; so what it does not see is put back into its request, by restored.
+// bare returns an event with only a body. The adapter would split headers at commas, cut a query at
+// a #, and print paths that it cannot parse, so restored adds everything else to its request.
 func (r *request) bare() events.APIGatewayV2HTTPRequest {
 	e := events.APIGatewayV2HTTPRequest{RawPath: "/", Body: r.body}
 	e.RequestContext.DomainName, e.RequestContext.HTTP.Method = "gateway", http.MethodPost
 	return e
 }
 
-// restore makes the request of the adapter what net/http would have made of it.
+// restore sets the fields of the adapter's request as net/http would have.
 func (r *request) restore(to *http.Request) {
 	about := r.event.RequestContext
 	to.Method, to.Host = about.HTTP.Method, about.DomainName
@@ -83,8 +83,8 @@ func (r *request) restore(to *http.Request) {
 	to.Header = r.headers()
 }
 
-// headers are the headers of a request, with one value for each name, which the gateway joined from all. The
-// request has the id of the gateway where the client names none.
+// headers returns the headers of a request, with one value for each name, which the gateway has
+// joined from all values. If the client sent no request id, that of the gateway is used.
 func (r *request) headers() http.Header {
 	h := make(http.Header, len(r.event.Headers)+1)
 	for _, name := range slices.Sorted(maps.Keys(r.event.Headers)) {
@@ -100,15 +100,15 @@ func (r *request) headers() http.Header {
 	return h
 }
 
-// requestID is the header that names a request.
+// requestID is the header with the id of a request.
 const requestID = "X-Request-Id"
 
-// proxy answers a request.
+// proxy serves a request.
 func (a *App) proxy(ctx context.Context, r *request) (events.APIGatewayV2HTTPResponse, error) {
 	return a.adapter.ProxyWithContext(context.WithValue(ctx, requestKey{}, r), r.bare())
 }
 
-// restored serves what the adapter made of an event.
+// restored serves the request that the adapter created for an event.
 func (a *App) restored(w http.ResponseWriter, to *http.Request) {
 	r, _ := to.Context().Value(requestKey{}).(*request)
 	r.restore(to)
@@ -119,7 +119,7 @@ func (a *App) restored(w http.ResponseWriter, to *http.Request) {
 	out.writeTo(w, to.Method)
 }
 
-// tooLarge is the fault of an answer that has more bytes than a function may send.
+// tooLarge returns the fault for an answer that is larger than a function may send.
 func tooLarge() *fault.Fault {
 	return fault.New(fault.BatchTooLarge, "the calls were made, and their answers have more than %d bytes "+
 		"together, which is more than the gateway takes", maxBody).

@@ -19,44 +19,45 @@ import (
 	"rookery/internal/team"
 )
 
-// mostVaults is how many vaults an invocation looks at at once.
+// mostVaults is how many vaults an invocation examines at once.
 const mostVaults = 8
 
-// An Ingest is the function behind the queue of events of the bucket. It is safe for concurrent use.
+// An Ingest is the function that consumes the queue of bucket events. It is safe for concurrent
+// use.
 type Ingest struct {
 	opt      Options
 	teams    *team.Teams
 	ingester *ingest.Ingester
-	events   *sqsqueue.Queue // of the events; nil: it is not known
+	events   *sqsqueue.Queue // the queue of events; nil if it is unknown
 }
 
 var _ lambda.Handler = (*Ingest)(nil)
 
-// NewIngest composes an Ingest over the stores and the queue of jobs of the Options. events is the queue that its events
-// come from; nil: what fails comes again when that queue shows it again, and what cannot be read fails. Nothing is read
-// yet.
+// NewIngest returns an Ingest over the stores and the queue of jobs of the Options. events is the
+// queue of bucket events. If it is nil, failed messages return after the visibility timeout of the
+// queue, and messages that cannot be read fail. NewIngest reads nothing from the stores.
 func NewIngest(o Options, events *sqsqueue.Queue) *Ingest {
 	o = o.withDefaults()
 	teams := team.NewTeams(tenants(o, nil))
 	return &Ingest{opt: o, teams: teams, ingester: ingesterOf(o, teams), events: events}
 }
 
-// ingesterOf is what notices and takes in what others change.
+// ingesterOf returns the ingester of outside edits.
 func ingesterOf(o Options, teams *team.Teams) *ingest.Ingester {
 	return &ingest.Ingester{Teams: teams, Queue: o.Queue, Now: o.Now}
 }
 
-// ServeIngest is the program of the function behind the queue of events of the bucket, as Serve is that of one which
-// answers requests.
+// ServeIngest is the main function of the program that consumes the queue of bucket events. It does
+// not return.
 func ServeIngest() {
 	serveBehind(func(d *deployment) lambda.Handler { return NewIngest(d.Options, d.events) })
 }
 
-// Close ends what the function has open. No event may come after it.
+// Close closes the function. No event may follow it.
 func (i *Ingest) Close() { i.teams.Close() }
 
-// Invoke notices which of the files that the messages of an event tell of were changed by others. It answers which
-// messages are to come again: those that tell of files of a vault that could not be looked at.
+// Invoke records the outside edits among the files of the messages of an event. It answers with the
+// messages that must return: those about vaults that could not be examined.
 func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	i.opt.Begin()
 	var e events.SQSEvent
@@ -74,7 +75,7 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 			defer mu.Unlock()
 			told.fail(n)
 		}
-		return err // it is logged, and its messages come again
+		return err // it is logged, and the messages return
 	})
 	answer, err := json.Marshal(i.answer(ctx, e.Records, told.failed))
 	if err != nil {
@@ -83,7 +84,7 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// notice looks at the files of one vault. A panic is an error.
+// notice examines the changed files of one vault. A panic becomes an error.
 func (i *Ingest) notice(ctx context.Context, n ingest.Name, changes []ingest.Change) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -97,22 +98,23 @@ func (i *Ingest) notice(ctx context.Context, n ingest.Name, changes []ingest.Cha
 	return i.ingester.Notice(ctx, n, changes)
 }
 
-// A telling is what the messages of an event tell of.
+// A telling is the content of the messages of an event, by vault.
 type telling struct {
 	names   []ingest.Name
 	changes map[ingest.Name][]ingest.Change
-	of      map[ingest.Name][]int // the messages that tell of a vault
-	failed  map[int]bool          // the messages that are to come again
+	of      map[ingest.Name][]int // indices of the messages about a vault
+	failed  map[int]bool          // indices of the messages that must return
 }
 
-// fail notes that the messages about a vault are to come again.
+// fail records that the messages about a vault must return.
 func (t *telling) fail(n ingest.Name) {
 	for _, m := range t.of[n] {
 		t.failed[m] = true
 	}
 }
 
-// read reads messages. One that is not an event of a bucket goes to the dead letters, if there are any.
+// read decodes messages. A message that is not a bucket event becomes a dead letter, or fails if
+// there is no queue for them.
 func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *telling {
 	t := &telling{changes: map[ingest.Name][]ingest.Change{}, of: map[ingest.Name][]int{}, failed: map[int]bool{}}
 	for m := range messages {
@@ -131,13 +133,13 @@ func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *tellin
 	return t
 }
 
-// testEvent is what a bucket sends when its events are first sent to a queue.
+// testEvent is the event that a bucket sends when its events are connected to a queue.
 const testEvent = "s3:TestEvent"
 
-// errUnread says that there is no queue of dead letters for a message that cannot be read.
+// errUnread is the error for a message that cannot be read if there is no queue of dead letters.
 var errUnread = errors.New("the message is no event of a bucket")
 
-// bury puts a message that cannot be read among the dead letters.
+// bury sends a message that cannot be read to the dead letters.
 func (i *Ingest) bury(ctx context.Context, body []byte) error {
 	i.opt.Log.ErrorContext(ctx, "a message is no event of a bucket")
 	if i.events == nil {
@@ -146,7 +148,7 @@ func (i *Ingest) bury(ctx context.Context, body []byte) error {
 	return i.events.Bury(ctx, body)
 }
 
-// add adds what one record of a message tells. What is not a file of a vault is passed over.
+// add adds one record of a message. It ignores objects that are not files of a vault.
 func (t *telling) add(message int, r *events.S3EventRecord) {
 	tenant, name, path, ok := team.FileOf(r.S3.Object.URLDecodedKey)
 	if !ok {
@@ -160,10 +162,11 @@ func (t *telling) add(message int, r *events.S3EventRecord) {
 	t.of[n] = append(t.of[n], message)
 }
 
-// isRemoval reports whether an event says that an object is gone.
+// isRemoval reports whether the event is the removal of an object.
 func isRemoval(event string) bool { return strings.HasPrefix(event, "ObjectRemoved:") }
 
-// answer says which messages are to come again, sooner than the queue would bring them back.
+// answer returns the messages that must return, and makes the queue return them sooner than it
+// would by itself.
 func (i *Ingest) answer(ctx context.Context, messages []events.SQSMessage, failed map[int]bool) events.SQSEventResponse {
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

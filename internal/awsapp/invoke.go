@@ -19,10 +19,12 @@ import (
 	"rookery/internal/tool"
 )
 
-// grace is what is left of the time of an invocation when its call must end, for the answer to go out.
+// grace is the time before the end of an invocation at which its call must end, so that the answer
+// can be sent.
 const grace = time.Second
 
-// early is the context of an invocation, which ends so long before the invocation does.
+// early returns the context of an invocation, which ends before the deadline of the invocation by
+// the given time.
 func early(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(ctx, end.Add(-before))
@@ -32,9 +34,9 @@ func early(ctx context.Context, before time.Duration) (context.Context, context.
 
 var _ lambda.Handler = (*App)(nil)
 
-// Invoke answers one event: a request of an HTTP API, or of the URL of the function, with its response; and an
-// operator's command, which came to the function itself, with its result. An error says nothing of what a request
-// was.
+// Invoke answers one event. A request of an HTTP API, or of the URL of the function, gets its
+// response; a command of an operator, which invokes the function directly, gets its result. Errors
+// contain nothing of a request.
 func (a *App) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	a.opt.Begin()
 	defer a.later.wait(patience)
@@ -59,7 +61,7 @@ func (a *App) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return a.request(ctx, payload)
 }
 
-// errUnknown is the error of an event that no function of ours answers.
+// errUnknown is the error for an event that no function of Rookery handles.
 var errUnknown = errors.New("the event is neither a request of an HTTP API nor a command of Rookery")
 
 // request answers a request of an HTTP API.
@@ -74,12 +76,13 @@ func (a *App) request(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	response, err := a.proxy(ctx, r)
 	if err != nil {
-		return nil, errors.New("the response could not be made") // the cause may name what was asked
+		return nil, errors.New("the response could not be made") // the cause may contain parts of the request
 	}
 	return marshal(response)
 }
 
-// marshal is a response as the gateway reads it. <, > and & stay as they are, for each would take six bytes.
+// marshal returns a response in the format of the gateway. It does not escape <, > and &, because
+// each escape takes six bytes.
 func marshal(r events.APIGatewayV2HTTPResponse) ([]byte, error) {
 	data, err := tool.Marshal(encoded(r))
 	if err != nil {
@@ -88,7 +91,7 @@ func marshal(r events.APIGatewayV2HTTPResponse) ([]byte, error) {
 	return data, nil
 }
 
-// unread answers a request that cannot be read.
+// unread returns the response to a request that cannot be decoded.
 func unread(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
 	out := refusal((&request{event: e}).headers().Get(requestID), fault.Of(err))
 	response := events.APIGatewayV2HTTPResponse{
@@ -100,8 +103,8 @@ func unread(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
 	return marshal(response)
 }
 
-// serve is the answer of a handler to a request. A panic is an INTERNAL, whatever was written before it: nothing
-// of that has gone out.
+// serve returns the answer of a handler to a request. If the handler panics, the answer is
+// INTERNAL, even after a part was written, because none of it was sent.
 func (a *App) serve(r *http.Request, h http.Handler) (out *answer) {
 	out = newAnswer()
 	defer func() {
@@ -109,7 +112,8 @@ func (a *App) serve(r *http.Request, h http.Handler) (out *answer) {
 		if p == nil {
 			return
 		}
-		// httptool logs and counts panics, and ends an answer that has begun with this one.
+		// httptool logs and counts panics, and aborts an answer that has begun with
+		// http.ErrAbortHandler.
 		if p != http.ErrAbortHandler { //nolint:errorlint // it is thrown as it is
 			a.panicked(r.Context(), p)
 		}
@@ -128,12 +132,12 @@ func (a *App) panicked(ctx context.Context, p any) {
 		slog.String("stack", string(debug.Stack())))
 }
 
-// idOf is the id of a request: that which its handler gave it, else its own.
+// idOf returns the id of a request: the one that its handler set, or else its own.
 func idOf(out *answer, r *http.Request) string {
 	return cmp.Or(out.header.Get(requestID), r.Header.Get(requestID))
 }
 
-// refusal is the answer to a request with this id, with a fault.
+// refusal returns the answer with a fault to a request with this id.
 func refusal(id string, f *fault.Fault) *answer {
 	g := *f
 	g.RequestID = access.RequestID(id)
@@ -144,6 +148,6 @@ func refusal(id string, f *fault.Fault) *answer {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	out.WriteHeader(g.HTTP())
-	_, _ = out.Write(tool.Refusal(&g, nil)) // it goes into memory
+	_, _ = out.Write(tool.Refusal(&g, nil)) // the answer is in memory, so there is no error
 	return out
 }

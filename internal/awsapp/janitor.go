@@ -18,7 +18,8 @@ type Janitor struct {
 
 var _ lambda.Handler = (*Janitor)(nil)
 
-// NewJanitor composes a Janitor over the stores and the queue of the Options. Nothing is read yet.
+// NewJanitor returns a Janitor over the stores and the queue of the Options. It reads nothing from
+// the stores.
 func NewJanitor(o Options) *Janitor {
 	o = o.withDefaults()
 	teams := team.NewTeams(followed(o))
@@ -27,16 +28,16 @@ func NewJanitor(o Options) *Janitor {
 	}}
 }
 
-// ServeJanitor is the program of the function that a schedule invokes, as Serve is that of one which answers requests.
+// ServeJanitor is the main function of the program that a schedule invokes. It does not return.
 func ServeJanitor() {
 	serveBehind(func(d *deployment) lambda.Handler { return NewJanitor(d.Options) })
 }
 
-// Close ends what the function has open. No event may come after it.
+// Close closes the function. No event may follow it.
 func (j *Janitor) Close() { j.teams.Close() }
 
-// Invoke looks at all tenants once, whatever the event is, unless it is a command. The next event goes on where the
-// time of this one is over.
+// Invoke examines all tenants once, or executes a command. If its time is over, the next event
+// continues.
 func (j *Janitor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	j.opt.Begin()
 	ctx, cancel := early(ctx, grace)

@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// patience is how long the end of a call waits for what calls have left to be done.
+// patience is how long a call waits at its end for work that calls have left behind.
 const patience = 250 * time.Millisecond
 
-// A later runs what calls leave to be done, beside them: a process that is frozen between calls may do nothing
-// then. What takes longer than a call waits for goes on with the next one.
+// A later runs work that calls leave behind, in goroutines. The process is frozen between calls, so
+// work that takes longer than patience continues during the next call. It is safe for concurrent
+// use.
 type later struct {
 	mu      sync.Mutex
 	running int
 	idle    chan struct{} // closed when nothing runs
 }
 
+// newLater returns a later without work.
 func newLater() *later { return &later{} }
 
-// run begins to do something.
+// run runs do in a goroutine.
 func (l *later) run(do func()) {
 	l.mu.Lock()
 	if l.running++; l.running == 1 {
@@ -31,6 +33,7 @@ func (l *later) run(do func()) {
 	}()
 }
 
+// done records the end of one goroutine.
 func (l *later) done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +42,7 @@ func (l *later) done() {
 	}
 }
 
-// wait waits until nothing runs, and at most so long. It reports whether nothing does.
+// wait waits until no work is running, for at most the given time, and reports whether that is so.
 func (l *later) wait(most time.Duration) bool {
 	l.mu.Lock()
 	running, idle := l.running, l.idle

@@ -9,28 +9,29 @@ import (
 	"rookery/internal/team"
 )
 
-// namespace is that of the metrics in CloudWatch.
+// namespace is the namespace of the metrics in CloudWatch.
 const namespace = "Rookery"
 
-// The dimensions of metrics. None names a tenant, a vault or a principal: each value of a dimension is a metric
-// that AWS charges for.
+// The dimensions of metrics. They contain no tenant, vault or principal, because AWS charges for
+// each value of a dimension as a metric.
 const (
 	stackDimension    = "stack"
 	functionDimension = "function"
 	toolDimension     = "tool"
 )
 
-// Metrics are attributes that make the log line of a call one of the embedded metric format of CloudWatch, which
-// counts from it without another request: calls, errors, duration_ms, aws_requests and memory_refusals
-// (docs/design/0065-metrics-and-alarms.md).
+// Metrics adds attributes to the log line of a call that make it a line of CloudWatch's embedded
+// metric format. CloudWatch derives these metrics from it without another request: calls, errors,
+// duration_ms, aws_requests and memory_refusals (docs/design/0065-metrics-and-alarms.md). A nil
+// *Metrics adds nothing.
 type Metrics struct {
 	stack, function string
 	directive       []directive
 	requests        func() int64
 }
 
-// NewMetrics returns the metrics of a function. Requests returns how many requests to AWS the process has sent.
-// Without a stack in the environment there are none: it returns nil.
+// NewMetrics returns the metrics of a function, or nil if the environment has no stack. requests
+// returns how many requests to AWS the process has sent.
 func NewMetrics(e Environment, requests func() int64) *Metrics {
 	if e.Stack == "" {
 		return nil
@@ -46,29 +47,30 @@ func NewMetrics(e Environment, requests func() int64) *Metrics {
 	}
 }
 
-// A directive says which members of a log line are metrics, and which are their dimensions.
+// A directive lists the members of a log line that are metrics, and those that are their
+// dimensions.
 type directive struct {
 	Namespace  string
 	Dimensions [][]string
 	Metrics    []definition
 }
 
-// A definition is that of a metric.
+// A definition is the name and the unit of a metric.
 type definition struct{ Name, Unit string }
 
-// definitions are the metrics of a call: members of its log line.
+// definitions are the metrics of a call, which are members of its log line.
 var definitions = []definition{
 	{"calls", "Count"}, {"errors", "Count"}, {"duration_ms", "Milliseconds"}, {"aws_requests", "Count"},
 	{"memory_refusals", "Count"},
 }
 
-// embedded is the member of a log line in which CloudWatch finds its metrics.
+// An embedded is the member of a log line that describes its metrics.
 type embedded struct {
 	Timestamp         int64 // Unix milliseconds
 	CloudWatchMetrics []directive
 }
 
-// measure returns what the auditor measures calls with; nil: nothing.
+// measure returns the function with which the auditor measures calls, or nil.
 func (m *Metrics) measure(now func() time.Time) func() func(audit.Ended) []slog.Attr {
 	if m == nil {
 		return nil
@@ -81,7 +83,8 @@ func (m *Metrics) measure(now func() time.Time) func() func(audit.Ended) []slog.
 	}
 }
 
-// attributes are those of the line of a call. The line has the name of the tool already.
+// attributes returns the attributes for the log line of a call. The name of the tool is already in
+// the line.
 func (m *Metrics) attributes(e audit.Ended, at time.Time, requests int64) []slog.Attr {
 	return []slog.Attr{
 		slog.String(stackDimension, m.stack), slog.String(functionDimension, m.function),
@@ -92,16 +95,18 @@ func (m *Metrics) attributes(e audit.Ended, at time.Time, requests int64) []slog
 	}
 }
 
-// failed reports whether a call failed for a reason that the deployment answers for, not its caller.
+// failed reports whether the deployment, and not the caller, is the cause of a failed call.
 func failed(f *fault.Fault) bool {
 	return f != nil && (f.Status() == fault.StatusInternal || f.Status() == fault.StatusUnavailable)
 }
 
-// refusedForMemory reports whether the vault of a call does not fit into the memory of the function.
+// refusedForMemory reports whether a call failed because its vault does not fit into the memory of
+// the function.
 func refusedForMemory(f *fault.Fault) bool {
 	return f != nil && f.Details["reason"] == team.ReasonMemory
 }
 
+// oneIf returns 1 if a condition is true, otherwise 0.
 func oneIf(holds bool) int {
 	if holds {
 		return 1

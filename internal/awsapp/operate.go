@@ -15,8 +15,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// commandOf returns the name of the command of an operator that an event is, if it is one. No event of a queue or of
-// a schedule has the member.
+// commandOf returns the name of an operator's command, and whether the event is one. Events of
+// queues and schedules do not have the member.
 func commandOf(payload []byte) (name string, ok bool) {
 	var e struct {
 		Command *string `json:"rookery"`
@@ -27,16 +27,16 @@ func commandOf(payload []byte) (name string, ok bool) {
 	return *e.Command, true
 }
 
-// Health is what the function behind the queue of jobs answers to the command health.
+// A Health is the answer of the function that consumes the queue of jobs to the command health.
 type Health struct {
 	Version string    `json:"version"` // of the program
-	Format  int       `json:"format"`  // of images that it makes
-	Now     time.Time `json:"now"`     // by its clock, which the answers of the stores correct
-	Holds   bool      `json:"holds"`   // images of an earlier format are still kept
+	Format  int       `json:"format"`  // of the images that it writes
+	Now     time.Time `json:"now"`     // its clock, which is corrected by the answers of the stores
+	Holds   bool      `json:"holds"`   // images of an earlier format are kept
 }
 
-// command carries out a command of an operator: "health", or "rollback", which makes the bucket fit a tenant's
-// log, or that of a vault, after the table was restored to an earlier time.
+// command executes a command of an operator: "health", or "rollback", which rolls the bucket back
+// to the state of a tenant's log, or of a vault's, after the table was restored to an earlier time.
 func (w *Worker) command(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	switch name {
 	case "health":
@@ -53,6 +53,8 @@ func (w *Worker) command(ctx context.Context, name string, payload []byte) ([]by
 	return nil, errors.New("there is no such command: it must be health or rollback")
 }
 
+// rollback rolls back a vault, or the log of a tenant if the event has no vault. It returns an
+// ingest.RolledBack as JSON.
 func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 	var e struct{ Tenant, Vault string }
 	if json.Unmarshal(payload, &e) != nil || e.Tenant == "" {
@@ -76,7 +78,8 @@ func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 	return tool.Marshal(ingest.RolledBack{Segments: dropped})
 }
 
-// failed logs why a command failed, and returns what is said of it: a fault, or where the reason is.
+// failed logs the cause of a failed command, and returns an error for the operator: the fault, or a
+// reference to the log.
 func (w *Worker) failed(ctx context.Context, what string, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Status() != fault.StatusInternal {
@@ -86,13 +89,14 @@ func (w *Worker) failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s; the log says why", what)
 }
 
-// A Tenant is one of the deployment, with its vaults.
+// A Tenant is a tenant of the deployment with its vaults.
 type Tenant struct {
 	Tenant string   `json:"tenant"`
-	Vaults []string `json:"vaults"` // also those in the trash, but not those that are erased
+	Vaults []string `json:"vaults"` // including those in the trash, but not erased ones
 }
 
-// command carries out a command of an operator: "vaults", which lists the tenants of the deployment and their vaults.
+// command executes a command of an operator: "vaults", which lists the tenants of the deployment
+// and their vaults.
 func (j *Janitor) command(ctx context.Context, name string) ([]byte, error) {
 	if name != "vaults" {
 		return nil, errors.New("there is no such command: it must be vaults")

@@ -8,17 +8,18 @@ import (
 	"rookery/internal/tool"
 )
 
-// A Part is what one function serves of the product. Every function has the whole catalogue: tools tell of one
-// another.
+// A Part is the set of routes that one function serves. Every function has the whole catalogue,
+// because tools refer to each other.
 type Part struct{ family string }
 
-// Everything is all routes, MCP, the pages beside them, and the tools by their names.
+// Everything is the Part with all routes, MCP, the pages beside them, and the tools by name.
 var Everything = Part{}
 
-// Family is the routes of one family of tools, and nothing else.
+// Family returns the Part with only the routes of one family of tools.
 func Family(name string) Part { return Part{name} }
 
-// families are the families whose routes are served; nil: everything is. A family without a tool is an error.
+// families returns the families whose routes are served; nil means everything. It returns an error
+// for a family without a tool.
 func (p Part) families(cat *tool.Catalogue) ([]*tool.Family, error) {
 	if p == Everything {
 		return nil, nil
@@ -31,16 +32,16 @@ func (p Part) families(cat *tool.Catalogue) ([]*tool.Family, error) {
 	return nil, fmt.Errorf("there is no family %q of tools", p.family)
 }
 
-// A Route is a route of the gateway in front of the functions, and which of them it leads to. A request that no
-// route matches goes to the function that serves everything.
+// A Route is a route of the gateway to one of the functions. Requests without a matching route go
+// to the function that serves everything.
 type Route struct {
 	Pattern string // such as "ANY /v1/vaults/{vault}/objects/{rest+}"
-	Family  string // of the function
+	Family  string // of tools, which the function serves
 }
 
-// Routes are the routes of a gateway by which the paths of tools come to the functions of their families, in order.
-// A path below a tool's own is a route only where a tool has one there: all others lead nowhere, and the function
-// that serves everything says so.
+// Routes returns the routes of a gateway that lead the paths of tools to the functions of their
+// families, sorted by pattern. There is a wildcard route only for paths below which a tool has one;
+// all others reach the function that serves everything, which answers that they do not exist.
 func Routes(cat *tool.Catalogue) []Route {
 	families := map[string]string{}
 	for _, t := range cat.Tools() {
@@ -57,15 +58,15 @@ func Routes(cat *tool.Catalogue) []Route {
 	return all
 }
 
-// vaultPath is in front of what is about one vault.
+// vaultPath is the prefix of the paths of one vault.
 const vaultPath = "/v1/vaults/{vault}"
 
-// patternOf is the route of the gateway for the path of a tool: the first word behind the version, or behind the
-// vault, and whether anything follows.
+// patternOf returns the gateway's route for the path of a tool: the first word after the version or
+// the vault, and a wildcard if more follows.
 func patternOf(path string) string {
 	if name, ok := strings.CutPrefix(path, "/v1/vaults/{"); ok && strings.HasSuffix(name, "}") &&
 		!strings.Contains(name, "/") {
-		return "ANY " + vaultPath // a parameter has one name in all routes
+		return "ANY " + vaultPath // a parameter must have the same name in all routes
 	}
 	base := "/v1"
 	if strings.HasPrefix(path, vaultPath+"/") {

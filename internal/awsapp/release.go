@@ -13,26 +13,28 @@ import (
 )
 
 const (
-	// releasePause is how long images of a new format are not put in force after a release with it has run first: as
-	// long as an invocation of an earlier release may still go on.
+	// releasePause is how long the images of a new format are not put in use after a release with
+	// it first ran. It is the longest time for which an invocation of an earlier release may still
+	// run.
 	releasePause = 15 * time.Minute
 
-	// releaseAgain is after how long the item is read again that could not be read.
+	// releaseAgain is the time after which the item is read again if it could not be read.
 	releaseAgain = 10 * time.Second
 )
 
-// releaseKey is the item that says which release of the deployment runs. No tenant has such a name, and a list of the
-// tenants ends before it.
+// releaseKey returns the key of the item with the release of the deployment. No tenant can have
+// such a name, and a list of the tenants ends before it.
 func releaseKey() table.Key { return table.Key{Part: "~tenants", Sort: "~release"} }
 
-// A releaseItem is what the item says.
+// A releaseItem is the content of the item.
 type releaseItem struct {
 	Format int       `json:"format"` // of images
-	Since  time.Time `json:"since"`  // when a process with it began first
+	Since  time.Time `json:"since"`  // when a process with it first started
 }
 
-// A release decides whether images of the format of this release may be put in force, or those of an earlier one are
-// kept because processes of an earlier release may still run (docs/design/0066). It is safe for concurrent use.
+// A release decides whether images of the format of this release may be put in use, or whether
+// those of an earlier format are kept, because processes of an earlier release may still run
+// (docs/design/0066). It is safe for concurrent use.
 type release struct {
 	table table.Table
 	now   func() time.Time
@@ -40,10 +42,10 @@ type release struct {
 
 	mu    sync.Mutex
 	known releaseItem
-	asked time.Time // when the item was asked for last
+	asked time.Time // when the item was last read
 }
 
-// holds reports whether images of an earlier format are kept. Where that is not known, they are.
+// holds reports whether images of an earlier format are kept. It returns true if that is unknown.
 func (r *release) holds(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,13 +58,13 @@ func (r *release) holds(ctx context.Context) bool {
 		}
 		r.known = known
 	}
-	if r.known.Format > index.ImageFormat { // a later release runs: ask again when a process of ours begins
+	if r.known.Format > index.ImageFormat { // a later release runs; only a new process reads the item again
 		return true
 	}
 	return r.known.Format == 0 || now.Sub(r.known.Since) < releasePause
 }
 
-// learn reads the item, and writes that this release runs if it says that an earlier one does.
+// learn reads the item, and replaces it if it is that of an earlier release.
 func (r *release) learn(ctx context.Context) (releaseItem, error) {
 	own := releaseItem{Format: index.ImageFormat, Since: r.now().UTC().Round(0)}
 	data, err := json.Marshal(own)
@@ -84,12 +86,13 @@ func (r *release) learn(ctx context.Context) (releaseItem, error) {
 	return known, nil
 }
 
-// write writes the item. If another process has written it just now, that one has said the same.
+// write writes the item and returns it. After a conflict it returns a zero item, so that the item
+// is read again.
 func (r *release) write(ctx context.Context, op table.Op, own releaseItem) (releaseItem, error) {
 	err := r.table.Commit(ctx, op)
 	var conflict *table.Conflict
 	if errors.As(err, &conflict) {
-		return releaseItem{}, nil // it is read the next time
+		return releaseItem{}, nil // the item is read again later
 	}
 	if err != nil {
 		return releaseItem{}, err

@@ -21,8 +21,9 @@ import (
 	"rookery/internal/sqsqueue"
 )
 
-// Serve is the program of a function: it answers the events of AWS Lambda with its part of the product, until the
-// process ends. It does not return. It writes JSON lines to stderr, and nothing of what a request says.
+// Serve is the main function of a program that answers events of AWS Lambda with its Part, until
+// the process ends. It does not return. It writes its log to stderr as JSON lines, without any
+// content of requests.
 func Serve(p Part) {
 	serve(func(d *deployment) (lambda.Handler, error) {
 		d.Part = p
@@ -33,18 +34,19 @@ func Serve(p Part) {
 	})
 }
 
-// A deployment is what the environment of a function names.
+// A deployment is the Options of a function and the stores and queues that its environment names.
 type deployment struct {
 	Options
 	bucket *s3blob.Bucket
-	own    *tenantStores   // nil: all tenants have the stores of the function
-	queue  *sqsqueue.Queue // nil: there is none
-	events *sqsqueue.Queue // of the bucket; nil: it is not known
+	own    *tenantStores   // nil: all tenants use the stores of the function
+	queue  *sqsqueue.Queue // of jobs; nil if there is none
+	events *sqsqueue.Queue // of bucket events; nil if it is unknown
 }
 
-// serve is the program of a function, whose handler begin makes. It does not return.
+// serve is the main function of a program whose handler begin returns. It exits with status 1 after
+// an error, and does not return.
 func serve(begin func(*deployment) (lambda.Handler, error)) {
-	log.SetOutput(io.Discard) // modules may print what they cannot read
+	log.SetOutput(io.Discard) // modules may print data that they cannot parse
 	e, err := ReadEnvironment(os.Getenv)
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: e.Level}))
 	if err == nil && os.Getenv("AWS_LAMBDA_RUNTIME_API") == "" {
@@ -65,7 +67,8 @@ func serve(begin func(*deployment) (lambda.Handler, error)) {
 	lambda.StartWithOptions(h)
 }
 
-// serveBehind is serve for a function that answers no requests, and works beside the queue of jobs.
+// serveBehind is serve for functions that answer no requests, for which the queue of jobs is
+// required.
 func serveBehind(begin func(*deployment) lambda.Handler) {
 	serve(func(d *deployment) (lambda.Handler, error) {
 		if d.queue == nil {
@@ -76,7 +79,7 @@ func serveBehind(begin func(*deployment) lambda.Handler) {
 	})
 }
 
-// open opens what the environment of a function names. Nothing is read yet.
+// open returns the deployment of an environment. It reads nothing from the stores.
 func open(e Environment, logger *slog.Logger) (*deployment, error) {
 	boundHeap(e.Memory)
 	d, err := stores(e, logger)
@@ -87,16 +90,16 @@ func open(e Environment, logger *slog.Logger) (*deployment, error) {
 	return d, nil
 }
 
-// boundHeap makes the collector keep the process within nine tenths of its memory, unless the environment says
-// otherwise (GOMEMLIMIT).
+// boundHeap sets the soft memory limit of the process to nine tenths of its memory, unless
+// GOMEMLIMIT is set.
 func boundHeap(memory int64) {
 	if memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory / 10 * 9)
 	}
 }
 
-// stores are the stores and the queue in the account and region of the environment. All have one HTTP client, and one
-// clock, which the answers of the stores correct.
+// stores returns the stores and queues in the account and region of the environment. They share one
+// HTTP client, and one clock, which the answers of AWS correct.
 func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	clock, transport := awsclient.NewClock(nil), awsclient.NewHTTP(nil)
 	cfg, err := configuration(clock.Client(transport))
@@ -124,8 +127,9 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	return d, nil
 }
 
-// configuration is what AWS's own variables say: region, credentials and endpoints. A function has its credentials
-// there and nowhere else, so that the other sources that the SDK knows are not linked (docs/design/0036).
+// configuration returns the region, credentials and endpoints of AWS's environment variables. A
+// function has its credentials only there, so the other sources of the SDK are not linked
+// (docs/design/0036).
 func configuration(client aws.HTTPClient) (aws.Config, error) {
 	env, err := awsconfig.NewEnvConfig()
 	if err != nil {
@@ -145,7 +149,7 @@ func configuration(client aws.HTTPClient) (aws.Config, error) {
 	return cfg, nil
 }
 
-// version is that of the module, or of the commit that the program was built from.
+// version returns the version of the module, or else the commit that the program was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -18,32 +18,34 @@ import (
 )
 
 const (
-	// tenantTag is the session tag that names the tenant: the policies of the role refer to it.
+	// tenantTag is the session tag with the name of the tenant. The policies of the role refer to
+	// it.
 	tenantTag = "tenant"
 
-	// roleTime is how long credentials of a role are valid, which is the most for a role that another one assumes.
-	// They are renewed when less than roleRest is left.
+	// roleTime is how long credentials of a role are valid: the maximum for a role that another
+	// role assumes. They are renewed when less than roleRest is left.
 	roleTime = time.Hour
 	roleRest = 10 * time.Minute
 
-	maxSessionName = 64   // bytes of the name of a session
-	maxTenants     = 1000 // whose credentials a process keeps
+	maxSessionName = 64   // length of the name of a session in bytes
+	maxTenants     = 1000 // number of tenants whose credentials a process keeps
 )
 
-// tenantStores open the table and the bucket of a deployment with the credentials of a role whose session is tagged
-// with one tenant. It is safe for concurrent use.
+// A tenantStores opens the table and the bucket of a deployment with the credentials of a role
+// whose session has the tag of one tenant. It is safe for concurrent use.
 type tenantStores struct {
 	cfg    aws.Config // of the function
 	e      Environment
 	table  dynamotable.Options
 	bucket s3blob.Options
-	erases bool // buckets can destroy versions
+	erases bool // the buckets can destroy versions of objects
 	roles  *sts.Client
 
 	mu   sync.Mutex
 	held map[string]aws.CredentialsProvider // by tenant
 }
 
+// newTenantStores returns the stores of the tenants. It sends no request.
 func newTenantStores(
 	cfg aws.Config, e Environment, t dynamotable.Options, b s3blob.Options,
 ) *tenantStores {
@@ -56,10 +58,11 @@ func newTenantStores(
 	}
 }
 
-// roleAttempt is how long one attempt to assume a role may take.
+// roleAttempt is the timeout of one attempt to assume a role.
 const roleAttempt = 3 * time.Second
 
-// open returns the stores of one tenant; see Options.Stores. The role is assumed with the first request to them.
+// open returns the stores of one tenant; see Options.Stores. The role is assumed at the first
+// request to them.
 func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob.Bucket, error) {
 	cfg := s.cfg
 	cfg.Credentials = s.credentials(tenant)
@@ -70,7 +73,7 @@ func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob
 	return dynamotable.New(cfg, s.e.Table, s.table), bucket, nil
 }
 
-// credentials returns those of a tenant: one call of STS at a time asks for them.
+// credentials returns the credentials of a tenant. Concurrent requests share one call of STS.
 func (s *tenantStores) credentials(tenant string) aws.CredentialsProvider {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"rookery/internal/team"
 )
 
-// A Stream is the function behind the stream of the table. It is safe for concurrent use.
+// A Stream is the function that consumes the stream of the table. It is safe for concurrent use.
 type Stream struct {
 	opt      Options
 	teams    *team.Teams
@@ -23,14 +23,15 @@ type Stream struct {
 
 var _ lambda.Handler = (*Stream)(nil)
 
-// NewStream composes a Stream over the stores and the queue of the Options. Nothing is read yet.
+// NewStream returns a Stream over the stores and the queue of the Options. It reads nothing from
+// the stores.
 func NewStream(o Options) *Stream {
 	o = o.withDefaults()
 	teams := team.NewTeams(followed(o))
 	return &Stream{opt: o, teams: teams, follower: followerOf(o, teams)}
 }
 
-// followed are what tenants are made with whose logs are read, and nothing else of them.
+// followed returns the options of tenants of which only the logs are read.
 func followed(o Options) team.Options {
 	return team.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table, Texts: repo.NewTexts(0),
@@ -38,22 +39,22 @@ func followed(o Options) team.Options {
 	}
 }
 
-// followerOf is what brings the files of vaults in step.
+// followerOf returns the follower that syncs the files of vaults with their logs.
 func followerOf(o Options, teams *team.Teams) *stream.Follower {
 	return &stream.Follower{Teams: teams, Queue: o.Queue, Log: o.Log, Now: o.Now}
 }
 
-// ServeStream is the program of the function behind the stream of the table, as Serve is that of one which answers
-// requests.
+// ServeStream is the main function of the program that consumes the stream of the table. It does
+// not return.
 func ServeStream() {
 	serveBehind(func(d *deployment) lambda.Handler { return NewStream(d.Options) })
 }
 
-// Close ends what the function has open. No event may come after it.
+// Close closes the function. No event may follow it.
 func (s *Stream) Close() { s.teams.Close() }
 
-// Invoke brings in step what follows the logs of which the records of an event tell. It reports the first record as
-// failed, so that all come again, only if the queue cannot be told what is left.
+// Invoke syncs the followers of the logs in the records of an event. It reports the first record as
+// failed, so that all return, only if the rest of the work cannot be queued.
 func (s *Stream) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	s.opt.Begin()
 	var e events.DynamoDBEvent
@@ -75,7 +76,7 @@ func (s *Stream) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// recordsOf are the records of an event. One whose key is not that of the table has none.
+// recordsOf returns the records of an event. Part and Sort are empty if the key is not a string.
 func recordsOf(e *events.DynamoDBEvent) []stream.Record {
 	text := func(v events.DynamoDBAttributeValue) string {
 		if v.DataType() != events.DataTypeString {

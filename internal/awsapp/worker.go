@@ -23,18 +23,18 @@ import (
 	"rookery/internal/team"
 )
 
-// lastMinute is what is left of the time of an invocation when its work must end: a job that is not done by then goes
-// on with another message.
+// lastMinute is the time before the end of an invocation at which its work must end. A job that is
+// not done then continues with another message.
 const lastMinute = time.Minute
 
-// The times after which a message comes again that could not be worked on: so long at first, then twice as long each
-// time.
+// A failed message returns after firstRetry at first, and then after twice the time of before, up
+// to lastRetry.
 const (
 	firstRetry = 10 * time.Second
 	lastRetry  = 10 * time.Minute
 )
 
-// A Worker works on the messages of the queue of jobs. It is safe for concurrent use.
+// A Worker is the function that consumes the queue of jobs. It is safe for concurrent use.
 type Worker struct {
 	opt    Options
 	teams  *team.Teams
@@ -46,8 +46,8 @@ type Worker struct {
 
 var _ lambda.Handler = (*Worker)(nil)
 
-// NewWorker composes a Worker over a queue and the stores of the Options, whose Queue is not used. Nothing is read
-// yet.
+// NewWorker returns a Worker over a queue and the stores of the Options, whose Queue is ignored. It
+// reads nothing from the stores.
 func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o = o.withDefaults()
 	o.Queue = queue
@@ -79,11 +79,11 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	return w
 }
 
-// ServeJobs is the program of the function that works on the messages of the queue of jobs, as Serve is that of one
-// which answers requests.
+// ServeJobs is the main function of the program that consumes the queue of jobs. It does not
+// return.
 func ServeJobs() {
 	serveBehind(func(d *deployment) lambda.Handler {
-		d.Bucket = s3blob.Erasing(d.bucket) // of all functions this one alone destroys versions
+		d.Bucket = s3blob.Erasing(d.bucket) // only this function destroys versions of objects
 		if d.own != nil {
 			d.own.erases = true
 		}
@@ -91,10 +91,11 @@ func ServeJobs() {
 	})
 }
 
-// Close ends what the worker has open. No message may come after it.
+// Close closes the worker. No message may follow it.
 func (w *Worker) Close() { w.teams.Close() }
 
-// Invoke works on the messages of an event, one after the other, and answers which of them are to come again.
+// Invoke handles the messages of an event one after the other, and answers with those that must
+// return. It also executes commands.
 func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	w.opt.Begin()
 	if name, ok := commandOf(payload); ok {
@@ -125,7 +126,8 @@ func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// message works on one message. After an error it is to come again, sooner than the queue would bring it back.
+// message handles one message. After an error, it makes the message return sooner than the queue
+// would by itself.
 func (w *Worker) message(ctx context.Context, r *events.SQSMessage) error {
 	err := ctx.Err()
 	if err == nil {
@@ -139,7 +141,7 @@ func (w *Worker) message(ctx context.Context, r *events.SQSMessage) error {
 	return errors.Join(err, w.queue.Again(soon, r.ReceiptHandle, pauseAfter(r.Attributes["ApproximateReceiveCount"])))
 }
 
-// pauseAfter is how long a message waits that was received so often.
+// pauseAfter returns the time after which a message returns that was received that many times.
 func pauseAfter(received string) time.Duration {
 	n, _ := strconv.Atoi(received)
 	pause := firstRetry
@@ -149,8 +151,8 @@ func pauseAfter(received string) time.Duration {
 	return min(pause, lastRetry)
 }
 
-// tenant archives the calls that a tenant was refused, and folds the log of the tenant if that is due. One that does not
-// exist has none.
+// tenant archives the refused calls of a tenant, and compacts the log of the tenant if that is due.
+// It does nothing for a tenant that does not exist.
 func (w *Worker) tenant(ctx context.Context, name string) error {
 	own, err := w.teams.Team(ctx, name)
 	if fault.Is(err, fault.Unauthenticated) {
@@ -166,7 +168,8 @@ func (w *Worker) tenant(ctx context.Context, name string) error {
 	return err
 }
 
-// jobs goes on with the job of a message. What fails in the job is kept with the job, which has its own retries.
+// jobs continues the job of a message, and queues the next message if the job is not done. An error
+// of the job is stored with the job, which has its own retries.
 func (w *Worker) jobs(ctx context.Context, m job.Message) error {
 	next, err := w.teams.WorkOn(ctx, m)
 	if err != nil && !w.expected(ctx, err) {
@@ -181,7 +184,7 @@ func (w *Worker) jobs(ctx context.Context, m job.Message) error {
 	return w.queue.Send(soon, m)
 }
 
-// expected reports whether an error says only that the time of the invocation is over.
+// expected reports whether an error only means that the time of the invocation is over.
 func (w *Worker) expected(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, ctx.Err())
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// tolerance is how far a clock may be from the store's before it is corrected.
+// tolerance is the largest difference from the clock of the store that is not corrected.
 const tolerance = 2 * time.Second
 
-// A Clock is the time of this process, corrected by the Date of the store's answers: processes whose clocks
-// differ then agree, within seconds, about what has expired and what is too old to be sent. There is one for a
-// process. It is safe for concurrent use.
+// A Clock is the time of this process, corrected by the Date of the store's answers. Processes with
+// different clocks then agree, within seconds, about what has expired and which requests are too
+// old to be sent. A process needs only one. It is safe for concurrent use.
 type Clock struct {
 	wall   func() time.Time
-	offset atomic.Int64  // what is added to wall, in nanoseconds
-	dates  atomic.Uint64 // answers with a Date
+	offset atomic.Int64  // nanoseconds that are added to wall
+	dates  atomic.Uint64 // number of answers with a Date
 }
 
 // NewClock returns a clock that corrects wall; nil is time.Now.
@@ -34,8 +34,8 @@ func (c *Clock) Now() time.Time {
 	return c.wall().Round(0).Add(time.Duration(c.offset.Load()))
 }
 
-// Dated begins a span of time. The function that it returns reports whether a Date was seen since: only then is
-// Now known to be right.
+// Dated starts an interval. The function that it returns reports whether an answer with a Date came
+// since then: only in that case is Now known to be right.
 func (c *Clock) Dated() func() bool {
 	before := c.dates.Load()
 	return func() bool { return c.dates.Load() != before }
@@ -62,8 +62,9 @@ func (c clockClient) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// correct sets the offset by the date of an answer, which has whole seconds, to a request that was sent and
-// whose answer came at these times of the wall clock. A date within the tolerance sets it to 0.
+// correct sets the offset from the date of an answer, which has whole seconds. sent and came are
+// when the request was sent and the answer came, by the wall clock. A date within the tolerance
+// sets the offset to 0.
 func (c *Clock) correct(date, sent, came time.Time) {
 	var offset time.Duration
 	switch {

@@ -11,14 +11,14 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// logEvery is how often an error about the deployment is logged.
+// logEvery is the minimum time between two logged errors about the deployment.
 const logEvery = time.Minute
 
-// A StoreError says what went wrong in words of its own: an answer of AWS, and an error of the network, may quote
-// keys and values.
+// A StoreError describes a failure in its own words, because an answer of AWS or an error of the
+// network may quote keys and values.
 type StoreError struct {
 	What  string
-	Cause error // its text is not for logs
+	Cause error // its text must not be logged
 }
 
 // Error implements error.
@@ -27,19 +27,21 @@ func (e *StoreError) Error() string { return e.What }
 // Unwrap returns the cause.
 func (e *StoreError) Unwrap() error { return e.Cause }
 
-// Failures makes the errors of an adapter, and logs what is wrong with the deployment, once a minute. All fields are
-// required but Code. It is safe for concurrent use.
+// Failures creates the errors of an adapter, and logs errors in the deployment, at most once a
+// minute. All fields are required except Code. It is safe for concurrent use.
 type Failures struct {
-	Service    string             // such as S3
-	Deployment map[string]string  // what is wrong with the deployment, by the code of an answer
-	Code       func(error) string // of the answer, empty if there was none; nil: as the SDK reads it
+	Service    string             // name of the service, such as S3
+	Deployment map[string]string  // errors in the deployment, by the code of the answer
+	Code       func(error) string // returns the code of the answer, empty if there was none; nil: CodeOf
 	Now        func() time.Time
 	Log        *slog.Logger
 
-	logged atomic.Int64 // when an error was logged last, in Unix nanoseconds
+	logged atomic.Int64 // when an error was last logged, in Unix nanoseconds; 0: never
 }
 
-// Of returns the error of a call that did not succeed, with a verb and its object.
+// Of returns the error of a failed call. doing is a verb and its object. If the context has ended,
+// the error is that of the context; if the request was too late, it is ErrLate; otherwise it is a
+// *StoreError.
 func (f *Failures) Of(ctx context.Context, doing string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -50,7 +52,7 @@ func (f *Failures) Of(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, &StoreError{f.explain(ctx, err), err})
 }
 
-// explain says what is wrong.
+// explain returns a description of an error. If the deployment is at fault, it also logs that.
 func (f *Failures) explain(ctx context.Context, err error) string {
 	codeOf := f.Code
 	if codeOf == nil {
@@ -70,13 +72,13 @@ func (f *Failures) explain(ctx context.Context, err error) string {
 	return what
 }
 
-// mayLog reports whether a minute has passed since it last did.
+// mayLog reports whether logEvery has passed since it last returned true.
 func (f *Failures) mayLog() bool {
 	now, last := f.Now().UnixNano(), f.logged.Load()
 	return (last == 0 || now-last >= int64(logEvery)) && f.logged.CompareAndSwap(last, now)
 }
 
-// CodeOf returns the code of an answer of AWS, empty if there was none.
+// CodeOf returns the code of an answer of AWS, or "" if there was no answer.
 func CodeOf(err error) string {
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {

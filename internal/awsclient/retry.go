@@ -15,12 +15,13 @@ import (
 
 const (
 	readAttempts  = 4
-	writeAttempts = 30 // they last about 20 s, which is nearly as long as a call
+	writeAttempts = 30 // these take about 20 s, which is nearly the time of a call
 	firstPause    = 25 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// throttles are the codes of answers that say that the store did nothing: too much is asked of it, or of the item.
+// throttles are the codes of answers after which the store certainly did nothing: there were too
+// many requests to it, or to the item.
 var throttles = map[string]bool{
 	"ProvisionedThroughputExceededException": true,
 	"RequestLimitExceeded":                   true,
@@ -31,8 +32,9 @@ var throttles = map[string]bool{
 	"TransactionInProgressException":         true,
 }
 
-// Reads returns a retryer for requests that change nothing: up to four attempts after any failure that may pass. It
-// has no budget that calls share: one tenant's busy item would use up that of all.
+// Reads returns a retryer for requests that change nothing. It makes up to four attempts, after any
+// temporary failure. It has no shared budget of retries, because one tenant's busy item would use
+// up the budget of all.
 func Reads() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = readAttempts
@@ -42,8 +44,9 @@ func Reads() aws.Retryer {
 	})
 }
 
-// Writes returns a retryer for requests that change something: it only repeats what certainly had no effect. What
-// becomes of the others is for the adapter to decide, who can tell its own write by its content.
+// Writes returns a retryer for requests that change something. It repeats only requests that
+// certainly had no effect. The adapter must decide about the others: it can recognize its own write
+// by the content.
 func Writes() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = writeAttempts
@@ -58,7 +61,7 @@ func Writes() aws.Retryer {
 	})
 }
 
-// NoEffect reports whether the store certainly did nothing because of a failed request that may be repeated.
+// NoEffect reports whether a failed request certainly had no effect, so that it may be repeated.
 func NoEffect(err error) bool {
 	if errors.Is(err, ErrLate) {
 		return true
@@ -74,13 +77,14 @@ func NoEffect(err error) bool {
 	return throttles[answer.ErrorCode()] || skewed(err)
 }
 
-// skewed reports whether an answer refuses the signature because of its time, which the SDK then corrects.
+// skewed reports whether an answer rejects the signature because of its time. The SDK then corrects
+// the time of the next attempt.
 func skewed(err error) bool {
 	var silent errSilent
 	return !errors.As(err, &silent) && retry.RetryableError{}.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// cut makes answers whose body broke off retryable.
+// cut makes the retryer repeat requests whose answer was incomplete.
 func cut(err error) aws.Ternary {
 	var unread *smithy.DeserializationError
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &unread) {
@@ -89,12 +93,14 @@ func cut(err error) aws.Ternary {
 	return aws.UnknownTernary
 }
 
-// pause returns a random time to wait before attempt n+1, longer the larger n is: those who met do not meet again.
+// pause returns a random time to wait before attempt n+1. Its limit grows with n up to
+// longestPause, so that requests which collided do not collide again.
 func pause(n int, _ error) (time.Duration, error) {
 	return rand.N(min(longestPause, firstPause<<min(n, 10))), nil
 }
 
-// Wait waits as the retryers do before attempt n+1, or until the context ends, whose error it returns.
+// Wait waits before attempt n+1 as the retryers do. If the context ends first, it returns its
+// error.
 func Wait(ctx context.Context, n int) error {
 	d, _ := pause(n, nil)
 	timer := time.NewTimer(d)

@@ -15,20 +15,20 @@ import (
 	"rookery/internal/fault"
 )
 
-// A queue is one of dead letters.
+// A queue is a queue of dead letters.
 type queue struct {
-	name       string // for people
-	id, source string // logical ids; an empty source: the janitor finds what was missed
+	name       string // as shown to users
+	id, source string // logical ids; an empty source: the janitor finds the missed work
 }
 
-// queues are those of the template.
+// queues are the queues of dead letters in the template.
 var queues = []queue{
 	{"jobs", "JobsDeadLetters", "JobsQueue"},
 	{"events", "EventsDeadLetters", "EventsQueue"},
 	{"stream", "StreamDeadLetters", ""},
 }
 
-// Queues are the names of the queues of dead letters.
+// Queues returns the names of the queues of dead letters.
 func Queues() []string {
 	var all []string
 	for _, q := range queues {
@@ -37,7 +37,8 @@ func Queues() []string {
 	return all
 }
 
-// chosen are the queues of a name; empty is all of them.
+// chosen returns the queue with a name, or all if the name is empty. It returns INVALID_PARAMETER
+// for an unknown name.
 func chosen(name string) ([]queue, error) {
 	if name == "" {
 		return queues, nil
@@ -51,32 +52,33 @@ func chosen(name string) ([]queue, error) {
 		strings.Join(Queues(), ", "))
 }
 
-// A DeadLetter is a message that could not be worked on. It names no path of a note: a message may.
+// A DeadLetter is a message that could not be handled. It omits the path of a note, which the
+// message may contain.
 type DeadLetter struct {
 	Queue  string    `json:"queue"`
 	ID     string    `json:"id"`
 	Sent   time.Time `json:"sent,omitzero"`
-	Kind   string    `json:"kind"` // such as fold, or s3 event; unknown: it cannot be read
+	Kind   string    `json:"kind"` // such as fold, or s3 event; "unknown" if it cannot be read
 	Tenant string    `json:"tenant,omitempty"`
 	Vault  string    `json:"vault,omitempty"`
 }
 
-// A Count is how many messages a queue has, about: SQS does not count exactly.
+// A Count is the approximate number of messages in a queue. SQS does not count exactly.
 type Count struct {
 	Queue string `json:"queue"`
 	Count int    `json:"count"`
 }
 
 const (
-	perReceive   = 10 // messages that SQS returns at most
+	perReceive   = 10 // the most messages that SQS returns at once
 	lookedAt     = time.Second
-	movedTime    = time.Minute // how long a message that is moved is hidden
+	movedTime    = time.Minute // how long a message that is being moved is hidden
 	mostShown    = 100
-	emptyAnswers = 3 // so many receives without a message are the end of a queue
+	emptyAnswers = 3 // number of receives without a message that mean the end of a queue
 )
 
-// DeadLetters returns how many messages each queue of dead letters has, and some of them. A name is one of Queues;
-// empty: all.
+// DeadLetters returns the number of messages of each queue of dead letters, and up to mostShown
+// messages of each. name is one of Queues, or empty for all.
 func (s *Stack) DeadLetters(ctx context.Context, name string) (counts []Count, all []DeadLetter, err error) {
 	of, err := chosen(name)
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *Stack) DeadLetters(ctx context.Context, name string) (counts []Count, a
 	return counts, all, nil
 }
 
-// count is about how many messages a queue has.
+// count returns the approximate number of messages of a queue.
 func (s *Stack) count(ctx context.Context, id string) (int, error) {
 	out, err := s.queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl:       aws.String(s.resources[id]),
@@ -120,7 +122,8 @@ func (s *Stack) count(ctx context.Context, id string) (int, error) {
 	return n, nil
 }
 
-// receive receives messages, and hides each for a time, until see says that it is enough, or no more come.
+// receive receives messages, each hidden for a time, until see returns false, or until no more
+// arrive.
 func (s *Stack) receive(
 	ctx context.Context, q queue, hidden time.Duration, see func(*types.Message) (more bool, err error),
 ) error {
@@ -145,7 +148,7 @@ func (s *Stack) receive(
 	return nil
 }
 
-// letterOf is what may be shown of a message.
+// letterOf returns the part of a message that may be shown.
 func letterOf(queue string, m *types.Message) DeadLetter {
 	d := DeadLetter{Queue: queue, ID: aws.ToString(m.MessageId), Kind: "unknown"}
 	if at, err := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64); err == nil {
@@ -177,10 +180,11 @@ func letterOf(queue string, m *types.Message) DeadLetter {
 	return d
 }
 
-// Redrive moves the dead letters of a queue, or of all, back to where they came from, and returns how many of
-// each. Those of the stream have no queue: the janitor is invoked, which finds the vaults that are behind. A
-// message that fails again comes back. A message that is moved in the moment of a failure may be there twice,
-// which does no harm.
+// Redrive moves the dead letters of a queue, or of all queues if name is empty, back to their
+// source, and returns how many were moved. Those of the stream have no source queue: Redrive
+// deletes them and invokes the janitor, which finds the vaults that are behind. A message that
+// fails again returns to the dead letters. After an error, a message may be in both queues, which
+// does no harm.
 func (s *Stack) Redrive(ctx context.Context, name string) ([]Count, error) {
 	of, err := chosen(name)
 	if err != nil {
@@ -197,6 +201,8 @@ func (s *Stack) Redrive(ctx context.Context, name string) ([]Count, error) {
 	return moved, nil
 }
 
+// redrive moves the dead letters of one queue, and returns how many were moved. It moves about as
+// many as there were at its beginning, so that messages which fail again do not keep it busy.
 func (s *Stack) redrive(ctx context.Context, q queue) (moved int, err error) {
 	most, err := s.count(ctx, q.id)
 	if err != nil || most == 0 {

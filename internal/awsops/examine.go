@@ -19,13 +19,14 @@ import (
 	"rookery/internal/repo"
 )
 
-// expires is the attribute of an item by which DynamoDB deletes it.
+// expires is the attribute with the time at which DynamoDB deletes an item.
 const expires = "x"
 
-// apart is how far two clocks may be apart.
+// apart is the largest difference of two clocks that is accepted.
 const apart = time.Minute
 
-// Examine looks at the API, the functions, the stores and the queues of the stack, and changes nothing.
+// Examine examines the API, the functions, the stores and the queues of the stack. It changes
+// nothing.
 func (s *Stack) Examine(ctx context.Context) []repo.Finding {
 	all := s.api(ctx)
 	for _, check := range []func(context.Context) repo.Finding{
@@ -36,7 +37,7 @@ func (s *Stack) Examine(ctx context.Context) []repo.Finding {
 	return all
 }
 
-// broken is the finding of something that does not work.
+// broken returns the finding for a check that failed.
 func broken(check string, err error) repo.Finding {
 	f := fault.Of(err)
 	found := repo.Finding{Check: check, State: repo.Broken, Code: f.Code, Message: f.Message}
@@ -46,12 +47,13 @@ func broken(check string, err error) repo.Finding {
 	return found
 }
 
-// wrong is the finding of something that is set otherwise than the template has it.
+// wrong returns the finding for a resource that differs from the template.
 func wrong(check, message, fix string) repo.Finding {
 	return repo.Finding{Check: check, State: repo.Broken, Code: fault.Unavailable, Message: message, Fix: fix}
 }
 
-// api calls the API without a token: it must ask for one, so that a client of MCP finds out where to get it.
+// api calls the API without a token. The API must answer with a challenge, so that an MCP client
+// finds out where to get a token.
 func (s *Stack) api(ctx context.Context) []repo.Finding {
 	if s.URL == "" {
 		return []repo.Finding{wrong("api", "the stack has no output Url", "deploy template.yaml")}
@@ -63,7 +65,7 @@ func (s *Stack) api(ctx context.Context) []repo.Finding {
 	return []repo.Finding{s.challenge(ctx, a), clock(a)}
 }
 
-// An answer is that of the API to a request without a token.
+// An answer is the API's response to a request without a token.
 type answer struct {
 	status int
 	header http.Header
@@ -83,11 +85,11 @@ func (s *Stack) ask(ctx context.Context, method, path string) (answer, error) {
 		return answer{}, err
 	}
 	defer got.Body.Close()
-	_, err = io.Copy(io.Discard, io.LimitReader(got.Body, 1<<20)) // so that the connection is used again
+	_, err = io.Copy(io.Discard, io.LimitReader(got.Body, 1<<20)) // so that the connection can be reused
 	return answer{got.StatusCode, got.Header}, err
 }
 
-// challenge checks that the gateway passes the challenge of a refused request on.
+// challenge checks that the gateway forwards the challenge of a refused request.
 func (s *Stack) challenge(ctx context.Context, a answer) repo.Finding {
 	const check = "challenge"
 	if a.status != http.StatusUnauthorized {
@@ -124,7 +126,7 @@ func clock(a answer) repo.Finding {
 	return repo.Good("clock", "the clocks of this machine and of AWS agree")
 }
 
-// health asks the function behind the queue of jobs.
+// health asks the function that consumes the queue of jobs for its health.
 func (s *Stack) health(ctx context.Context) repo.Finding {
 	var is struct {
 		Version string
@@ -141,6 +143,7 @@ func (s *Stack) health(ctx context.Context) repo.Finding {
 	return repo.Good("functions", said)
 }
 
+// timeToLive checks that the table deletes expired items.
 func (s *Stack) timeToLive(ctx context.Context) repo.Finding {
 	const check = "time to live"
 	out, err := s.table.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{
@@ -156,6 +159,7 @@ func (s *Stack) timeToLive(ctx context.Context) repo.Finding {
 	return repo.Good(check, "the table deletes items that have expired")
 }
 
+// backups checks that the table can be restored to an earlier time.
 func (s *Stack) backups(ctx context.Context) repo.Finding {
 	const check = "backups"
 	out, err := s.table.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{
@@ -172,6 +176,7 @@ func (s *Stack) backups(ctx context.Context) repo.Finding {
 	return repo.Good(check, "the table can be restored to an earlier time")
 }
 
+// versions checks that the bucket keeps versions of objects.
 func (s *Stack) versions(ctx context.Context) repo.Finding {
 	const check = "versions"
 	out, err := s.files.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{
@@ -186,7 +191,7 @@ func (s *Stack) versions(ctx context.Context) repo.Finding {
 	return repo.Good(check, "the bucket keeps versions of objects")
 }
 
-// stream looks at what invokes the function behind the stream of the table.
+// stream checks that the stream of the table invokes its function.
 func (s *Stack) stream(ctx context.Context) repo.Finding {
 	const check = "stream"
 	out, err := s.functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{
@@ -211,9 +216,10 @@ func (s *Stack) stream(ctx context.Context) repo.Finding {
 	return repo.Good(check, "the stream of the table invokes its function")
 }
 
-// manyJobs is how many messages wait in the queue of jobs when something is wrong.
+// manyJobs is the number of waiting messages in the queue of jobs above which there is a warning.
 const manyJobs = 1000
 
+// jobs checks the number of waiting jobs.
 func (s *Stack) jobs(ctx context.Context) repo.Finding {
 	n, err := s.count(ctx, "JobsQueue")
 	if err != nil {
@@ -226,6 +232,7 @@ func (s *Stack) jobs(ctx context.Context) repo.Finding {
 	return repo.Good("jobs", said)
 }
 
+// deadLetters checks that there are no dead letters.
 func (s *Stack) deadLetters(ctx context.Context) repo.Finding {
 	const check = "dead letters"
 	var said []string

@@ -17,27 +17,29 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Restored says what Restore did.
+// A Restored is the result of Restore.
 type Restored struct {
-	Written int           `json:"written"` // items that are as they were
-	Removed int           `json:"removed"` // items that there were none of
+	Written int           `json:"written"` // items that were written
+	Removed int           `json:"removed"` // items that were deleted
 	Vaults  []RolledVault `json:"vaults"`
 }
 
-// A RolledVault is what was done to the bucket for a vault, or for the log of a tenant.
+// A RolledVault is the result of rolling back the bucket for a vault, or for the log of a tenant if
+// Vault is empty.
 type RolledVault struct {
 	Tenant   string `json:"tenant"`
 	Vault    string `json:"vault,omitempty"`
 	Version  string `json:"version,omitempty"`
-	Written  int    `json:"written"`  // files
-	Kept     int    `json:"kept"`     // texts that are now below .trash/
-	Segments int    `json:"segments"` // that were deleted
+	Written  int    `json:"written"`  // files that were written
+	Kept     int    `json:"kept"`     // texts that were moved to .trash/
+	Segments int    `json:"segments"` // segments that were deleted
 }
 
-// Restore makes the table what another one is, such as one that AWS has restored to an earlier time, and then
-// the bucket what the table says, vault by vault. The stack must be paused (its parameter Paused): a function
-// that runs meanwhile would write what it remembers. It may be called again after a failure. progress is told
-// what is done; nil: nobody is.
+// Restore replaces the content of the table by that of another one, such as one that AWS has
+// restored to an earlier time, and then rolls the bucket back to the state of the table, vault by
+// vault. The stack must be paused (its parameter Paused), because a running function would write
+// its cached state. Restore may be repeated after an error. progress is called with each step; it
+// may be nil.
 func (s *Stack) Restore(ctx context.Context, from string, progress func(string)) (Restored, error) {
 	done := Restored{Vaults: []RolledVault{}}
 	if progress == nil {
@@ -68,7 +70,7 @@ func (s *Stack) Restore(ctx context.Context, from string, progress func(string))
 	return done, s.rollBack(ctx, &done, progress)
 }
 
-// paused is a fault unless no function of the stack runs by itself.
+// paused returns CONFLICT if events can invoke functions of the stack.
 func (s *Stack) paused(ctx context.Context) error {
 	for _, id := range []string{jobsID, streamID, ingestID} {
 		out, err := s.functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{
@@ -87,12 +89,13 @@ func (s *Stack) paused(ctx context.Context) error {
 	return nil
 }
 
-// A key is that of an item.
+// A key is the key of an item.
 type key struct{ part, sort string }
 
+// An item is an item of the table, by attribute.
 type item map[string]types.AttributeValue
 
-// keyOf is the key of an item.
+// keyOf returns the key of an item.
 func keyOf(i item) key {
 	text := func(name string) string {
 		v, _ := i[name].(*types.AttributeValueMemberS)
@@ -104,7 +107,7 @@ func keyOf(i item) key {
 	return key{text("p"), text("s")}
 }
 
-// items reads a whole table. What it has at the end is in memory, some hundred bytes an item.
+// items reads a whole table into memory, which takes some hundred bytes per item.
 func (s *Stack) items(ctx context.Context, name string) (map[key]item, error) {
 	all := map[key]item{}
 	pages := dynamodb.NewScanPaginator(s.table, &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
@@ -125,11 +128,11 @@ func (s *Stack) items(ctx context.Context, name string) (map[key]item, error) {
 	return all, nil
 }
 
-// perWrite is how many items DynamoDB writes with one request at most.
+// perWrite is the largest number of items in one write request of DynamoDB.
 const perWrite = 25
 
-// replace writes the items that differ, and deletes those that are not wanted. Control items come last: until then a
-// log looks as it was.
+// replace writes the items that differ, and deletes those that are not wanted. Control items are
+// written last, so that a log looks unchanged until then.
 func (s *Stack) replace(ctx context.Context, have, want map[key]item, done *Restored) error {
 	var writes, controls []types.WriteRequest
 	for k, i := range want {
@@ -162,7 +165,7 @@ func (s *Stack) replace(ctx context.Context, have, want map[key]item, done *Rest
 	return nil
 }
 
-// same reports whether two items are.
+// same reports whether two items are equal.
 func same(a, b item) bool {
 	return maps.EqualFunc(a, b, func(x, y types.AttributeValue) bool {
 		u, binary := x.(*types.AttributeValueMemberB)
@@ -174,7 +177,7 @@ func same(a, b item) bool {
 	})
 }
 
-// write writes some items. What DynamoDB left over is sent again.
+// write writes some items. It repeats the request for those that DynamoDB did not process.
 func (s *Stack) write(ctx context.Context, some []types.WriteRequest) error {
 	for pause := 50 * time.Millisecond; len(some) > 0; pause *= 2 {
 		out, err := s.table.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
@@ -195,7 +198,7 @@ func (s *Stack) write(ctx context.Context, some []types.WriteRequest) error {
 	return nil
 }
 
-// rollBack makes the bucket what the table says.
+// rollBack rolls the bucket back to the state of the table.
 func (s *Stack) rollBack(ctx context.Context, done *Restored, progress func(string)) error {
 	var found struct {
 		Tenants []struct {

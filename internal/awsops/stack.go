@@ -1,5 +1,6 @@
-// Package awsops operates a deployment in AWS from outside, with the credentials of an operator: it examines its
-// resources, lists and redrives dead letters, and restores the table to an earlier time. No function links it.
+// Package awsops operates a deployment in AWS from outside, with the credentials of an operator: it
+// examines its resources, lists and redrives dead letters, and restores the table to an earlier
+// time. No function links it.
 package awsops
 
 import (
@@ -44,17 +45,18 @@ type Stack struct {
 	http      *http.Client
 }
 
-// longest is how long a function may take to answer an invocation: the timeout of the longest, and a little more.
+// longest is the timeout of an invocation: the longest timeout of a function, and a little more.
 const longest = 16 * time.Minute
 
-// Open reads the resources of a stack, by its name in the region of the configuration.
+// Open reads the resources of a stack by its name, in the region of the configuration. It returns
+// NOT_FOUND if there is none, and INVALID_PARAMETER if it is not a stack of Rookery.
 func Open(ctx context.Context, cfg aws.Config, name string) (*Stack, error) {
 	s := &Stack{
 		Name: name, resources: map[string]string{}, table: dynamodb.NewFromConfig(cfg), queues: sqs.NewFromConfig(cfg),
 		files: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = cfg.BaseEndpoint != nil }),
 		functions: lambda.NewFromConfig(cfg, func(o *lambda.Options) {
 			o.HTTPClient = &http.Client{Timeout: longest}
-			o.RetryMaxAttempts = 1 // a rollback that is still running must not begin again
+			o.RetryMaxAttempts = 1 // a rollback that is still running must not be started again
 		}),
 		http: &http.Client{Timeout: 30 * time.Second},
 	}
@@ -87,7 +89,7 @@ func Open(ctx context.Context, cfg aws.Config, name string) (*Stack, error) {
 	return s, nil
 }
 
-// unread is the fault of a stack whose resources cannot be listed.
+// unread returns the fault for a stack whose resources cannot be listed.
 func (s *Stack) unread(err error) error {
 	var answer smithy.APIError
 	if err == nil || errors.As(err, &answer) && answer.ErrorCode() == "ValidationError" {
@@ -97,7 +99,8 @@ func (s *Stack) unread(err error) error {
 	return failed("list the resources of the stack", err)
 }
 
-// failed is the fault of a call of AWS: its code, and none of its text, which may name keys.
+// failed returns the fault for a failed call of AWS. It contains the error code, but not the text,
+// which may contain keys.
 func failed(doing string, err error) error {
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
@@ -108,7 +111,7 @@ func failed(doing string, err error) error {
 		Fix("check the credentials, the region and the network").Because(err)
 }
 
-// invoke invokes a function directly, and reads its answer.
+// invoke invokes a function directly, and decodes its answer.
 func (s *Stack) invoke(ctx context.Context, id string, event, answer any) error {
 	payload, err := json.Marshal(event)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package backup copies a data directory into one file while a server uses it, and makes a data directory of such a
-// file again (docs/design/0079-backups.md).
+// Package backup copies a data directory into one file while a server uses it, and restores a data
+// directory from such a file (docs/design/0079-backups.md).
 //
-// A backup is a tar archive, compressed with zstd. It has the files of the directory under data/, some of them twice,
-// of which the later one counts, and ends with manifest.json, which says what it has.
+// A backup is a tar archive, compressed with zstd. It contains the files of the directory under
+// data/. If a file is there more than once, the last one counts. The archive ends with
+// manifest.json, the list of its files.
 package backup
 
 import (
@@ -21,25 +22,25 @@ const (
 	manifestName = "manifest.json"
 )
 
-// Format is the number of the format of a backup.
+// Format is the version of the format of a backup.
 const Format = 1
 
-// A Manifest says what a backup has.
+// A Manifest describes a backup.
 type Manifest struct {
 	Format  int       `json:"format"`
-	Release string    `json:"release"` // of the program that made it
-	Created time.Time `json:"created"` // the moment that it shows
-	Files   []File    `json:"files"`   // by path
+	Release string    `json:"release"` // of the program that wrote it
+	Created time.Time `json:"created"` // the moment whose state the backup has
+	Files   []File    `json:"files"`   // sorted by path
 }
 
 // A File is one file of the data directory.
 type File struct {
-	Path   string `json:"path"` // below the data directory, with slashes
+	Path   string `json:"path"` // relative to the data directory, with slashes
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// Bytes is how many bytes all files have.
+// Bytes returns the number of bytes of all files together.
 func (m *Manifest) Bytes() (n int64) {
 	for _, f := range m.Files {
 		n += f.Size
@@ -47,13 +48,13 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// newSum hashes a file.
+// newSum returns the hash function of files.
 func newSum() hash.Hash { return sha256.New() }
 
-// sumOf is the hash of a file as a manifest has it.
+// sumOf returns a hash in the format of a manifest.
 func sumOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// Bare is the error of a file without its path, for a message.
+// Bare returns the error of a file without its path, for a message.
 func Bare(err error) error {
 	var at *fs.PathError
 	var link *os.LinkError

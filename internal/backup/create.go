@@ -21,19 +21,22 @@ import (
 type Source struct {
 	Dir      string            // the directory
 	Database string            // the path of the database in it
-	Skips    func(string) bool // files that are no data, by their paths
+	Skips    func(string) bool // reports whether the file at a path is not part of a backup
 	Release  string
 
-	// Snapshot makes a copy of the database, and returns its path. While frozen runs the database does not change, and
-	// of everything else in the directory only what a crash at that moment might have left undone.
+	// Snapshot writes a copy of the database, and returns its path. While it runs frozen, the
+	// database must not change, and other files only in ways that a crash at that moment could have
+	// left unfinished.
 	Snapshot func(frozen func() error) (string, error)
 }
 
-// atRest is how long a file must have been left alone before it counts as read whole: the clocks of file systems tick.
+// atRest is how long a file must have been unchanged when it was copied to count as unchanged
+// since. It is longer than the resolution of file times.
 const atRest = 2 * time.Second
 
-// Create writes a backup of a directory. Everything is copied while the directory is in use; then writes wait while
-// what changed since is copied, which is little. What is no plain file is left out.
+// Create writes a backup of a directory. It copies everything while the directory is in use. Then
+// it copies the changes since, which are few, while writes wait. It skips files that are not
+// regular files.
 func Create(ctx context.Context, to io.Writer, s Source) (*Manifest, error) {
 	packed, err := zstd.NewWriter(to)
 	if err != nil {
@@ -62,13 +65,15 @@ type copier struct {
 	copied map[string]copied // by path
 }
 
-// copied is a file as it was copied.
+// A copied is a file in the archive.
 type copied struct {
 	file File
-	info fs.FileInfo // when it was opened
-	at   time.Time   // when that was
+	info fs.FileInfo // at the time of its copy
+	at   time.Time   // when it was opened
 }
 
+// create writes the archive. It copies the files twice: first while the server runs as usual, which
+// takes long, and again during the snapshot of the database, when only the changes since are left.
 func (c *copier) create() (*Manifest, error) {
 	if err := c.all(); err != nil {
 		return nil, err
@@ -88,7 +93,8 @@ func (c *copier) create() (*Manifest, error) {
 	return c.manifest(moment)
 }
 
-// all copies the files that were not copied yet as they are now, and forgets those that are gone.
+// all copies the files that are new or changed since their last copy, and forgets those that are
+// gone.
 func (c *copier) all() error {
 	there := map[string]bool{}
 	err := fs.WalkDir(c.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
@@ -96,7 +102,7 @@ func (c *copier) all() error {
 		case c.ctx.Err() != nil:
 			return context.Cause(c.ctx)
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // it went while we looked
+			return nil // it was removed meanwhile
 		case err != nil:
 			return err
 		case d.IsDir() || path == c.source.Database || c.source.Skips(path) || !d.Type().IsRegular():
@@ -112,7 +118,7 @@ func (c *copier) all() error {
 	return nil
 }
 
-// one copies a file, unless it is copied already as it is.
+// one copies a file, unless it is unchanged since its last copy.
 func (c *copier) one(path string) error {
 	info, err := c.root.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,13 +141,14 @@ func (c *copier) one(path string) error {
 	return c.copy(path, f)
 }
 
-// still reports whether a file is as it was copied.
+// still reports whether a file is unchanged since its copy.
 func (c *copied) still(now fs.FileInfo) bool {
 	return os.SameFile(c.info, now) && c.info.Size() == now.Size() && c.info.ModTime().Equal(now.ModTime()) &&
 		c.at.Sub(now.ModTime()) > atRest
 }
 
-// copy writes a file into the archive. One that is cut off while it is read is filled up, and copied once more later.
+// copy writes a file into the archive. If the file is truncated while it is read, it is padded, and
+// copied again later.
 func (c *copier) copy(path string, f *os.File) error {
 	at := time.Now()
 	info, err := f.Stat()
@@ -169,7 +176,7 @@ func (c *copier) copy(path string, f *os.File) error {
 	return nil
 }
 
-// zeros reads as zeros.
+// A zeros is a reader of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -190,6 +197,7 @@ func (c *copier) database(snapshot string) error {
 	return nil
 }
 
+// manifest writes the manifest.
 func (c *copier) manifest(moment time.Time) (*Manifest, error) {
 	m := &Manifest{Format: Format, Release: c.source.Release, Created: moment.UTC().Truncate(time.Millisecond)}
 	for _, f := range c.copied {

@@ -20,9 +20,10 @@ import (
 	"rookery/internal/fault"
 )
 
-// Restore makes a data directory of a backup. There must be nothing at dir, or an empty directory. It comes there at
-// once, when everything is written, has the digests of the manifest, and verify, which may look at it in another place,
-// has no error. A backup that is damaged or not whole is INDEX_ERROR.
+// Restore restores a backup into a data directory. dir must not exist, or must be an empty
+// directory. The directory gets its name at once, after all files are written, their digests are
+// those of the manifest, and verify, which is called with a temporary path, returns nil. Restore
+// returns INDEX_ERROR for a damaged or incomplete backup.
 func Restore(ctx context.Context, from io.Reader, dir string, verify func(dir string) error) (m *Manifest, err error) {
 	if err := isFree(dir); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func Restore(ctx context.Context, from io.Reader, dir string, verify func(dir st
 	return m, nil
 }
 
-// isFree is a fault if there is something at a place.
+// isFree returns CONFLICT if a directory is not empty.
 func isFree(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -74,7 +75,8 @@ func damaged(format string, args ...any) error {
 		Fix("restore from another one")
 }
 
-// Verify reads a backup, and compares it with its manifest. Its errors are those of Restore.
+// Verify reads a whole backup, compares it with its manifest, and returns the manifest. Its errors
+// are those of Restore.
 func Verify(ctx context.Context, from io.Reader) (*Manifest, error) {
 	m, _, err := read(ctx, from, func(name string, _ *tar.Header, from io.Reader) (File, error) {
 		sum := newSum()
@@ -105,11 +107,12 @@ func unpack(ctx context.Context, from io.Reader, dir string) (*Manifest, error) 
 	return m, err
 }
 
-// A taker takes one file of a backup.
+// A taker handles one file of a backup.
 type taker func(name string, head *tar.Header, from io.Reader) (File, error)
 
-// read reads a backup, and compares it with its manifest. Gone are the files that the archive has and the manifest has
-// not: they were deleted while the backup was made.
+// read reads a backup, calls take with each file, and compares the results with the manifest. gone
+// lists the files that are in the archive but not in the manifest, because they were deleted during
+// the backup.
 func read(ctx context.Context, from io.Reader, take taker) (m *Manifest, gone []string, err error) {
 	packed, err := zstd.NewReader(from)
 	if err != nil {
@@ -138,14 +141,14 @@ func read(ctx context.Context, from io.Reader, take taker) (m *Manifest, gone []
 	}
 }
 
-// isPath reports whether a name is the path of a file below a directory.
+// isPath reports whether a name is a valid path of a file in a directory.
 func isPath(name string) bool {
 	return name != "." && fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name))
 }
 
 func cutOff() error { return damaged("it ends too early, or is no backup") }
 
-// write writes one file, durably.
+// write writes one file, and syncs it.
 func write(root *os.Root, name string, head *tar.Header, from io.Reader) (File, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return File{}, unwritten(err)
@@ -172,7 +175,7 @@ func write(root *os.Root, name string, head *tar.Header, from io.Reader) (File, 
 	return File{name, n, sumOf(sum)}, nil
 }
 
-// compare reads the manifest, and compares what was found with it.
+// compare reads the manifest, and compares it with the files found.
 func compare(from io.Reader, found map[string]File) (m *Manifest, gone []string, err error) {
 	m = &Manifest{}
 	if err := json.NewDecoder(from).Decode(m); err != nil {

@@ -1,5 +1,5 @@
-// Package canary finds out what leaks: it has words that tests put where nothing may come out of, and looks
-// for them, and for tokens, in what came out: logs, refusals, audits, metrics. Only tests import it.
+// Package canary finds leaks: tests put its words into data that must stay private, and then search
+// for them, and for tokens, in output: logs, refusals, audits, metrics. Only tests import it.
 package canary
 
 import (
@@ -18,22 +18,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The canaries. None is a part of a name, an id or a path of any test, which may be told.
+// The canaries. None is part of a name, an id or a path of a test, because those may be in output.
 const (
-	Text  = "zebrafinch" // of texts of notes
-	Field = "quokka"     // of values of fields and traits
-	Query = "axolotl"    // of what is looked for
+	Text  = "zebrafinch" // in texts of notes
+	Field = "quokka"     // in values of fields and traits
+	Query = "axolotl"    // in queries
 )
 
-// Directory is the variable that names the directory in which a whole run keeps what it logged and refused.
+// Directory is the variable with the directory in which a whole test run stores its logs and
+// refusals.
 const Directory = "ROOKERY_TEST_LOGS"
 
-// forms are what must never come out: the canaries, an API token, and a JSON Web Token.
+// forms matches what must not leak: the canaries, API tokens and JSON Web Tokens.
 var forms = regexp.MustCompile(`(?i:` + Text + `|` + Field + `|` + Query + `)` +
 	`|rk_[0-9a-z-]+_[0-9a-z]+\.[0-9a-zA-Z]{8,}` +
 	`|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}\.`)
 
-// A Find is something that has leaked, and the line of it, from 1.
+// A Find is a leak: the text that leaked, and its line, counted from 1.
 type Find struct {
 	Line int
 	What string
@@ -41,7 +42,7 @@ type Find struct {
 
 func (f Find) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.What) }
 
-// Search is all that has leaked into a text, in order.
+// Search returns all leaks in a text, in order.
 func Search(text io.Reader) ([]Find, error) {
 	var all []Find
 	lines := bufio.NewReader(text)
@@ -59,7 +60,7 @@ func Search(text io.Reader) ([]Find, error) {
 	}
 }
 
-// Absent requires that nothing has leaked into a text; what says what the text is.
+// Absent fails the test if a text contains a leak. what describes the text.
 func Absent(t testing.TB, text, what string) {
 	t.Helper()
 	found, err := Search(bytes.NewReader([]byte(text)))
@@ -67,8 +68,8 @@ func Absent(t testing.TB, text, what string) {
 	assert.Empty(t, found, "%s: %.2000s", what, text)
 }
 
-// Logger logs at every level into w and, where the run keeps its logs, into the file of this process. With
-// a nil w, and where nothing is kept, it discards all.
+// Logger returns a logger that writes all levels to w and, if the run stores its logs, to the file
+// of this process. w may be nil.
 func Logger(t testing.TB, w io.Writer) *slog.Logger {
 	t.Helper()
 	to := []io.Writer{}
@@ -86,7 +87,7 @@ func Logger(t testing.TB, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(io.MultiWriter(to...), every))
 }
 
-// Keep keeps a refusal, where the run keeps its logs.
+// Keep stores a refusal, if the run stores its logs.
 func Keep(t testing.TB, refusal []byte) {
 	t.Helper()
 	f := open(t, "refusals")
@@ -97,7 +98,8 @@ func Keep(t testing.TB, refusal []byte) {
 	require.NoError(t, errors.Join(err, f.Close()))
 }
 
-// open opens the file of this process of a kind, to write behind what is there; nil where nothing is kept.
+// open opens the file of a kind of this process for appending. It returns nil if the run stores no
+// logs.
 func open(t testing.TB, kind string) *os.File {
 	t.Helper()
 	dir := os.Getenv(Directory)

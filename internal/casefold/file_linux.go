@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opening are the flags with which a file is opened below. The kernel has followed the links.
+// opening returns the flags with which the underlying file is opened. The kernel has followed the
+// links already.
 func opening(flags uint32) int {
 	const kernels = unix.O_CREAT | unix.O_NOFOLLOW | unix.O_DIRECT | unix.O_SYNC
 	return int(flags)&^kernels | unix.O_CLOEXEC
 }
 
-// Open answers with a descriptor for a handle. The kernel keeps no pages of the file, for it would
-// keep others for each spelling.
+// Open returns a file descriptor as the handle. The kernel must not cache pages of the file,
+// because it would cache other pages for each spelling.
 func (f *fileSystem) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	fd, err := unix.Open(f.nodes.get(in.NodeId).path(), opening(in.Flags), 0)
 	out.Fh, out.OpenFlags = uint64(fd), fuse.FOPEN_DIRECT_IO
@@ -35,7 +36,8 @@ func (f *fileSystem) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 	return uint32(max(n, 0)), fuse.ToStatus(err)
 }
 
-// Flush is ENOSYS, as Fsync and FsyncDir: so the kernel takes it for done, and asks no more.
+// Flush returns ENOSYS, as Fsync and FsyncDir do. The kernel then counts it as done, and sends no
+// more of these requests.
 func (f *fileSystem) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
 
 func (f *fileSystem) Release(_ <-chan struct{}, in *fuse.ReleaseIn) { _ = unix.Close(int(in.Fh)) }
@@ -101,7 +103,7 @@ func setSize(n *node, in *fuse.SetAttrIn) error {
 	if !ok {
 		return nil
 	}
-	if fd, ok := in.GetFh(); ok { // it may be written to, though its permissions say no by now
+	if fd, ok := in.GetFh(); ok { // the handle may allow writes although the permissions do not any more
 		return unix.Ftruncate(int(fd), int64(size))
 	}
 	return unix.Truncate(n.path(), int64(size))
@@ -123,7 +125,7 @@ func setTimes(n *node, in *fuse.SetAttrIn) error {
 	return unix.UtimesNanoAt(unix.AT_FDCWD, n.path(), times, 0)
 }
 
-// lists are what open folders have, by their handles.
+// lists contains the entries of open folders, by handle.
 type lists struct {
 	mu   sync.Mutex
 	by   map[uint64][]fuse.DirEntry
@@ -138,8 +140,8 @@ func (f *fileSystem) OpenDir(_ <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOu
 	return fuse.OK
 }
 
-// ReadDir goes through the names that were there when the reading began, so that none is passed
-// over because others go.
+// ReadDir returns the names that existed when the reading began, so that no name is skipped when
+// others are removed.
 func (f *fileSystem) ReadDir(
 	_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList,
 ) fuse.Status {

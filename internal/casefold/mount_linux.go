@@ -8,8 +8,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Mount mounts an empty file system until the test ends, and skips the test where none can be
-// mounted. Who opens something in it must have closed it by then.
+// Mount mounts an empty file system until the test ends, and returns its path. It skips the test if
+// no file system can be mounted. The test must close all files in it before it ends.
 func Mount(t testing.TB, o Options) (dir string) {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil {
@@ -39,7 +39,7 @@ func Mount(t testing.TB, o Options) (dir string) {
 func unmount(t testing.TB, dir string, server *fuse.Server, f *fileSystem) {
 	t.Helper()
 	if err := server.Unmount(); err != nil {
-		_ = syscall.Unmount(dir, syscall.MNT_DETACH) // or the test's folder could not be removed
+		_ = syscall.Unmount(dir, syscall.MNT_DETACH) // otherwise the folder of the test could not be removed
 		t.Error("unmount the file system, of which something may still be open: ", err)
 		return
 	}

@@ -13,15 +13,15 @@ import (
 	"rookery/internal/vault"
 )
 
-// A fileSystem serves to the kernel a folder that nobody else changes.
+// A fileSystem serves a folder to the kernel. Nothing else may change that folder.
 type fileSystem struct {
-	fuse.RawFileSystem // answers what is not served here: ENOSYS
+	fuse.RawFileSystem // returns ENOSYS for operations that are not implemented here
 
 	o     Options
 	nodes *nodes
 	lists lists
 
-	names sync.RWMutex // held to read while a name is looked up, and to write while one changes
+	names sync.RWMutex // held for reading during a lookup of a name, and for writing during a change of names
 }
 
 func newFileSystem(root string, o Options) (*fileSystem, error) {
@@ -32,20 +32,20 @@ func newFileSystem(root string, o Options) (*fileSystem, error) {
 	}, err
 }
 
-// A spot is a name in a folder, as the kernel gives it.
+// A spot is a name in a folder, as the kernel spells it.
 type spot struct {
 	folder uint64
 	name   string
 }
 
-// An entry is one that there is: its own spelling.
+// An entry is an existing entry of a folder, in its own spelling.
 type entry struct {
 	folder *node
 	name   string
 }
 
-// find is the entry that a spot stands for, ENOENT if there is none. Who calls it holds the names,
-// as for all below.
+// find returns the entry for a spot. If there is none, it returns the spot as an entry, and ENOENT.
+// The caller holds f.names, as for answer.
 func (f *fileSystem) find(s spot) (entry, error) {
 	e := entry{f.nodes.get(s.folder), s.name}
 	var stat unix.Stat_t
@@ -71,7 +71,7 @@ func (f *fileSystem) find(s spot) (entry, error) {
 	return e, err
 }
 
-// answer tells the kernel which node an entry is that it asked for at a spot.
+// answer writes to out the node of an entry that the kernel looked up at a spot.
 func (f *fileSystem) answer(s spot, e entry, out *fuse.EntryOut) fuse.Status {
 	fd, err := unix.Openat(e.folder.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *fileSystem) Lookup(
 
 func (f *fileSystem) Forget(id, lookups uint64) { f.nodes.forget(id, lookups) }
 
-// add makes what is not there yet in any spelling.
+// add creates an entry by call, unless one exists in any spelling: then it returns EEXIST.
 func (f *fileSystem) add(s spot, out *fuse.EntryOut, call func(folder int) error) fuse.Status {
 	f.names.Lock()
 	defer f.names.Unlock()
@@ -156,7 +156,7 @@ func (f *fileSystem) Link(
 	})
 }
 
-// Create opens the file that is there, if it may.
+// Create opens the existing file, if there is one and O_EXCL is not set, and otherwise creates it.
 func (f *fileSystem) Create(
 	_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut,
 ) fuse.Status {

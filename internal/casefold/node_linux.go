@@ -9,24 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A node is what the kernel knows by a number: a thing below, as it was reached by one spelling.
+// A node is the object that the kernel knows by a number: an underlying file, as reached by one
+// spelling.
 //
-// Each spelling that is not the thing's own is a node apart. Were they all one, then a rename to
-// another spelling would be one of a thing over itself, which the kernel takes for done without
-// asking; and a folder would be in two places at once, which the kernel does not bear.
+// Each other spelling of a file has a node of its own. If all were one node, a rename to another
+// spelling would be a rename of a file to itself, which the kernel skips without a request; and a
+// folder would be in two places at once, which the kernel does not allow.
 type node struct {
 	thing
-	fd      int // of the thing, to go on from (O_PATH)
+	fd      int // an O_PATH descriptor of the underlying file
 	lookups uint64
 }
 
-// A thing is what names a node.
+// A thing is the key of a node.
 type thing struct {
 	dev, ino uint64
-	way      string // how it was reached, if not by its own spelling all the way
+	way      string // how the file was reached; empty if by its own spelling all the way
 }
 
-// nodes are those that the kernel knows, by their numbers. No number is ever given twice.
+// nodes contains the nodes that the kernel knows, by their numbers. A number is never used again.
 type nodes struct {
 	mu     sync.Mutex
 	byID   map[uint64]*node
@@ -34,7 +35,7 @@ type nodes struct {
 	last   uint64
 }
 
-// openNodes knows the root, which is the folder at a path.
+// openNodes returns nodes that contain only the root, which is the folder at a path.
 func openNodes(root string) (*nodes, error) {
 	n := &nodes{byID: map[uint64]*node{}, things: map[thing]uint64{}}
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -50,7 +51,7 @@ func openNodes(root string) (*nodes, error) {
 	return n, nil
 }
 
-// add counts a lookup of a thing, and owns its descriptor from then on.
+// add counts a lookup of a thing and returns its node number. It takes over the descriptor.
 func (n *nodes) add(fd int, t thing) (id uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,7 +67,7 @@ func (n *nodes) add(fd int, t thing) (id uint64) {
 	return id
 }
 
-// get is a node that the kernel has not forgotten, and of that it does not ask.
+// get returns a node that the kernel has not forgotten. The kernel asks for no other.
 func (n *nodes) get(id uint64) *node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -93,7 +94,7 @@ func (n *nodes) close() {
 	}
 }
 
-// path is one to the thing itself, wherever it is by now.
+// path returns a path to the underlying file, which stays valid when the file is renamed.
 func (n *node) path() string { return fmt.Sprintf("/proc/self/fd/%d", n.fd) }
 
 func (n *node) attr(out *fuse.Attr) error {
@@ -105,5 +106,5 @@ func (n *node) attr(out *fuse.Attr) error {
 	return nil
 }
 
-// same reports whether two nodes are one thing, however they were reached.
+// same reports whether two nodes are the same file, however they were reached.
 func (n *node) same(other *node) bool { return n.dev == other.dev && n.ino == other.ino }

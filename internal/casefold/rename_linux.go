@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rename is asked after the kernel has looked both names up.
+// Rename renames an entry. The kernel has looked up both names before.
 func (f *fileSystem) Rename(_ <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
 	if in.Flags != 0 && f.o.NoRenameFlags {
 		return fuse.EINVAL
@@ -39,8 +39,9 @@ func (f *fileSystem) Rename(_ <-chan struct{}, in *fuse.RenameIn, from, to strin
 	return fuse.ToStatus(err)
 }
 
-// replace renames an entry to a name under which there may be another, or itself. The other is
-// respelled first, so that the one call that replaces it also tells whether it may be replaced.
+// replace renames an entry to a name that another entry may have, or the entry itself. It first
+// changes the spelling of the other entry. Then one rename replaces it, which also fails if it
+// cannot be replaced.
 func replace(one, two entry, to string) error {
 	if two.name == to {
 		return one.rename(two.folder, to)
@@ -51,7 +52,7 @@ func replace(one, two entry, to string) error {
 	}
 	err = one.rename(two.folder, to)
 	if err != nil {
-		_ = entry{two.folder, to}.rename(two.folder, two.name) // the first error is the one to tell
+		_ = entry{two.folder, to}.rename(two.folder, two.name) // the caller needs the first error
 	}
 	return err
 }

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// How much one commit takes in at most.
+	// Bounds of one commit: the number of files, and the bytes in them.
 	maxAdopted      = 500
 	maxAdoptedBytes = 8 << 20
 )
 
-// An Adopted says what Adopt took in.
+// An Adopted is the result of Adopt: paths of files by outcome.
 type Adopted struct {
-	Created  []string `json:"created,omitempty"`  // notes and other files of a vault that the log did not have
-	Replaced []string `json:"replaced,omitempty"` // those that the log had with another text
-	Left     []string `json:"left,omitempty"`     // files that cannot be taken in, and stay as they are
+	Created  []string `json:"created,omitempty"`  // notes and other files that the vault did not have
+	Replaced []string `json:"replaced,omitempty"` // files whose text in the vault was another
+	Left     []string `json:"left,omitempty"`     // skipped files, which stay as they are
 }
 
-// Adopt takes the files of a folder into the log of a vault, whose table was lost: what the log does
-// not have, or has with another text, for the folder is newer. What the folder does not have stays in
-// the log, and is written to the folder again when somebody asks for it; so nothing is lost. Lines of
-// the audit log that the log of the vault does not tell are taken in too, and with them the ids and
-// times of what they tell of. The vault must have no Follower yet.
+// Adopt adds the files of a folder to a vault whose table was lost: files that the log does not
+// have, or has with another text, because the folder is newer. Files that the folder does not have
+// stay in the log, and are written to the folder later, so that nothing is lost. Lines of the audit
+// log that are not in the log of the vault are added too, with the ids and times in them. The vault
+// must not have a Follower yet.
 func Adopt(ctx context.Context, v *repo.Vault, files Files, c repo.Call) (Adopted, error) {
 	idx, err := v.Read(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func Adopt(ctx context.Context, v *repo.Vault, files Files, c repo.Call) (Adopte
 	return a.done, a.passed(ctx)
 }
 
-// An adoption is an Adopt on its way.
+// An adoption is the state of one call of Adopt.
 type adoption struct {
 	vault *repo.Vault
 	files Files
@@ -60,13 +60,14 @@ type adoption struct {
 	size  int
 }
 
-// A file is one that is to be taken in.
+// A file is one that will be part of a commit.
 type file struct {
 	path vault.Path
 	text []byte
 }
 
-// audit compares the audit log with what the log tells, and takes in what it tells beyond.
+// audit compares the audit log of the folder with the log of the vault, and adds the lines that the
+// latter does not have.
 func (a *adoption) audit(ctx context.Context) error {
 	log, err := auditlog.Whole(ctx, a.files)
 	if err != nil {
@@ -75,7 +76,7 @@ func (a *adoption) audit(ctx context.Context) error {
 	return a.auditOf(ctx, log)
 }
 
-// auditOf takes in what lines of an audit log tell beyond the log of the vault.
+// auditOf adds those lines of an audit log that follow the ones that the log of the vault has.
 func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 	for lines, err := range a.vault.AuditLog(ctx) {
 		if err != nil {
@@ -83,15 +84,15 @@ func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 		}
 		beyond, same := bytes.CutPrefix(rest, lines)
 		if !same {
-			return nil // all is told, or it is another's, or was changed: it is written anew
+			return nil // it has no more lines, or is another vault's or was changed: it will be generated again
 		}
 		rest = beyond
 	}
 	return a.tell(ctx, rest)
 }
 
-// tell takes in the lines of an audit log, as many with each commit as one file may have. A line that
-// is longer, or not whole, cannot be told again.
+// tell adds lines of an audit log, in each commit as many as fit into one file. It stops at a line
+// that is longer, or that has no line break.
 func (a *adoption) tell(ctx context.Context, log []byte) error {
 	for len(log) > 0 {
 		piece := log[:min(len(log), repo.MaxNote)]
@@ -109,7 +110,8 @@ func (a *adoption) tell(ctx context.Context, log []byte) error {
 	return nil
 }
 
-// collect takes in every file that differs: the settings first, by which the notes are read.
+// collect adds every file that differs: the settings first, because they determine how notes are
+// read.
 func (a *adoption) collect(ctx context.Context) error {
 	for _, path := range []string{vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery} {
 		if err := a.consider(ctx, path); err != nil {
@@ -131,7 +133,8 @@ func (a *adoption) collect(ctx context.Context) error {
 	return a.commit(ctx)
 }
 
-// consider takes in a file, if the log does not have it as it is.
+// consider adds a file to the batch, unless the log has it with the same text or it must be
+// skipped.
 func (a *adoption) consider(ctx context.Context, key string) error {
 	path, err := vault.ParseFile(key)
 	if err != nil || vault.CleanPath(key) != key {
@@ -163,8 +166,8 @@ func (a *adoption) consider(ctx context.Context, key string) error {
 	return nil
 }
 
-// leave notes that a file is not taken in. What lies in a folder whose name begins with a dot is none
-// of a vault's, and not worth a word.
+// leave lists a file as skipped. Files in folders whose name begins with a dot are never part of a
+// vault, so they are not listed.
 func (a *adoption) leave(key string) {
 	if key[0] != '.' {
 		a.done.Left = append(a.done.Left, key)
@@ -176,8 +179,8 @@ func (a *adoption) add(f file) {
 	a.size += len(f.text)
 }
 
-// commit takes a batch in. A file that the vault refuses, such as a twin of another by case, is left;
-// the others are taken in without it.
+// commit commits the batch. A file that the vault refuses because its name differs from another
+// only by case is skipped; the others are committed without it.
 func (a *adoption) commit(ctx context.Context) error {
 	var created, replaced, left []string
 	_, err := a.vault.Update(ctx, a.call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -209,8 +212,8 @@ func (a *adoption) commit(ctx context.Context) error {
 	return nil
 }
 
-// passed moves the cursor of the files to where they were before: what was taken in since is in them
-// already.
+// passed moves the cursor of the files, because the folder has the adopted files already, and
+// generates the audit log again.
 func (a *adoption) passed(ctx context.Context) error {
 	if err := a.vault.Advance(ctx, repo.FilesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err
@@ -218,8 +221,8 @@ func (a *adoption) passed(ctx context.Context) error {
 	return a.auditAnew(ctx)
 }
 
-// auditAnew writes the audit log anew: what it told beyond it tells again as a part of the commits that
-// took it in, in the month of these.
+// auditAnew generates the audit log again: its adopted lines become part of the commits that added
+// them, in the months of these commits.
 func (a *adoption) auditAnew(ctx context.Context) error {
 	now, err := a.vault.Read(ctx)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"rookery/internal/vault"
 )
 
-// AdoptAudit takes in the audit log of a folder that another history wrote: a Raven's, or Rookery's on
-// another machine. The notes that it tells of get their ids and times from it when they are taken in,
-// so it comes before them. Where a checkout has kept the folder already there is nothing to take in.
+// AdoptAudit adds the audit log of a folder that has another history, such as one of Raven, or of
+// Rookery on another machine. Notes get their ids and times from it when they are ingested, so
+// AdoptAudit must be called first. It does nothing if a checkout has kept the folder already.
 //
-// The vault must have no Follower yet. A log that cannot be taken in whole is a fault: the checkout
-// would write its own over it.
+// The vault must not have a Follower yet. AdoptAudit returns FILE_ERROR if a line of the audit log
+// is too long, because the checkout would overwrite it.
 func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	control, err := v.Control(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	if err != nil || len(log) == 0 {
 		return err
 	}
-	if log[len(log)-1] != '\n' { // whoever wrote it was killed, or left it to the next line
+	if log[len(log)-1] != '\n' { // the process that wrote it was killed, or ends lines when it begins the next
 		log = append(log, '\n')
 	}
 	if err := a.auditOf(ctx, log); err != nil {

@@ -12,38 +12,39 @@ import (
 )
 
 const (
-	// settle is how long hints are gathered before the files are looked at.
+	// settle is how long hints are gathered before the files are examined.
 	settle = 100 * time.Millisecond
 
-	// A sweep stands behind the watching, for what nobody told of; where watching is not to be had it
-	// is all there is. It takes at most one part in restShare of the time.
+	// Sweeps find changes that the watcher did not report; without a watcher they find all changes.
+	// sweepWatched and sweepAlone are the pauses between sweeps with and without one. A sweep takes
+	// at most one part in restShare of the time.
 	sweepWatched = time.Minute
 	sweepAlone   = 2 * time.Second
 	restShare    = 400
 
-	// displacedEvery is how often displaced files whose time is over are looked at.
+	// displacedEvery is the time between two checks for displaced files that are due.
 	displacedEvery = 5 * time.Second
 )
 
-// An attendant looks after what others do in the folder, until it is told to stop.
+// An attendant ingests outside edits of the folder until its context ends.
 type attendant struct {
 	*Checkout
-	tree    blob.Watch      // nil: nobody watches
+	tree    blob.Watch      // nil: the folder is not watched
 	hints   <-chan struct{} // of the tree
 	hinted  bool            // hints are being gathered
-	looking *time.Timer     // they are to be looked at
-	closing *time.Timer     // the batch may be due
-	next    *time.Timer     // a sweep is
-	late    *time.Ticker    // displaced files are
-	blind   *time.Ticker    // folders that are not watched are looked at
-	alone   string          // why sweeps have to do without a watcher, as it was logged last
+	looking *time.Timer     // fires when the gathered hints must be examined
+	closing *time.Timer     // fires when edits may be due
+	next    *time.Timer     // fires when a sweep is due
+	late    *time.Ticker    // fires when displaced files may be due
+	blind   *time.Ticker    // fires when folders that are not watched are compared
+	alone   string          // the reason for sweeps without a watcher that was logged last
 
-	// compared says that a sweep has reached its end. Before, what was held when the last process ended
-	// is not known to be so still, and nothing is taken in.
+	// compared reports that a sweep was complete. Before that, nothing is ingested, because it is
+	// unknown whether edits that needed confirmation when the last process ended still exist.
 	compared bool
 }
 
-// stir wakes the attendant: there is an edit. The caller holds mu.
+// stir wakes the attendant after an edit. The caller holds mu.
 func (c *Checkout) stir() {
 	select {
 	case c.stirred <- struct{}{}:
@@ -51,7 +52,7 @@ func (c *Checkout) stir() {
 	}
 }
 
-// attend compares the folder with the log, then follows what others do there.
+// attend compares the folder with the log, and then ingests outside edits until the context ends.
 func (c *Checkout) attend(ctx context.Context) {
 	defer close(c.attended)
 	a := &attendant{
@@ -66,14 +67,15 @@ func (c *Checkout) attend(ctx context.Context) {
 	}
 }
 
+// stopped returns a timer that does not fire until it is reset.
 func stopped() *time.Timer {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
 	return t
 }
 
-// watch begins to watch, or begins anew where the folder was taken away and made again. Where there is
-// no folder yet, or nothing to watch it with, sweeps do without.
+// watch starts to watch the folder, or starts again if the folder was removed and created again. On
+// an error, sweeps find all changes.
 func (a *attendant) watch() {
 	if a.opt.Watch == nil || a.tree != nil && !a.tree.Lost() {
 		return
@@ -84,7 +86,8 @@ func (a *attendant) watch() {
 	}
 }
 
-// watched reports whether every change is told. Why not is logged, each reason once.
+// watched reports whether the watcher reports every change. It logs the reason if not, once for
+// each reason.
 func (a *attendant) watched(ctx context.Context) bool {
 	if a.tree == nil {
 		return false
@@ -98,6 +101,7 @@ func (a *attendant) watched(ctx context.Context) bool {
 	return why == ""
 }
 
+// unwatch closes the watcher, if there is one.
 func (a *attendant) unwatch() {
 	if a.tree != nil {
 		_ = a.tree.Close() // it was only read
@@ -105,12 +109,12 @@ func (a *attendant) unwatch() {
 	a.tree, a.hints = nil, nil
 }
 
-// step waits for the next thing to do, and does it.
+// step waits for the next event, and handles it.
 func (a *attendant) step(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-a.hints:
-		if !a.hinted { // or hints that come all the time would be gathered forever
+		if !a.hinted { // otherwise continuous hints would be gathered forever
 			a.hinted = true
 			a.looking.Reset(a.span(settle))
 		}
@@ -129,9 +133,10 @@ func (a *attendant) step(ctx context.Context) {
 	}
 }
 
-// sweep compares the whole folder, and takes in what changed while nobody looked.
+// sweep compares the whole folder with the log, and sets the time of the next sweep. After the
+// first complete sweep it ingests all edits.
 func (a *attendant) sweep(ctx context.Context) {
-	a.watch() // before the files are looked at: what changes then is told
+	a.watch() // before the files are examined, so that later changes are reported
 	began := time.Now()
 	_, err := a.sweepAll(ctx, a.first())
 	a.report(ctx, err)
@@ -146,29 +151,28 @@ func (a *attendant) sweep(ctx context.Context) {
 		a.readFirst(ctx)
 	}
 	if a.first() {
-		close(a.ready) // complete, or given up: no call is to wait for a folder that cannot be read
+		close(a.ready) // complete, or failed: calls must not wait for a folder that cannot be read
 	}
 }
 
-// readFirst syncs what the first complete sweep found, as it is now: the first reading waits for no quiet,
-// but for that of removals.
+// readFirst ingests the edits that the first complete sweep found, as they are now. It does not
+// wait until files are quiet, except for removals.
 func (a *attendant) readFirst(ctx context.Context) {
 	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
 	a.awaitRemovals(ctx)
 	_, err := a.TakeIn(ctx, Taking{unasked: true, initial: true})
 	a.report(ctx, err)
 	if read, _ := a.Reading(); read.Read > manyRead {
-		debug.FreeOSMemory() // their texts are garbage now, and the next ones may come hours later
-		a.vault.WantImage()  // from which the vault goes on, in less memory
+		debug.FreeOSMemory() // their texts are garbage now, and the next edits may come hours later
+		a.vault.WantImage()  // the vault continues from it, in less memory
 	}
 	a.wait(a.plan(), a.span(settle))
 }
 
-// manyRead is how many files the first reading must have synced for the memory that this took to be given
-// back at once.
+// manyRead is the number of files above which the memory of the first reading is returned at once.
 const manyRead = 500
 
-// first reports whether this is the first sweep.
+// first reports whether the first sweep has not ended yet.
 func (c *Checkout) first() bool {
 	select {
 	case <-c.ready:
@@ -178,15 +182,15 @@ func (c *Checkout) first() bool {
 	}
 }
 
-// span returns how long a time of this package is here: tests set another pace.
+// span returns the duration that this checkout uses in place of d: tests set another pace.
 func (c *Checkout) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / cmp.Or(c.opt.pace, 1))
 }
 
-// takeInDue syncs the edits that are due.
+// takeInDue ingests the edits that are due.
 func (a *attendant) takeInDue(ctx context.Context) {
 	if !a.compared {
-		return // the sweep that is complete takes it in
+		return // the first complete sweep ingests them
 	}
 	p := a.plan()
 	var err error
@@ -206,7 +210,8 @@ func (a *attendant) takeInDue(ctx context.Context) {
 	a.wait(p, a.span(settle))
 }
 
-// wait has the plan made again when more edits may be due, but not before least has passed.
+// wait sets the timer for the next plan to when more edits may be due, but not before least has
+// passed.
 func (a *attendant) wait(p plan, least time.Duration) {
 	switch {
 	case p.due():
@@ -216,8 +221,8 @@ func (a *attendant) wait(p plan, least time.Duration) {
 	}
 }
 
-// lookAgain looks at what changed until now: else half of a large change could be taken in alone, while
-// the other half is there to be seen.
+// lookAgain examines the files that changed until now. Otherwise one half of a large change could
+// be ingested while the other half is already in the folder.
 func (a *attendant) lookAgain(ctx context.Context) error {
 	if a.tree != nil && a.tree.Reason() == "" {
 		a.follow(ctx)
@@ -227,14 +232,15 @@ func (a *attendant) lookAgain(ctx context.Context) error {
 	return err
 }
 
-// report logs what went wrong, unless the vault is gone, or the attendant is to stop.
+// report logs an error, unless the vault is gone or the context has ended.
 func (a *attendant) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
 		a.complain(ctx, err)
 	}
 }
 
-// Ready waits until the folder was compared with the log once, and what was found is taken in, or held.
+// Ready waits until the folder was compared with the log once, and the edits found were ingested or
+// need confirmation. It returns nil also after Close, and otherwise the error of ctx.
 func (c *Checkout) Ready(ctx context.Context) error {
 	select {
 	case <-c.ready:

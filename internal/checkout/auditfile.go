@@ -8,7 +8,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// AuditFile is the audit log as it stands in the folder now; see auditlog.Read.
+// AuditFile returns the audit log as it is in the folder now; see auditlog.Read.
 func (c *Checkout) AuditFile(ctx context.Context) (*repo.AuditFile, error) {
 	if c.vault.AuditStale() {
 		c.Save(ctx)

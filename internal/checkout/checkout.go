@@ -1,15 +1,15 @@
-// Package checkout keeps the notes of a vault as plain files, for people and every other tool, and
-// takes in what these do to the files.
+// Package checkout keeps the notes of a vault as plain files, for people and other programs, and
+// ingests outside edits of these files.
 //
-// The files follow the log: a write is in its file before it is answered, and what was written but
-// not synced when a process died is written again at the start. There is no manifest: what the
-// checkout wrote is the log's text at its cursor (reference/log.md §4).
+// The files follow the log: a write is in its file before it is answered, and files that were
+// written but not synced when a process died are written again at the start. There is no manifest:
+// the checkout wrote the texts of the log at its cursor (reference/log.md §4).
 //
-// The log follows the files: what somebody else changed is never overwritten. It is noticed, by a
-// watcher with a sweep behind it, and taken in when the file has not changed for two seconds: merged with
-// what the log did meanwhile, on the base of the earlier text that is nearest to what was found
-// (reference/log.md §5). What cannot be merged is kept beside; what would take away too much waits for
-// a word; what can be no note stays as it is, and is told.
+// The log follows the files: an outside edit is never overwritten. A watcher reports it, or a sweep
+// finds it, and it is ingested when the file has not changed for two seconds. It is merged with the
+// changes of the log since, on the base of the earlier text that is nearest to the file
+// (reference/log.md §5). A text that cannot be merged is kept in a conflict copy. Edits that remove
+// too much need confirmation. Files that cannot be notes are skipped, and listed.
 package checkout
 
 import (
@@ -30,13 +30,15 @@ import (
 	"rookery/internal/vault"
 )
 
-// Cursors are the names of the cursors, behind which the log must not be trimmed.
+// Cursors returns the names of the cursors behind which the log must not be trimmed.
 func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
 
-// Files are where a checkout lies: a folder.
+// Files is the folder of a checkout.
 type Files = blob.Folder
 
-// A Checkout is the folder of one vault, kept in step with its log. It is a repo.Follower.
+// A Checkout is the folder of one vault, kept in sync with its log. It is a repo.Follower. It is
+// safe for concurrent use. Of its mutexes, turn is locked first, then taking, then saving or
+// sweeping, then mu.
 type Checkout struct {
 	vault *repo.Vault
 	files Files
@@ -44,41 +46,43 @@ type Checkout struct {
 	now   func() time.Time
 	opt   Options
 
-	// mu orders what is done to the files.
+	// mu serializes changes of the files. It guards the fields up to ended, except saved, which
+	// saving guards.
 	mu      sync.Mutex
-	at      *index.Index       // what the files should be, but for what is waiting
+	at      *index.Index       // the state that the files must have, except for those in waiting
 	waiting map[string]*change // commits that are not in the files yet, by path
-	unsaved map[string]bool    // paths that were written and not synced
-	written uint64             // the files hold the commits up to here
-	saved   uint64             // and durably up to here, as far as the cursor says
+	unsaved map[string]bool    // paths of files that were written and not synced
+	written uint64             // the files contain the commits up to this version
+	saved   uint64             // the same, synced and recorded in the cursor
 	outside outside
-	added   auditlog.Batch // what commits add to the audit log
-	ended   bool           // the vault is sealed, and no file is written any more
+	added   auditlog.Batch // lines that commits add to the audit log
+	ended   bool           // the vault is sealed, and no file may be written
 
-	// inbox is what Applied told since mu was last held: Applied must not wait for files.
+	// inbox contains the commits of Applied since mu was last held, because Applied must not wait
+	// for files.
 	inbox inbox
 
-	// unread are the repo.LeftFile of notes, by path, for who must not wait for mu.
+	// unread contains the repo.LeftFile of notes by path, for callers that must not wait for mu.
 	unread sync.Map
 
-	away     atomic.Bool // the folder is not where it is served, or cannot be read
-	grumbled grumble     // of what is logged as wrong
+	away     atomic.Bool // the folder is not at its path, or cannot be read
+	grumbled grumble     // limits repeated log messages
 	progress progress    // of the first reading
 
-	retaining sync.Mutex // of what is kept for the next process
+	retaining sync.Mutex // guards the memory that is kept for the next process
 
-	turn     chan struct{} // has one place, for who reindexes and tells of it; before all others
-	taking   sync.Mutex    // held by who takes edits in; before all others but turn
-	sweeping sync.Mutex    // held by who sweeps, so that the newest result is the last
-	saving   sync.Mutex    // held by who saves, or makes the audit log anew; before mu
+	turn     chan struct{} // has room for one caller of Turn; before all other locks
+	taking   sync.Mutex    // held while edits are ingested; before all but turn
+	sweeping sync.Mutex    // held during a sweep, so that the newest result is stored last
+	saving   sync.Mutex    // held during a save, or while the audit log is generated again; before mu
 
 	audit *auditlog.Log // guarded by saving
 
-	begins   bool          // nobody has kept this folder before
-	beyond   bool          // the folder has commits that the log has lost
-	stirred  chan struct{} // there is an edit
-	ready    chan struct{} // closed when the folder was compared once
-	attended chan struct{} // closed when nobody looks after it any more
+	begins   bool          // no process has kept this folder before
+	beyond   bool          // the folder contains commits that the log has lost
+	stirred  chan struct{} // an edit was noticed
+	ready    chan struct{} // closed after the first complete sweep, or when it failed
+	attended chan struct{} // closed when outside edits are no longer ingested
 
 	closing sync.Once
 	stop    chan struct{}
@@ -87,15 +91,15 @@ type Checkout struct {
 
 var _ repo.Follower = (*Checkout)(nil)
 
-// A change is what the log made of one file since it was last written.
+// A change is the difference between the log and one file since the file was last written.
 type change struct {
-	before *index.File // as the file should be now; nil: absent
+	before *index.File // the state that the file should have now; nil: absent
 	after  *index.File
-	found  *index.Digest // of a text of somebody else that the log has taken in; nil: none
-	took   bool          // the log has taken in what was there, so that before tells of that
+	found  *index.Digest // of an outside edit that a commit ingested; nil: none
+	took   bool          // the commit ingested the text of the file, so that before has that text
 }
 
-// An inbox holds commits that were applied, until the files are written.
+// An inbox contains commits that were applied, until the files are written.
 type inbox struct {
 	mu      sync.Mutex
 	entries []entry
@@ -106,8 +110,8 @@ type entry struct {
 	commit        *repo.Commit
 }
 
-// Open brings the folder of a vault in step with its log and keeps it so until Close. The vault must
-// not have been read yet.
+// Open syncs the folder of a vault with its log and keeps it in sync until Close. The vault must
+// not have been read yet. Open returns while outside edits are still being found; see Ready.
 func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c := &Checkout{
 		vault: v, files: o.Files, log: o.Log, now: o.Now, opt: o,
@@ -126,7 +130,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c.saved = c.written
 	c.outside.heldBefore(control.Held)
 	c.recallLags(control.Late)
-	v.Follow(c, min(c.written, c.audit.Seq())) // what was durable at the start
+	v.Follow(c, min(c.written, c.audit.Seq())) // the commits that were durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
@@ -141,43 +145,43 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	return c, nil
 }
 
-// Options are what a checkout is made with. Files, Log and Now are required.
+// Options are the options of Open. Files, Log and Now are required.
 type Options struct {
 	Files Files // the folder of the notes
 	Log   *slog.Logger
 	Now   func() time.Time
-	Who   repo.Who // who is said to have made the edits that are taken in
+	Who   repo.Who // the author of the edits that are ingested
 
-	// Watch watches the folder. Nil: it is compared with the log from time to time.
+	// Watch watches the folder. If it is nil, only sweeps find edits.
 	Watch func(enter func(folder string) bool) (blob.Watch, error)
 
-	// Away reports whether the folder is no longer where it is served: the path leads elsewhere, or nowhere. Nil: it
-	// always is.
+	// Away reports whether the folder is no longer at its path. If it is nil, the folder always is
+	// there.
 	Away func() bool
 
-	// Memory keeps what files looked like from one process to the next, so that they need not all be
-	// read again. Nil: it is forgotten.
+	// Memory keeps the marks and digests of files for the next process, so that it need not read
+	// all files again. It may be nil.
 	Memory blob.Bucket
 
-	// ReadOnly says that nothing can be written to the folder. Edits are taken in all the same; the
-	// vault must not be written to by anybody else.
+	// ReadOnly reports that the folder cannot be written. Edits are still ingested. The vault must
+	// have no other writers.
 	ReadOnly bool
 
-	// Progress is told, while more than 500 files are taken in at once, how many of them are. It is
-	// called by one goroutine at a time. Nil: nobody is told.
+	// Progress is called with the number of ingested files while more than 500 are ingested at
+	// once, from one goroutine at a time. It may be nil.
 	Progress func(done, total int)
 
-	pace float64 // how many times as fast everything that takes a time is; 0: 1
+	pace float64 // divisor of all durations; 0: 1
 }
 
-// Applied notes a commit down.
+// Applied implements repo.Follower: it records a commit, and does not wait for files.
 func (c *Checkout) Applied(before, after *index.Index, commit *repo.Commit) {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
 	c.inbox.entries = append(c.inbox.entries, entry{before, after, commit})
 }
 
-// Settled writes the files of the commits that were applied.
+// Settled implements repo.Follower: it writes the files of the commits that were applied.
 func (c *Checkout) Settled(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +190,7 @@ func (c *Checkout) Settled(ctx context.Context) {
 	c.tell(ctx)
 }
 
-// Unread returns why the file of a note is left as it is, and whether it is.
+// Unread returns the reason why the file of a note is skipped, and whether it is.
 func (c *Checkout) Unread(path string) (repo.LeftFile, bool) {
 	if c.away.Load() {
 		return repo.LeftFile{Path: path, Why: repo.LeftAway}, true
@@ -198,7 +202,7 @@ func (c *Checkout) Unread(path string) (repo.LeftFile, bool) {
 	return f.(repo.LeftFile), true
 }
 
-// collect empties the inbox. The caller holds mu.
+// collect handles the commits of the inbox. The caller holds mu.
 func (c *Checkout) collect() {
 	c.inbox.mu.Lock()
 	entries := c.inbox.entries
@@ -212,7 +216,7 @@ func (c *Checkout) collect() {
 		}
 		for _, n := range e.commit.Notes {
 			if n.Erased || isAudit(n.Path) {
-				continue // its lines are part of the folder's own
+				continue // the folder has these lines already
 			}
 			c.await(n, e)
 		}
@@ -223,7 +227,7 @@ func (c *Checkout) collect() {
 	}
 }
 
-// await notes that a file is behind the log.
+// await records that a file is behind the log. The caller holds mu.
 func (c *Checkout) await(n repo.Note, e entry) {
 	after, _ := e.after.File(n.Path)
 	w, ok := c.waiting[n.Path]
@@ -243,16 +247,17 @@ func (c *Checkout) await(n repo.Note, e entry) {
 	}
 }
 
-// Guard notices that somebody else changed the file of a note that is about to be written: the write
-// goes into the log, and is merged with what is in the file. Where a note is to be made and there is a
-// file that was not taken in yet, it is CONFLICT: the caller does not know of the note.
+// Guard implements repo.Follower: it notices an outside edit of a note that is about to be written,
+// so that the write is merged with it. durable is the present file in the log, nil if there is
+// none. Guard returns CONFLICT if a new note is to be written to a path with a file that is not
+// ingested yet, because the caller does not know that file.
 func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.File) error {
 	if isAudit(string(path)) || c.opt.ReadOnly {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.collect() // a commit whose outcome was unknown may have come to be known since
+	c.collect() // a commit whose outcome was unknown may be known now
 	if _, behind := c.waiting[string(path)]; behind {
 		if c.write(ctx); c.waiting[string(path)] != nil {
 			return fault.New(fault.StorageError, "the file of %s cannot be written just now", path).
@@ -261,7 +266,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	}
 	switch {
 	case c.left(string(path)):
-		return nil // it is known, and told
+		return nil // it is listed as skipped
 	case durable == nil && vault.InTrash(string(path)):
 		return c.guardTrash(ctx, string(path))
 	}
@@ -289,8 +294,8 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		Try("raven_read", fault.Args{"path": at})
 }
 
-// unreadTwin returns a file in the folder that is not read yet, and whose name differs from a path by
-// case or normalization only; empty: there is none. The caller holds mu.
+// unreadTwin returns a file in the folder that was not read yet, and whose name differs from path
+// only by case or normalization, or "". The caller holds mu.
 func (c *Checkout) unreadTwin(ctx context.Context, path string) (string, error) {
 	names, err := c.spellings(ctx, path)
 	if err != nil {
@@ -305,8 +310,8 @@ func (c *Checkout) unreadTwin(ctx context.Context, path string) (string, error) 
 	return "", nil
 }
 
-// guardTrash is CONFLICT if somebody else has a file in the trash where one of ours is to be: it is none
-// of the vault's, and stays. The caller holds mu.
+// guardTrash returns CONFLICT if there is a file at the path of a new file of the trash. Such a
+// file is not the vault's, and stays. The caller holds mu.
 func (c *Checkout) guardTrash(ctx context.Context, path string) error {
 	_, err := c.files.Look(ctx, c.key(path))
 	if errors.Is(err, blob.ErrNotExist) {
@@ -315,17 +320,15 @@ func (c *Checkout) guardTrash(ctx context.Context, path string) error {
 	return fault.New(fault.Conflict, "there is a file at %s already", path).Because(err)
 }
 
-// left reports whether the file of a note is known to be none that can be taken in. The caller holds
-// mu.
+// left reports whether the file of a note is skipped. The caller holds mu.
 func (c *Checkout) left(path string) bool {
 	_, left := c.outside.left[c.key(path)]
 	_, note := c.at.File(path)
 	return left && note
 }
 
-// inTheWayOf is what is in the folder where a note is to be made: a file that was not taken in, or an
-// edit of the note that it is to be by another spelling of its name. Empty: nothing. The caller holds
-// mu.
+// inTheWayOf returns the path of a file that prevents a new note at path, or "": a file that was
+// not ingested, or an edit of the note at another spelling of path. The caller holds mu.
 func (c *Checkout) inTheWayOf(path string) string {
 	if _, left := c.outside.left[c.key(path)]; left {
 		return path
@@ -339,6 +342,7 @@ func (c *Checkout) inTheWayOf(path string) string {
 	return ""
 }
 
+// unreadable returns the fault for a file that cannot be read.
 func unreadable(path string, err error) error {
 	return fault.New(fault.FileError, "the file of %s cannot be read", path).Because(err)
 }

@@ -9,9 +9,9 @@ import (
 	"rookery/internal/vault"
 )
 
-// Clear takes away the files of a vault that is gone for good, and its audit log, so that the next
-// vault of the name finds a folder of its own. What somebody else changed stays; these are its
-// paths. The Checkout must be closed. To clear twice does no harm.
+// Clear removes the files of a vault that is gone for good, and its audit log, so that the next
+// vault with the name gets an empty folder. It returns the paths of files with outside edits, which
+// it keeps. The Checkout must be closed. Clear may be repeated.
 func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,8 @@ func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 	return append(kept, left...), errors.Join(err, c.files.Sync(ctx, removed...))
 }
 
-// clearAudit takes away the files of the audit log. What is no plain file stays.
+// clearAudit removes the files of the audit log. It keeps files that are not plain files, and
+// returns them.
 func (c *Checkout) clearAudit(ctx context.Context) (kept []string, err error) {
 	if err := auditlog.RemoveClosed(ctx, c.files); err != nil {
 		return nil, err

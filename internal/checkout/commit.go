@@ -10,7 +10,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// commit takes a piece of a batch in.
+// commit ingests a part of the batch.
 func (b *batch) commit(ctx context.Context, piece []*found) error {
 	e, err := intake.Commit(ctx, b.vault, b.call(), piece)
 	if err != nil {
@@ -20,11 +20,11 @@ func (b *batch) commit(ctx context.Context, piece []*found) error {
 	return b.settle(ctx, &e)
 }
 
-// reindex is the operation of commits that take edits in.
+// reindex is the operation of commits that ingest edits.
 const reindex = intake.Tool
 
-// call is the call that takes edits in. Of a folder that is read for the first time no event tells: the
-// notes are as old as their files.
+// call returns the call that ingests edits. When a folder is read for the first time, no events are
+// reported: the notes are as old as their files.
 func (b *batch) call() repo.Call {
 	call := repo.Call{
 		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Untold: b.begins && b.first(),
@@ -35,7 +35,8 @@ func (b *batch) call() repo.Call {
 	return call
 }
 
-// settle writes the files that stay, and notes what is left.
+// settle writes the files after a commit: it records those that are skipped, and restores those
+// that must stay.
 func (b *batch) settle(ctx context.Context, e *intake.Effect) error {
 	c := b.Checkout
 	c.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"rookery/internal/intake"
 )
 
-// discard writes the files of the batch that is held as the log says. Texts that no version of the
-// vault has go to its trash first, so that nothing is lost by it.
+// discard restores the files of the held batch from the log. Texts that are in no version of the
+// vault are moved to its trash first, so that they are not lost.
 func (b *batch) discard(ctx context.Context) error {
 	if b.opt.ReadOnly {
 		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be put back in it")
@@ -27,7 +27,7 @@ func (b *batch) discard(ctx context.Context) error {
 	defer b.mu.Unlock()
 	b.collect()
 	b.write(ctx)
-	for _, gone := range []bool{false, true} { // where names fold, a file is in the way of its other name
+	for _, gone := range []bool{false, true} { // if names fold, a file must be removed before its other name is written
 		for _, f := range b.found {
 			if f.Gone() != gone {
 				continue
@@ -40,7 +40,8 @@ func (b *batch) discard(ctx context.Context) error {
 	return nil
 }
 
-// putBack makes one file what the log says, if it still is what was found. The caller holds mu.
+// putBack restores one file from the log, unless it has changed since it was found. The caller
+// holds mu.
 func (b *batch) putBack(ctx context.Context, f *found) error {
 	if f.Gone() {
 		if _, note := b.at.File(f.Path); note {
@@ -52,7 +53,7 @@ func (b *batch) putBack(ctx context.Context, f *found) error {
 	err := b.replace(ctx, f.Path, now, f.Text)
 	var met *blob.Found
 	if errors.As(err, &met) {
-		return nil // somebody changed it again: that is another edit
+		return nil // it was changed again, which is another edit
 	}
 	if err == nil {
 		b.done.Restored++

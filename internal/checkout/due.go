@@ -9,73 +9,73 @@ import (
 	"rookery/internal/vault"
 )
 
-// How long an edit waits to be synced. Quiet is asked of each file, not of the folder: a file that is
-// written to all the time delays no other.
+// Times that an edit waits before it is ingested. They apply to each file, not to the folder, so
+// that a file that is written to all the time delays no other file.
 const (
 	// quiet is how long a file must not have changed.
 	quiet = 2 * time.Second
 
-	// longest is how long a file that goes on changing waits. It is synced as it is then.
+	// longest is the longest wait of a file that keeps changing. Then it is ingested as it is.
 	longest = 5 * time.Second
 
-	// together is how long a file that is due waits for others that will be due by then, so that files
-	// which change at the same time are one commit.
+	// together is how long a file that is due waits for others that will be due by then, so that
+	// files that change at the same time are in one commit.
 	together = time.Second
 
-	// otherHalf is how long a removal waits at most for the new file that it may be a move to, and for
-	// the end of a large removal.
+	// otherHalf is the longest wait of a removal for the new file that may be its move target, and
+	// for the end of a large removal.
 	otherHalf = 10 * time.Second
 
 	// emptied is how long a file that was emptied waits for its new text.
 	emptied = time.Minute
 )
 
-// never is the wait for an edit that nothing makes due but another change.
+// never is the wait of an edit that only another change makes due.
 const never = time.Duration(1<<63 - 1)
 
-// A plan says which edits are due, and when to look again.
+// A plan is the set of edits that are due, and the time of the next plan.
 type plan struct {
 	paths  []string      // of the edits that are due
-	held   bool          // the held batch is due for another look
-	paired bool          // there are new files or removals, which may be two halves of a move
-	wait   time.Duration // until more edits may be due; never: there are none
+	held   bool          // the held batch must be examined again
+	paired bool          // there are new files or removals, which may be the two halves of a move
+	wait   time.Duration // until more edits may be due; never if there are none
 }
 
-// due reports whether anything is to be synced now.
+// due reports whether anything must be ingested now.
 func (p *plan) due() bool { return len(p.paths) > 0 || p.held }
 
-// later notes that an edit is due in a while.
+// later records that an edit will be due after wait.
 func (p *plan) later(wait time.Duration) { p.wait = min(p.wait, wait) }
 
-// plan returns which edits are due now.
+// plan returns the edits that are due now.
 func (c *Checkout) plan() plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.outside.plan(c.moment())
 }
 
-// A moment is all that a plan depends on beside the edits.
+// A moment contains the inputs of a plan besides the edits.
 type moment struct {
 	now   time.Time
 	span  func(time.Duration) time.Duration // see Checkout.span
-	notes int                               // in the vault
+	notes int                               // number of notes in the vault
 }
 
-// moment returns the present one. The caller holds mu.
+// moment returns the present moment. The caller holds mu.
 func (c *Checkout) moment() moment { return moment{time.Now(), c.span, c.at.Totals().Notes} }
 
-// A queue is a plan while it is made.
+// A queue is a plan under construction.
 type queue struct {
 	plan
 	moment
-	mass    time.Time     // since when a large removal is under way; zero: there is none
-	with    []string      // paths of edits that wait for it
-	soon    time.Duration // the longest wait of an edit that the others wait for; 0: there is none
+	mass    time.Time     // the start of a large removal that goes on; zero if there is none
+	with    []string      // paths of edits that wait for its end
+	soon    time.Duration // the longest wait of an edit that the others wait for; 0 if there is none
 	overdue time.Duration // how long the first edit has been due
-	newborn time.Duration // the longest wait of a new file; 0: none waits
+	newborn time.Duration // the longest wait of a new file; 0 if none waits
 }
 
-// plan returns which edits are due at a moment.
+// plan returns the edits that are due at a moment.
 func (o *outside) plan(m moment) plan {
 	q := &queue{plan: plan{wait: never}, moment: m, mass: o.massRemoval(m)}
 	for path, e := range o.edits {
@@ -95,20 +95,21 @@ func (o *outside) plan(m moment) plan {
 	return q.plan
 }
 
-// withRemovals reports whether the edit waits as removals do: the file is gone, or is as it was once,
-// which counts for the guard as much, or seems to be where a removed file has gone.
+// withRemovals reports whether the edit waits as removals do: the file is gone, or has an earlier
+// text of its note, which the removal guard counts as a removal, or may be the target of a move.
 func (e *edit) withRemovals() bool { return e.mark == "" || e.joins }
 
-// restOf returns how long something that changed at a time must stay unchanged still.
+// restOf returns how long a file that changed at a time must still stay unchanged; at most 0 if it
+// has been long enough.
 func (q *queue) restOf(changed time.Time) time.Duration { return q.span(quiet) - q.now.Sub(changed) }
 
-// waitOf returns how long an edit waits for its own file; at most 0: it is due.
+// waitOf returns how long an edit waits for its own file; at most 0 if it is due.
 func (q *queue) waitOf(e *edit) time.Duration {
 	wait := min(q.restOf(e.at), q.span(longest)-q.now.Sub(e.since))
 	return max(wait, e.again.Sub(q.now))
 }
 
-// consider notes a wait; known is how long it has been known.
+// consider records a wait. known is how long the edit has been known.
 func (q *queue) consider(wait, known time.Duration) {
 	switch {
 	case wait <= 0:
@@ -121,7 +122,7 @@ func (q *queue) consider(wait, known time.Duration) {
 	}
 }
 
-// massRemoval returns since when a removal is under way that the guard would hold; zero: none is.
+// massRemoval returns the start of a removal that the guard would hold; zero if there is none.
 func (o *outside) massRemoval(m moment) (since time.Time) {
 	n := 0
 	for _, e := range o.edits {
@@ -137,14 +138,15 @@ func (o *outside) massRemoval(m moment) (since time.Time) {
 	return since
 }
 
-// inMass reports whether an edit seems to be a part of a large change that removes too much, so that it
-// is to be held with the removals: it was noticed about then or later, and does not go on changing.
+// inMass reports whether an edit seems to be part of a large change that removes too much, so that
+// it needs confirmation with the removals: it was noticed at about that time or later, and its file
+// does not keep changing.
 func (q *queue) inMass(e *edit) bool {
 	return !q.mass.IsZero() && !e.met.Before(q.mass.Add(-q.span(together))) &&
 		e.at.Sub(e.since) < q.span(together)
 }
 
-// add adds an edit that waits for nothing but its own file.
+// add adds an edit that waits only for its own file.
 func (q *queue) add(path string, e *edit) {
 	if q.inMass(e) {
 		q.with = append(q.with, path)
@@ -181,7 +183,8 @@ func (q *queue) removals(o *outside) {
 	q.paths = append(q.paths, q.with...)
 }
 
-// removalsWait returns how long removals wait; at most 0: they are due. never: there are none.
+// removalsWait returns how long removals wait; at most 0 if they are due, and never if there are
+// none.
 func (o *outside) removalsWait(m moment) time.Duration {
 	q := &queue{moment: m}
 	wait, oldest := never, m.now
@@ -203,8 +206,8 @@ func (o *outside) removalsWait(m moment) time.Duration {
 	return min(max(wait, q.newborn), m.span(otherHalf)-m.now.Sub(oldest))
 }
 
-// restsWithRemovals reports whether an edit that waits as removals do has waited long enough for its own
-// file.
+// restsWithRemovals reports whether an edit that waits as removals do has waited long enough for
+// its own file.
 func (q *queue) restsWithRemovals(e *edit) bool {
 	if e.again.After(q.now) {
 		return false
@@ -212,7 +215,7 @@ func (q *queue) restsWithRemovals(e *edit) bool {
 	return q.restOf(e.at) <= 0 || q.now.Sub(e.since) >= q.span(otherHalf)
 }
 
-// rests reports whether an edit is still due when its file has been looked at again. The caller holds
+// rests reports whether an edit is still due after its file was examined again. The caller holds
 // mu.
 func (c *Checkout) rests(e *edit) bool {
 	q := &queue{moment: c.moment()}
@@ -222,8 +225,8 @@ func (c *Checkout) rests(e *edit) bool {
 	return q.waitOf(e) <= 0
 }
 
-// isDue reports whether a taking includes an edit whose file has been looked at again. The first reading
-// includes all but removals that may be half of a save. The caller holds mu.
+// isDue reports whether an ingest includes an edit whose file was examined again. The first reading
+// includes all except removals that may be half of a save. The caller holds mu.
 func (c *Checkout) isDue(t Taking, e *edit) bool {
 	switch {
 	case e.held, t.part == nil && !t.initial:
@@ -235,10 +238,10 @@ func (c *Checkout) isDue(t Taking, e *edit) bool {
 	return c.rests(e)
 }
 
-// defers takes out of the batch those edits that turn out to belong to removals which are not due: a
-// new file with the text of a file that is gone, for the two are a move, and a file that is as it was
-// once, for the guard counts it with the removals. They are due with these. The first reading waits for
-// no others: only the moves must be whole.
+// defers removes from the batch those edits that belong to removals that are not due: a new file
+// with the text of a file that is gone, because the two are a move, and a file with an earlier text
+// of its note, because the guard counts it as a removal. They become due with the removals. The
+// first reading does not wait for others: only moves must be complete.
 func (b *batch) defers() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -255,10 +258,10 @@ func (b *batch) defers() {
 	})
 }
 
-// joins finds the edits of the batch that belong to removals. halves are the new files whose removed
-// files are not in the batch. more says that an edit turns out only now to be as a removal: others like
-// it may have come since the folder was looked at, so none is due before the next look. Edits that go on
-// changing delay the others no longer than otherHalf. The caller holds mu.
+// joins finds the edits of the batch that belong to removals. halves contains the new files whose
+// removed files are not in the batch. more reports that an edit was only now found to count as a
+// removal: then none is due before the next examination, because others like it may have been made
+// since. Edits that keep changing delay the others no longer than otherHalf. The caller holds mu.
 func (b *batch) joins() (halves map[string]bool, more bool) {
 	o := &b.outside
 	in := map[string]bool{}

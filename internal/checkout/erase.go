@@ -15,17 +15,17 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Cleared says what an erasure did to the folder of a vault.
+// A Cleared is the effect of an erasure on the folder of a vault.
 type Cleared struct {
-	Files int   // that went
-	Bytes int64 // in them
-	Left  int   // that no version of the vault had: they are not its own
+	Files int   // number of files that were removed
+	Bytes int64 // bytes of removed files and of kept contents
+	Left  int   // number of files that no version of the vault had, which stay
 }
 
-// Erase destroys the files of a vault that is sealed: every one whose path some version of the vault
-// had, also if somebody else changed it since, for it would come back as an edit of the next vault of
-// the name; the audit log; and what the folder keeps of earlier contents. Checkouts of the vault must
-// have ended. To erase twice does no harm.
+// Erase destroys the files of a sealed vault: every file whose path a version of the vault had,
+// even with an outside edit, because it would become an edit of the next vault with the name; the
+// audit log; and earlier contents that the folder keeps. Checkouts of the vault must have ended.
+// Erase may be repeated.
 func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 	its, err := itsOwn(ctx, v, files)
 	done := Cleared{Left: its.others}
@@ -54,8 +54,8 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 	return done, nil
 }
 
-// WouldErase is what Erase would do to the files of a vault, which need not be sealed. What the folder keeps of earlier
-// contents is not counted.
+// WouldErase returns the effect of Erase on the files of a vault, which need not be sealed. Earlier
+// contents that the folder keeps are not counted.
 func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 	its, err := itsOwn(ctx, v, files)
 	would := Cleared{Files: len(its.files), Left: its.others}
@@ -65,14 +65,14 @@ func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error
 	return would, err
 }
 
-// A property is what a vault has in its folder.
+// A property is the files of a vault in its folder.
 type property struct {
-	files  []blob.Object   // that are there
+	files  []blob.Object   // files that exist
 	paths  map[string]bool // of all files that any version had
-	others int             // files that are not the vault's
+	others int             // number of other files
 }
 
-// itsOwn looks through the folder of a vault.
+// itsOwn lists the folder of a vault, and separates its files from others.
 func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
 	paths, err := everyPath(ctx, v)
 	its := property{paths: paths}
@@ -92,8 +92,8 @@ func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
 	return its, nil
 }
 
-// settle makes durable that files are gone which were not there any more: a process that was killed may have removed
-// them, all those of a folder, before it could sync that.
+// settle makes earlier removals durable: a process that was killed may have removed files, even all
+// of a folder, without syncing that.
 func (p property) settle(ctx context.Context, files Files) error {
 	synced := map[string]bool{}
 	for _, o := range p.files {
@@ -106,7 +106,7 @@ func (p property) settle(ctx context.Context, files Files) error {
 		}
 		err := files.Sync(ctx, key)
 		if errors.Is(err, blob.ErrKey) {
-			continue // no file here ever had this name
+			continue // this folder never had a file with this name
 		}
 		if err != nil {
 			return fmt.Errorf("sync the folder of a vault: %w", err)
@@ -116,8 +116,8 @@ func (p property) settle(ctx context.Context, files Files) error {
 	return nil
 }
 
-// everyPath are the paths of all files that any version of a vault had. Of a log that is damaged they
-// are those that can be read.
+// everyPath returns the paths of all files that any version of a vault had. If the log is damaged,
+// it returns those of the commits before the damage.
 func everyPath(ctx context.Context, v *repo.Vault) (map[string]bool, error) {
 	all := map[string]bool{}
 	for c, err := range v.Commits(ctx, 1) {
@@ -134,7 +134,8 @@ func everyPath(ctx context.Context, v *repo.Vault) (map[string]bool, error) {
 	return all, nil
 }
 
-// End is Close for a vault that is sealed: whoever still has the Checkout writes no file any more.
+// End closes the Checkout of a sealed vault: after it, no caller that still has the Checkout can
+// write files.
 func (c *Checkout) End() {
 	c.mu.Lock()
 	c.ended = true
@@ -142,12 +143,13 @@ func (c *Checkout) End() {
 	c.Close()
 }
 
-// Save makes durable what was written so far, and moves the cursors behind it. It is done every second
-// without being asked for. What fails is in the log, and done again.
+// Save syncs the files that were written so far, and moves the cursors. It happens every second
+// without a call. Errors are logged, and the next save repeats what failed.
 func (c *Checkout) Save(ctx context.Context) { c.save(ctx) }
 
-// Redact replaces the lines of the audit log that are of a history which was erased since, and takes away
-// what the folder keeps of a file and of its copies in the trash.
+// Redact removes the lines of erased histories from the audit log, and erases the earlier contents
+// that the folder keeps of a file and of its copies in the trash. path is the file whose history
+// was erased.
 func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 	c.saving.Lock()
 	defer c.saving.Unlock()

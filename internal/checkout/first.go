@@ -8,18 +8,20 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Reading says how far the first reading of a folder is. Total grows while the folder is listed.
+// A Reading is the progress of the first reading of a folder. Total grows while the folder is
+// listed.
 type Reading struct {
-	Read  int // files that are in the vault as they were found, or skipped
-	Total int // files that belong to the vault, as far as the folder is listed
+	Read  int // files whose edits are ingested, that are unchanged, or that are skipped
+	Total int // files of the vault listed so far
 }
 
-// A progress counts the files of the first reading.
+// A progress counts the files of the first reading. It is safe for concurrent use.
 type progress struct {
 	mu  sync.Mutex
 	now Reading
 }
 
+// add adds to the numbers of files that were read and listed.
 func (p *progress) add(read, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,15 +29,16 @@ func (p *progress) add(read, total int) {
 	p.now.Total += total
 }
 
+// reset sets both numbers to 0, for a reading that starts again.
 func (p *progress) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = Reading{}
 }
 
-// Reading returns how far the first reading of this process is, and whether it is still under way: until
-// the folder was compared with the log once, and what was found is synced or held. Until then a note may
-// be missing though its file is there.
+// Reading returns the progress of the first reading of this process, and whether it goes on: it
+// ends when the folder was compared with the log once, and the edits found were ingested or need
+// confirmation. Before that, a note may be missing although its file exists.
 func (c *Checkout) Reading() (Reading, bool) {
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
@@ -44,12 +47,12 @@ func (c *Checkout) Reading() (Reading, bool) {
 	return now, c.first()
 }
 
-// First is closed when the first reading is complete, or given up because the checkout is closed.
+// First returns a channel that is closed when the first reading is complete, or has failed.
 func (c *Checkout) First() <-chan struct{} { return c.ready }
 
-// awaitRemovals waits until the removals that the first sweep found are older than quiet. A file that was
-// removed a moment ago may be made anew in the next, by an editor that saves so: if the removal were
-// taken in, the new file would be another note, without what others had written to this one.
+// awaitRemovals waits until the removals that the first sweep found are older than quiet. An editor
+// may create a removed file again a moment later, as part of a save. If the removal were ingested
+// first, the new file would be another note, without the changes that others made to the old one.
 func (c *Checkout) awaitRemovals(ctx context.Context) {
 	c.mu.Lock()
 	q := &queue{moment: c.moment()}
@@ -64,8 +67,8 @@ func (c *Checkout) awaitRemovals(ctx context.Context) {
 	}
 }
 
-// goneAt returns when a file was removed that is not there: at the latest now; in the first reading, when
-// names in its folder changed last. The caller holds mu.
+// goneAt returns when a missing file was removed: now or, in the first reading, when names in its
+// folder last changed. The caller holds mu.
 func (c *Checkout) goneAt(ctx context.Context, path string) time.Time {
 	if !c.first() {
 		return time.Now()
@@ -77,9 +80,9 @@ func (c *Checkout) goneAt(ctx context.Context, path string) time.Time {
 	return changedAt(touched)
 }
 
-// readSettings syncs the schema and the configuration before all other files, as they are now: they say
-// how notes are read, and which types there are. What needs confirmation since an earlier process, and a
-// file that is gone, are left to the first reading.
+// readSettings ingests the schema and the configuration before all other files, because they
+// determine how notes are read. A removed settings file is left to the first reading, and so is
+// everything if a batch needs confirmation since an earlier process.
 func (c *Checkout) readSettings(ctx context.Context) error {
 	if c.outside.held != nil {
 		return nil
@@ -94,7 +97,7 @@ func (c *Checkout) readSettings(ctx context.Context) error {
 		}
 		c.mu.Lock()
 		if e := c.outside.edits[path]; e != nil && e.mark != "" {
-			e.since = e.at.Add(-c.span(longest)) // it is due
+			e.since = e.at.Add(-c.span(longest)) // make it due
 			p.paths = append(p.paths, path)
 		}
 		c.mu.Unlock()

@@ -8,24 +8,25 @@ import (
 	"rookery/internal/blob"
 )
 
-// follow looks at what the watcher told of.
+// follow examines the changes that the watcher reported. If the watcher lost track of them, it
+// makes a sweep of the whole folder.
 func (a *attendant) follow(ctx context.Context) {
 	a.hinted = false
 	if a.tree == nil {
-		return // it was lost since, and a sweep follows
+		return // the watch was lost since, and a sweep follows
 	}
 	changes := a.tree.Take()
 	if changes.Everything {
 		_, err := a.Sweep(ctx)
 		a.report(ctx, err)
-		a.doubt(ctx, err) // watches may have run out, or are to be had again
+		a.doubt(ctx, err) // the system may allow no more watches, or allow them again
 		return
 	}
 	a.upToDate(ctx)
 	for _, key := range changes.Paths {
 		if err := a.followOne(ctx, key); err != nil {
 			a.report(ctx, err)
-			a.sweepSoon() // nobody tells of it again
+			a.sweepSoon() // the watcher does not report this change again
 		}
 	}
 	a.mu.Lock()
@@ -33,10 +34,11 @@ func (a *attendant) follow(ctx context.Context) {
 	a.tell(ctx)
 }
 
-// sweepSoon has the whole folder looked at, where one hint does not tell enough.
+// sweepSoon schedules a sweep of the whole folder, for hints that are not precise enough.
 func (a *attendant) sweepSoon() { a.next.Reset(a.span(settle)) }
 
-// followOne looks at a file, or at all files in a folder, that were there or are there now.
+// followOne examines a changed key: a file, or all files in a folder, including those that no
+// longer exist.
 func (a *attendant) followOne(ctx context.Context, key string) error {
 	a.mu.Lock()
 	at, p := a.placeOf(key)
@@ -47,7 +49,7 @@ func (a *attendant) followOne(ctx context.Context, key string) error {
 		if err := a.examineNow(ctx, at); err != nil {
 			return err
 		}
-	case p == ours: // it is spelled anew, or a twin: only all names together tell
+	case p == ours: // the name has a new spelling, or is a twin: only a full listing can tell
 		a.sweepSoon()
 	case p == misnamed:
 		a.sweepSoon()
@@ -55,14 +57,15 @@ func (a *attendant) followOne(ctx context.Context, key string) error {
 	o, err := a.files.Look(ctx, key)
 	switch {
 	case err == nil && !o.Foreign, !enter(key):
-		return nil // a file, that was looked at, or that is none of the vault's
+		return nil // a file, which was examined, or a key that is not the vault's
 	case err == nil, errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
 		return a.followFolder(ctx, key)
 	}
 	return unreadable(key, err)
 }
 
-// followFolder looks at all that is in a folder, or was.
+// followFolder examines all files that are in a folder, or were in it. It schedules a sweep of the
+// whole folder if the result is incomplete.
 func (a *attendant) followFolder(ctx context.Context, key string) error {
 	s := a.newSweep()
 	s.part = true
@@ -75,7 +78,7 @@ func (a *attendant) followFolder(ctx context.Context, key string) error {
 	return nil
 }
 
-// folder looks at all that is in a folder, or was.
+// folder examines all files under a prefix, those in the folder and those in the log.
 func (s *sweep) folder(ctx context.Context, prefix string) error {
 	if err := s.list(ctx, prefix); err != nil {
 		return err

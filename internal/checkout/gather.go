@@ -13,10 +13,11 @@ import (
 	"rookery/internal/repo"
 )
 
-// A found is what lies in the folder where somebody changed something.
+// A found is an outside edit, with the content of the file in the folder.
 type found = intake.Found
 
-// gather reads the files of all edits, and finds out what somebody did to them.
+// gather reads the files of all edits, or of those in t.part, and returns them as a batch. It pairs
+// the halves of moves and finds the text with which each edit began.
 func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 	b := &batch{
 		Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked, initial: t.initial,
@@ -52,7 +53,7 @@ func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 	return b, nil
 }
 
-// choose chooses the edits that the batch is of: all, or those of a plan.
+// choose selects the edits of the batch: all edits, or those of a plan.
 func (b *batch) choose(part *plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +73,9 @@ func (b *batch) choose(part *plan) {
 	slices.Sort(b.paths)
 }
 
-// resume holds again what waited for a word when the last process ended: what takes something away,
-// however little of it is left. A discard may have ended on its way, and the rest would be taken in.
+// resume holds edits again that needed confirmation when the last process ended: those of the held
+// batch, and all that remove something, even if only a part of the batch is left. A discard may
+// have been interrupted, and without this its remaining edits would be ingested.
 func (b *batch) resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,8 +92,8 @@ func (b *batch) resume() {
 	}
 }
 
-// rooted is an error if files are gone because the folder itself is, or cannot be read: that says
-// nothing of its files.
+// rooted returns an error if files are missing because the folder itself is missing or cannot be
+// read. Then nothing is known about its files.
 func (b *batch) rooted(ctx context.Context) error {
 	if !slices.ContainsFunc(b.found, (*found).Gone) {
 		return nil
@@ -105,24 +107,25 @@ func (b *batch) rooted(ctx context.Context) error {
 	return nil
 }
 
-// unfinished reports whether a file was emptied a moment ago: most likely by an editor that is about to
-// write it, and is slow.
+// unfinished reports whether a file was emptied a moment ago. Most likely an editor is about to
+// write its new text.
 func (c *Checkout) unfinished(f *found) bool {
 	return f.Text != nil && len(f.Text) == 0 && f.Before != nil && f.Before.Size > 0 &&
 		time.Since(f.At) < c.span(emptied)
 }
 
-// read reads the file of an edit; nil if there is nothing to take in after all.
+// read reads the file of an edit. It returns nil if there is nothing to ingest after all: the file
+// is as in the log, it is skipped, or it has just changed again.
 func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.collect()
 	c.write(ctx)
 	err := c.examine(ctx, path)
-	if ctx.Err() != nil { // a read that was ended says nothing of the file
+	if ctx.Err() != nil { // a read that was cancelled says nothing about the file
 		return nil, ctx.Err()
 	}
-	if fault.Is(err, fault.FileError) { // the others need not wait for it
+	if fault.Is(err, fault.FileError) { // one unreadable file must not delay the others
 		c.refuse(path, repo.LeftUnread)
 		return nil, nil
 	}
@@ -146,10 +149,10 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errTorn) && t.unasked:
-		return nil, nil // it is tried again
+		return nil, nil // a later ingest reads it again
 	case errors.Is(err, errTorn):
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
-		return nil, nil // it changed just now, and will be looked at again
+		return nil, nil // it changed just now, and will be examined again
 	case err != nil:
 		c.refuse(path, repo.LeftUnread)
 		return nil, nil
@@ -166,14 +169,15 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 	return f, nil
 }
 
-// errTorn says that a file changed each time while it was read.
+// errTorn is the error of content for a file that changed during each read.
 var errTorn = errors.New("the file changes while it is read")
 
-// steadyReads is how often a file that changes while it is read is read again at once.
+// steadyReads is how often content reads a file that changes during the read.
 const steadyReads = 5
 
 // content returns the text of a file, and how the file looked when it was read. If the file changed
-// during each of several reads the error is errTorn, and the text that of the last. The caller holds mu.
+// during each of steadyReads reads, it returns the text of the last read and errTorn. The caller
+// holds mu.
 func (c *Checkout) content(ctx context.Context, path string) ([]byte, blob.Object, error) {
 	key := c.key(path)
 	o, err := c.files.Look(ctx, key)

@@ -7,20 +7,22 @@ import (
 	"rookery/internal/intake"
 )
 
-// gitFiles are the files that git writes when it changes the files of a repository: HEAD names the branch, and index
-// the files of it.
+// gitFiles are the files that git writes when it changes files of a repository: HEAD contains the
+// branch, and index the list of its files.
 var gitFiles = []string{".git/HEAD", ".git/index"}
 
-// Git writes its own files last: not before the first removal, as precisely as file systems tell, and at most
-// gitBehind after the last one.
+// Bounds of the time at which git writes its own files, which it does last: at most gitAhead before
+// the first removal, because of the precision of file times, and at most gitBehind after the last
+// one.
 const (
 	gitAhead  = 250 * time.Millisecond
 	gitBehind = 5 * time.Second
 )
 
-// fromGit reports whether git changed the files of a batch that takes much away: it wrote its own files in the same
-// moment, and the batch has what a change to another state has, notes that came or changed beside those that went.
-// With a change of HEAD it may take away only; a stash or a reset, which change only the index, are held.
+// fromGit reports whether git made the edits of a batch that removes much: git wrote its own files
+// at the same time, and the batch looks like a change to another state, with new or changed notes
+// besides the removed ones. If HEAD changed, the batch may consist of removals only. If only the
+// index did, as after a stash or a reset, a batch of removals only needs confirmation.
 func (b *batch) fromGit(ctx context.Context) bool {
 	n, _ := intake.Away(b.found)
 	if !intake.TooMany(n, b.total) {
@@ -43,8 +45,9 @@ func (b *batch) fromGit(ctx context.Context) bool {
 	return false
 }
 
-// removedWithin returns when the first and the last removal of the batch were made. A removal is noticed later than it
-// is made, so its time is that of the last change of the folder that the file was in, where that is earlier.
+// removedWithin returns the times of the first and the last removal of the batch. A removal is
+// noticed later than it is made, so the last change of the folder that contained the file counts if
+// that is earlier.
 func (b *batch) removedWithin(ctx context.Context) (first, last time.Time) {
 	for _, f := range b.found {
 		if !f.TakesAway() {

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// grumbleEvery is how often the same trouble is logged while it lasts: what failed is tried again each
-// second, for every note, and a disk may be full for days.
+// grumbleEvery is the shortest time between two log messages with the same cause. A failed step is
+// repeated every second, for every note, and a disk may be full for days.
 const grumbleEvery = time.Minute
 
-// A grumble knows which troubles were logged of late. The zero value knows none.
+// A grumble contains the errors that were logged recently. The zero value is ready for use. It is
+// safe for concurrent use.
 type grumble struct {
 	mu   sync.Mutex
-	said map[string]time.Time // by what was being done, and the cause
+	said map[string]time.Time // time of the last message, by step and cause
 }
 
-// again reports whether the cause of an error was logged within a time; if it was not, it counts as
-// logged now. what tells what was being done.
+// again reports whether an error with the same step and cause was logged within a time. If not, it
+// is recorded as logged now. what is the step that failed.
 func (g *grumble) again(what string, err error, within time.Duration) bool {
 	key, now := what+"\n"+innermost(err), time.Now()
 	g.mu.Lock()
@@ -32,11 +33,11 @@ func (g *grumble) again(what string, err error, within time.Duration) bool {
 	return false
 }
 
-// maxGrumbles is how many causes are told apart.
+// maxGrumbles is the largest number of recorded messages; at that number all are dropped.
 const maxGrumbles = 100
 
-// innermost is the cause at the end of the chain of an error. It names no file, so that one cause is
-// one trouble, however many notes it keeps from being written.
+// innermost returns the message of the last error in a chain. That is the cause, without the name
+// of a file, so that one cause is logged once, whatever the number of notes.
 func innermost(err error) string {
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next

@@ -8,7 +8,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// guard holds back what would take away too much, unless git did it.
+// guard moves edits that remove too much from b.found to b.held, unless git made them.
 func (b *batch) guard(accepted bool) {
 	if b.git && !accepted && !slices.ContainsFunc(b.found, func(f *found) bool { return f.Kept }) {
 		return
@@ -16,8 +16,8 @@ func (b *batch) guard(accepted bool) {
 	b.found, b.held = intake.Guard(b.found, accepted, b.trips)
 }
 
-// trips reports whether edits take away more than the guard lets through, together with what was taken
-// away shortly before.
+// trips reports whether edits, together with removals shortly before, remove more than the guard
+// allows.
 func (b *batch) trips(all []*found) bool {
 	n, first := intake.Away(all)
 	if n > 0 && b.unasked {
@@ -26,14 +26,15 @@ func (b *batch) trips(all []*found) bool {
 	return intake.TooMany(n, b.total)
 }
 
-// A streak is a number of removals that follow each other closely. A large change may come in slices:
-// the guard counts them as one.
+// A streak is a series of removals that follow each other closely. The guard counts them as one,
+// because a large change may come in parts.
 type streak struct {
 	count int
 	last  time.Time
 }
 
-// earlier returns how many removals there were in the streak that goes on at a time.
+// earlier returns the number of removals in the streak that goes on at a time; 0 if that streak is
+// over.
 func (b *batch) earlier(at time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,8 +44,8 @@ func (b *batch) earlier(at time.Time) int {
 	return b.outside.streak.count
 }
 
-// track counts the removals of the batch in the streak. A decision about the held batch ends the streak
-// before.
+// track adds the removals of the batch to the streak. A decision about the held batch starts a new
+// streak.
 func (b *batch) track(p Pending) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +68,7 @@ func (b *batch) track(p Pending) {
 	}
 }
 
-// hold notes which edits wait for a word. The caller holds mu.
+// hold records the edits that need confirmation, in place of those before. The caller holds mu.
 func (c *Checkout) hold(all []*found) {
 	o := &c.outside
 	for _, e := range o.edits {
@@ -80,7 +81,8 @@ func (c *Checkout) hold(all []*found) {
 	o.held, o.news = c.heldOf(all), true
 }
 
-// holdMore notes which edits need confirmation beside those of the held batch. The caller holds mu.
+// holdMore records edits that need confirmation, in addition to the held batch. The caller holds
+// mu.
 func (c *Checkout) holdMore(all []*found) {
 	o := &c.outside
 	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
@@ -103,7 +105,8 @@ func (c *Checkout) holdMore(all []*found) {
 	o.held, o.news = now, true
 }
 
-// heldOf tells of edits that wait for a word; nil if there are none. The caller holds mu.
+// heldOf returns the description of edits that need confirmation; nil if there are none. The caller
+// holds mu.
 func (c *Checkout) heldOf(all []*found) *repo.Held {
 	if len(all) == 0 {
 		return nil

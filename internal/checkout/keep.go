@@ -12,11 +12,11 @@ import (
 	"rookery/internal/repo"
 )
 
-// every is how often what was written is synced and the audit log is folded, while there is
-// something to do (reference/log.md §4).
+// every is the time between two saves, which sync written files and update the audit log
+// (reference/log.md §4).
 const every = time.Second
 
-// keep syncs and folds in the background until Close, and looks after what others do in the folder.
+// keep saves in the background and runs attend until Close, and then saves once more.
 func (c *Checkout) keep() {
 	defer close(c.done)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -39,15 +39,15 @@ func (c *Checkout) keep() {
 	}
 }
 
-// Close makes everything durable and stops. The vault must not be written to any more. A second
-// Close does nothing.
+// Close makes everything durable and stops. The vault must not be written to any more. Close may be
+// repeated, and waits until the Checkout has stopped.
 func (c *Checkout) Close() {
 	c.closing.Do(func() { close(c.stop) })
 	<-c.done
 }
 
-// save makes durable what was written, and moves the cursors. Nobody waits for it but who erases: the
-// files are synced without mu.
+// save syncs written files, updates the audit log and moves the cursors. Files are synced without
+// mu, so that callers do not wait; only an erasure does.
 func (c *Checkout) save(ctx context.Context) {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -70,7 +70,7 @@ func (c *Checkout) save(ctx context.Context) {
 	}
 }
 
-// appendAudit appends what commits added to the audit log. The caller holds saving.
+// appendAudit appends the lines of commits to the audit log. The caller holds saving.
 func (c *Checkout) appendAudit(ctx context.Context) error {
 	if c.opt.ReadOnly {
 		return nil
@@ -78,7 +78,7 @@ func (c *Checkout) appendAudit(ctx context.Context) error {
 	c.mu.Lock()
 	added := c.added.Take()
 	c.mu.Unlock()
-	c.audit.Foresee(ctx, added) // before the cursor passes them: what they erase is still there
+	c.audit.Foresee(ctx, added) // before the cursor passes them, while the log still has what they erase
 	err := c.audit.Save(ctx, added)
 	if err != nil {
 		c.mu.Lock()
@@ -88,7 +88,7 @@ func (c *Checkout) appendAudit(ctx context.Context) error {
 	return err
 }
 
-// saveAudit is appendAudit, and takes the lines of erased histories out of the audit log.
+// saveAudit calls appendAudit, and removes the lines of erased histories from the audit log.
 func (c *Checkout) saveAudit(ctx context.Context) error {
 	err := c.appendAudit(ctx)
 	if !c.opt.ReadOnly && c.vault.AuditStale() {
@@ -97,35 +97,36 @@ func (c *Checkout) saveAudit(ctx context.Context) error {
 	return err
 }
 
+// complain logs an error of the sync between folder and log, unless the vault is being erased.
 func (c *Checkout) complain(ctx context.Context, err error) {
 	if fault.Is(err, fault.NotFound) {
-		return // the vault is being erased: there is nothing to keep in step
+		return // the vault is being erased: no sync is needed
 	}
 	c.grumble(ctx, "the folder could not be brought in step with the log", err)
 }
 
-// grumble logs what went wrong, once a minute as long as the cause is the same.
+// grumble logs an error, at most once a minute for the same cause.
 func (c *Checkout) grumble(ctx context.Context, what string, err error) {
 	if !c.grumbled.again(what, err, c.span(grumbleEvery)) {
 		c.log.ErrorContext(ctx, what, slog.String("vault", c.vault.Name), slog.Any("cause", err))
 	}
 }
 
-// A flush is what one save makes durable.
+// A flush is the input of one save.
 type flush struct {
 	paths   map[string]bool
 	written uint64
-	whole   bool // no file is behind
+	whole   bool // no file is behind the log
 }
 
-// syncedAtOnce is how many files are synced before the audit log is appended to again: its lines have the texts of an
-// import, and are not to wait in memory until all its files are durable.
+// syncedAtOnce is how many files are synced before the audit log is appended to again. Its lines
+// contain the texts of an import, and must not stay in memory until all files are durable.
 const syncedAtOnce = 512
 
-// saveFiles syncs the files. The cursor passes only synced files, and none that is behind.
+// saveFiles syncs the files. It moves the cursor only if no file is behind the log.
 func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(b.paths)), syncedAtOnce) {
-		_ = c.appendAudit(ctx) // if it fails, it is tried again behind the files, and then said
+		_ = c.appendAudit(ctx) // if it fails, it is repeated after the files, and the error is reported then
 		if err := c.files.Sync(ctx, some...); err != nil {
 			return err
 		}

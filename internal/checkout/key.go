@@ -7,8 +7,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// key is the name that a file of the vault has, or is to have, in the folder. A new file goes into the
-// folder that is there, however that is spelled. The caller holds mu.
+// key returns the name in the folder of a file of the vault. A new file is put into the existing
+// folder, whatever its spelling. The caller holds mu.
 func (c *Checkout) key(path string) string {
 	if key, ok := c.outside.keys[path]; ok {
 		return key
@@ -21,9 +21,9 @@ func (c *Checkout) key(path string) string {
 	return path
 }
 
-// spell notes how the folder spells a file, and the folders that it is in. What is spelled as the vault
-// does is noted too where the characters could be decomposed: there may be a folder beside it that
-// differs by no more than that. The caller holds mu.
+// spell records the spelling in the folder of a file, and of the folders that contain it. A file
+// whose spelling is that of the vault is recorded too, if the characters could be decomposed,
+// because there may be a folder that differs only in that. The caller holds mu.
 func (c *Checkout) spell(path, key string) {
 	if isASCII(path) {
 		return
@@ -38,7 +38,7 @@ func (c *Checkout) spell(path, key string) {
 	}
 }
 
-// forget forgets how files were spelled, and what they had, that the folder does not have any more.
+// forget drops the spellings and the sights of files that the folder does not have any more.
 func (s *sweep) forget() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -53,5 +53,5 @@ func isASCII(path string) bool {
 	return strings.IndexFunc(path, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
-// parent is the folder of a file or folder, with a slash at its end.
+// parent returns the folder of a file or folder, with a slash at its end.
 func parent(path string) string { return vault.Path(strings.TrimSuffix(path, "/")).Dir() }

@@ -12,35 +12,35 @@ import (
 )
 
 // seenAfter is how long a text of the log must have been in a file before an older text that
-// replaces it counts as a decision to go back to that text. Before that it counts as the save of an
-// editor that had read the file earlier; see docs/design/0019-what-an-editor-has-seen.md.
+// replaces it counts as a decision to return to that text. Before that, it counts as a save by an
+// editor that read the file earlier; see docs/design/0019-what-an-editor-has-seen.md.
 const seenAfter = 30 * time.Second
 
-// lagKept is how long a late text is remembered after it counts as seen: an edit may be noticed
+// lagKept is how long a lag is kept after its text counts as seen, because an edit may be noticed
 // that much later than it was made.
 const lagKept = 2 * sweepWatched
 
-// A lag says that texts of the log did not come into a file when they were committed. Of all other
-// texts the time of the commit is the time at which they came into the file.
+// A lag records that texts of the log were not written to a file when they were committed. All
+// other texts were written at the time of their commits.
 type lag struct {
-	behind bool // the file does not have the newest text of the log
+	behind bool // the file does not contain the newest text of the log
 
-	// While it is behind: what it had before it fell behind.
-	had   *index.File // nil: no file of ours
-	known bool        // had is known; else only upTo is, for the file fell behind in an earlier process
+	// While behind is set: the text that the file had before.
+	had   *index.File // nil: the vault had no file there
+	known bool        // had is known; otherwise only upTo is, because the file fell behind in an earlier process
 	upTo  uint64      // the version of had
 
-	// The texts of the versions after this one came into the file at this time.
+	// The texts of versions later than after were written to the file at since.
 	after uint64
-	since time.Time // zero: none did
+	since time.Time // zero if none was
 }
 
-// fallsBehind notes that a write of the log did not come into the file. The caller holds mu.
+// fallsBehind records that a write of the log did not reach the file. The caller holds mu.
 func (c *Checkout) fallsBehind(path string, w *change) {
 	o := &c.outside
 	l := o.lags[path]
 	if l != nil && l.behind && !w.took {
-		return // the file has what it had
+		return // the text in the file has not changed
 	}
 	if l == nil || c.seenBy(l.since, c.now()) {
 		l = &lag{after: versionOf(w.before)}
@@ -50,8 +50,8 @@ func (c *Checkout) fallsBehind(path string, w *change) {
 	o.news = true
 }
 
-// comeLate notes that the files of all that is waiting are behind: what was committed after a
-// version may come into them much later than it was committed. The caller holds mu.
+// comeLate records that all files in waiting are behind: texts of versions after last may be
+// written much later than they were committed. The caller holds mu.
 func (c *Checkout) comeLate(last uint64) {
 	for path, w := range c.waiting {
 		c.fallsBehind(path, w)
@@ -60,7 +60,7 @@ func (c *Checkout) comeLate(last uint64) {
 	}
 }
 
-// catchesUp notes that a file is as the log says. The caller holds mu.
+// catchesUp records that a file has the newest text of the log. The caller holds mu.
 func (c *Checkout) catchesUp(path string) {
 	if l := c.outside.lags[path]; l != nil && l.behind {
 		l.behind, l.had, l.known, l.upTo = false, nil, false, 0
@@ -69,8 +69,8 @@ func (c *Checkout) catchesUp(path string) {
 	}
 }
 
-// had returns the file of the log that was in the folder last, nil if there was none, and the
-// version that it is not newer than, 0 if that is the file's own. The caller holds mu.
+// had returns the file of the log that was in the folder last, or nil if there was none. upTo is
+// the newest version that the file can have had; 0: the version of f. The caller holds mu.
 func (c *Checkout) had(path string) (f *index.File, upTo uint64) {
 	switch l := c.lagOf(path); {
 	case l == nil || !l.behind:
@@ -82,9 +82,9 @@ func (c *Checkout) had(path string) (f *index.File, upTo uint64) {
 	}
 }
 
-// lagOf returns the lag of a file, nil if it has none. One that the control item had no room to
-// name may have any file that differs from the log when the folder is read for the first time. The
-// caller holds mu, and knows that the file differs.
+// lagOf returns the lag of a file, or nil if it has none. When the folder is read for the first
+// time, any file that differs from the log may have one of the lags that the control item had no
+// room for. The caller holds mu, and knows that the file differs.
 func (c *Checkout) lagOf(path string) *lag {
 	o := &c.outside
 	l := o.lags[path]
@@ -96,7 +96,7 @@ func (c *Checkout) lagOf(path string) *lag {
 	return l
 }
 
-// forgetLags forgets the lags of texts that count as seen by now, and of files that are gone like
+// forgetLags drops the lags of texts that count as seen by now, and of files that are gone with
 // their notes. The caller holds mu.
 func (c *Checkout) forgetLags() {
 	o, now := &c.outside, c.now()
@@ -111,19 +111,18 @@ func (c *Checkout) forgetLags() {
 	}
 }
 
-// nowhere reports whether there is neither a note at a path nor a file that is known of. The caller
-// holds mu.
+// nowhere reports whether there is neither a note at a path nor a known file. The caller holds mu.
 func (c *Checkout) nowhere(path string) bool {
 	_, note := c.at.File(path)
 	_, left := c.outside.left[c.key(path)]
 	return !note && !left && c.outside.edits[path] == nil && c.waiting[path] == nil
 }
 
-// seenBy reports whether a text that came into its file at one time counts as seen at another.
+// seenBy reports whether a text that was written to its file at came counts as seen at at.
 func (c *Checkout) seenBy(came, at time.Time) bool { return at.Sub(came) >= c.span(seenAfter) }
 
-// seenBefore returns what reports whether the text of a version counts as seen by somebody who changed a file
-// at a time. The caller holds mu.
+// seenBefore returns a function that reports whether the text of a version counts as seen by an
+// editor that saved a file at a time. The caller holds mu.
 func (c *Checkout) seenBefore(path string, saved time.Time) func(repo.Revision) bool {
 	late := lag{}
 	if l := cmp.Or(c.outside.lags[path], c.outside.unnamed); l != nil {
@@ -132,7 +131,7 @@ func (c *Checkout) seenBefore(path string, saved time.Time) func(repo.Revision) 
 	return func(r repo.Revision) bool { return c.seenBy(late.came(r), saved) }
 }
 
-// came is when the text of a version came into the file.
+// came returns when the text of a version was written to the file.
 func (l lag) came(r repo.Revision) time.Time {
 	if r.Seq > l.after && l.since.After(r.Time) {
 		return l.since
@@ -140,6 +139,7 @@ func (l lag) came(r repo.Revision) time.Time {
 	return r.Time
 }
 
+// versionOf returns the version of a file; 0 for nil.
 func versionOf(f *index.File) uint64 {
 	if f == nil {
 		return 0
@@ -147,8 +147,7 @@ func versionOf(f *index.File) uint64 {
 	return f.Version
 }
 
-// recallLags takes up which files were behind, or late, when the last process ended. The caller is
-// alone.
+// recallLags loads the lags of the last process. No other goroutine may use the Checkout.
 func (c *Checkout) recallLags(all *repo.Late) {
 	if all == nil {
 		return
@@ -165,9 +164,8 @@ func (c *Checkout) recallLags(all *repo.Late) {
 	}
 }
 
-// late returns what the control item says of files that are behind or late; nil if there are none.
-// Where there is no room for all, those that are behind are named: of the others it is enough to know
-// that they had the texts late.
+// late returns the lags for the control item; nil if there are none. If there are too many, it
+// names files that are behind first: of the others it is enough that their texts were late.
 func (o *outside) late() *repo.Late {
 	all := slices.SortedFunc(maps.Keys(o.lags), func(a, b string) int {
 		if x, y := o.lags[a].behind, o.lags[b].behind; x != y {

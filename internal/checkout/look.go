@@ -11,11 +11,12 @@ import (
 	"rookery/internal/repo"
 )
 
-// atRest is how long a file must not have changed for what was read of it to be remembered: a change
-// within the same tick of the file system's clock would not show in how the file looks.
+// atRest is the time for which a file must be unchanged before its content is remembered. A change
+// within the same tick of the file system's clock would not change the mark of the file.
 const atRest = 2 * time.Second
 
-// expected is the file as it should be in the folder now; nil: none. The caller holds mu.
+// expected returns the file as it should be in the folder now; nil if there should be none. This is
+// the state before any commit that is not written yet. The caller holds mu.
 func (c *Checkout) expected(path string) *index.File {
 	if w, behind := c.waiting[path]; behind {
 		return w.before
@@ -24,8 +25,8 @@ func (c *Checkout) expected(path string) *index.File {
 	return f
 }
 
-// examine compares a file with what it should be, and notes what it finds. The caller holds mu, and
-// has written what was behind.
+// examine compares a file with the state that it should have, and records any difference. The
+// caller holds mu, and has written the files that were behind.
 func (c *Checkout) examine(ctx context.Context, path string) error {
 	if c.ended || isAudit(path) {
 		return nil
@@ -40,15 +41,15 @@ func (c *Checkout) examine(ctx context.Context, path string) error {
 	return c.compare(ctx, path, o)
 }
 
-// A look is how a file looks now.
+// A look is how a file looks now, without its content.
 type look struct {
 	blob.Object
 	gone bool
-	to   string // it is gone by this name, and has this one
+	to   string // the file is gone at its name, and has this one
 }
 
-// look looks at a file without reading it. What is no plain file, or cannot be looked at, is told and
-// counts as gone: no note can be there. The caller holds mu.
+// look looks at a file without reading it. A file that is not a regular file is recorded as skipped
+// and counts as gone, because no note can be there. The caller holds mu.
 func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 	key := c.key(path)
 	if e := c.outside.edits[path]; e != nil && e.to != "" {
@@ -74,18 +75,20 @@ func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 	return look{Object: o}, nil
 }
 
-// obstructed reports whether something lies where no file is: a folder with the name of a note.
+// obstructed reports whether a name is occupied by something other than a file, such as a folder
+// with the name of a note.
 func (c *Checkout) obstructed(ctx context.Context, key string) bool {
 	var found *blob.Found
 	return errors.As(c.files.Remove(ctx, key, nil), &found) && found.Foreign
 }
 
-// compare compares what is in the folder with what should be there. The caller holds mu.
+// compare compares a file, which looks like o, with the state that it should have, and records any
+// difference. The caller holds mu.
 func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	want := c.expected(path)
 	if o.gone {
 		if want == nil {
-			c.drop(path) // what else lies there stays told
+			c.drop(path) // a skipped file at this name stays recorded
 			c.catchesUp(path)
 			return nil
 		}
@@ -100,7 +103,7 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	now, err := c.digest(ctx, path, o)
 	switch {
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
-		return nil // it changed meanwhile: whoever changed it is told of
+		return nil // it changed meanwhile, and that change is reported on its own
 	case err != nil:
 		return unreadable(path, err)
 	case want != nil && now.digest == want.Digest:
@@ -116,37 +119,38 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	return nil
 }
 
-// differsNow notes that a file is not what it should be, and how it looks. The caller holds mu.
+// differsNow records that a file, which looks like o, is not as in the log. The caller holds mu.
 func (c *Checkout) differsNow(path string, o look) {
 	c.mayStay(c.key(path))
 	before, upTo := c.had(path)
 	c.differs(path, edit{before: before, upTo: upTo, mark: o.Mark, at: changedAt(o.Changed)})
 }
 
-// readLater reports whether a file that the log does not have needs not be read to be compared: in the first sweep,
-// where all of a folder may be new, each is read when it is taken in, and not twice. The caller holds mu.
+// readLater reports whether a file that the log does not have can be recorded as an edit without
+// reading it. This is so in the first sweep, when all files of a folder may be new: each is read
+// when it is ingested, and need not be read twice. The caller holds mu.
 func (c *Checkout) readLater(path string, o look) bool {
 	_, known := c.outside.seen[path]
 	return c.first() && !known && o.Mark != "" && o.Size <= repo.MaxNote
 }
 
-// refused reports whether the vault would not take a file, which is as it was then. The caller holds mu.
+// refused reports whether the vault refused a file that has not changed since. The caller holds mu.
 func (c *Checkout) refused(path string, o look) bool {
 	f, left := c.outside.left[c.key(path)]
 	s, seen := c.outside.seen[path]
 	return left && seen && s.mark == o.Mark && (f.Why == repo.LeftQuota || f.Why == repo.LeftTwin)
 }
 
-// refuse leaves the file of a note that cannot be taken in. The caller holds mu.
+// refuse records the file of a note as skipped, and drops its edit. The caller holds mu.
 func (c *Checkout) refuse(path string, why repo.Reason) {
 	c.drop(path)
 	c.lagOf(path)
 	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
 }
 
-// changedAt is when something was changed, as far as its file system tells, and not later than now. It is
-// told by the clock that nobody sets: a batch must not wait for an hour because the other one was set back
-// by one.
+// changedAt returns when a file changed, according to its file system, but not later than now; if
+// the file system does not say, it returns now. The result has a monotonic clock reading: if the
+// system clock is set back by an hour, a batch must not wait for an hour.
 func changedAt(told time.Time) time.Time {
 	now := time.Now()
 	if age := now.Sub(told); !told.IsZero() && age > 0 {
@@ -155,13 +159,13 @@ func changedAt(told time.Time) time.Time {
 	return now
 }
 
-// digest is that of what is in a file; it is not read again while it looks as it did. The caller holds
-// mu.
+// digest returns the content of a file as a sight. It does not read the file while its mark is
+// unchanged, or if it is larger than a note may be. The caller holds mu.
 func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, error) {
 	if s, ok := c.outside.seen[path]; ok && o.Mark != "" && s.mark == o.Mark {
 		return s, nil
 	}
-	if o.Size > repo.MaxNote { // it may be larger than the memory, too
+	if o.Size > repo.MaxNote { // it may even be larger than the memory
 		return sight{why: repo.LeftSize}, nil
 	}
 	text, _, err := c.files.Get(ctx, c.key(path), 0, -1)
@@ -173,7 +177,8 @@ func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, erro
 	return s, nil
 }
 
-// remember notes what was read of a file that looked like this. The caller holds mu.
+// remember stores the content that was read from a file. It forgets the content if the file changed
+// less than atRest ago. The caller holds mu.
 func (c *Checkout) remember(path string, s sight, o blob.Object) {
 	if o.Mark == "" || time.Since(o.Changed) < atRest {
 		delete(c.outside.seen, path)
@@ -182,7 +187,8 @@ func (c *Checkout) remember(path string, s sight, o blob.Object) {
 	c.outside.seen[path], c.outside.learned = s, true
 }
 
-// holds reports whether a file has a text of the log, as far as that is known without reading it. The caller holds mu.
+// holds reports whether a file has the text of f, as far as that is known without reading it. The
+// caller holds mu.
 func (c *Checkout) holds(ctx context.Context, path string, f *index.File) bool {
 	s, ok := c.outside.seen[path]
 	if !ok || f == nil || s.digest != f.Digest {
@@ -192,7 +198,7 @@ func (c *Checkout) holds(ctx context.Context, path string, f *index.File) bool {
 	return err == nil && !o.Foreign && o.Mark == s.mark
 }
 
-// A place says what a file in the folder is to the vault.
+// A place says how a file in the folder relates to the vault.
 type place = intake.Place
 
 const (
@@ -201,8 +207,9 @@ const (
 	misnamed = intake.Misnamed
 )
 
-// placeOf is the path that a file in the folder has in the vault; see intake.PlaceOf. The caller holds mu.
+// placeOf returns the path that a file in the folder has in the vault; see intake.PlaceOf. The
+// caller holds mu.
 func (c *Checkout) placeOf(key string) (path string, p place) { return intake.PlaceOf(c.at, key) }
 
-// hidden reports whether a file, or a folder that it is in, has a name that begins with a dot.
+// hidden reports whether a file, or a folder that contains it, has a name that begins with a dot.
 func hidden(key string) bool { return intake.Hidden(key) }

@@ -11,9 +11,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// takeInDisplaced takes in texts that somebody saved and that an exchange displaced: they are merged
-// like any edit, on the base of the earlier text that is nearest. One that the note had once, or that
-// a power cut tore, is nobody's loss.
+// takeInDisplaced ingests displaced texts: they are merged as every edit is, on the base of the
+// nearest earlier text. A text that the note had once, or that a power failure damaged, is dropped.
 func (c *Checkout) takeInDisplaced(
 	ctx context.Context, all iter.Seq2[blob.Displaced, error],
 ) error {
@@ -28,7 +27,8 @@ func (c *Checkout) takeInDisplaced(
 	return nil
 }
 
-// takeInLoose takes one in. What can be no text of a note stays where it is; the doctor tells of it.
+// takeInLoose ingests one displaced text. It keeps a file that cannot be a note; the doctor reports
+// it.
 func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 	c.taking.Lock()
 	defer c.taking.Unlock()
@@ -54,15 +54,15 @@ func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 		if err := b.commit(ctx, []*found{f}); err != nil {
 			return err
 		}
-		if err := c.examineNow(ctx, path); err != nil { // and what is held stays so
+		if err := c.examineNow(ctx, path); err != nil { // edits that need confirmation still do
 			return err
 		}
 	}
 	return c.files.Settle(ctx, d)
 }
 
-// lost reports whether a text is in no version of a note, and finds the earlier text that is nearest to
-// it.
+// lost reports whether a text is in no version of a note, and sets f.Was to the nearest earlier
+// text.
 func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, error) {
 	from := uint64(0)
 	if f.Before != nil {
@@ -86,9 +86,9 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 	return !had, err
 }
 
-// everHad reports whether a text, or one that it is torn from, was ever that of a note of this path: also
-// of one that was deleted before this one was made, of which the trail of this one knows nothing. It
-// reads the whole log, for a text that nobody knows is seldom displaced.
+// everHad reports whether a note at this path ever had a text, or one whose damaged copy it is.
+// That includes notes that were deleted before the present one was created, which are not in the
+// history of the latter. It reads the whole log, which is acceptable because such texts are rare.
 func (c *Checkout) everHad(ctx context.Context, f *found) (bool, error) {
 	for commit, err := range c.vault.Commits(ctx, 1) {
 		if err != nil {

@@ -10,11 +10,10 @@ import (
 	"rookery/internal/index"
 )
 
-// memoryKey is where it is kept, from one process to the next, what the files had when they looked as
-// they do. It may be lost, and what cannot be read of it is passed over: then the files are read.
+// memoryKey is the key of the memory. It may be lost or unreadable: then all files are read again.
 const memoryKey = "checkout/seen.json"
 
-// A memory is that, as it is kept.
+// A memory is the stored form of the sights of files, for the next process.
 type memory struct {
 	Format int                 `json:"format"`
 	Seen   map[string]seenFile `json:"seen"` // by path
@@ -23,13 +22,13 @@ type memory struct {
 // memoryFormat is the version of memory, and of the marks in it.
 const memoryFormat = 1
 
-// A seenFile is a sight of a file that can be taken in.
+// A seenFile is the stored sight of a file that can be a note.
 type seenFile struct {
 	Mark   string       `json:"mark"`
 	Digest index.Digest `json:"digest"`
 }
 
-// recall takes up what an earlier process had seen. The caller is alone.
+// recall loads the sights of an earlier process. No other goroutine may use the Checkout.
 func (c *Checkout) recall(ctx context.Context) {
 	if c.opt.Memory == nil {
 		return
@@ -44,7 +43,7 @@ func (c *Checkout) recall(ctx context.Context) {
 	}
 }
 
-// retain keeps what was seen for the next process, as far as the files are still the vault's.
+// retain stores the sights of files whose text is that of the vault, for the next process.
 func (c *Checkout) retain(ctx context.Context) {
 	if c.opt.Memory == nil || c.first() {
 		return
@@ -73,8 +72,8 @@ func (c *Checkout) retain(ctx context.Context) {
 	}
 }
 
-// forgetSeen drops what is kept for the next process: it may name a file that is erased. What was seen since is kept by
-// the next retain.
+// forgetSeen deletes the memory, because it may contain the path of an erased file. The next retain
+// stores it again.
 func (c *Checkout) forgetSeen(ctx context.Context) error {
 	if c.opt.Memory == nil {
 		return nil

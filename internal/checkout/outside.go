@@ -13,50 +13,52 @@ import (
 	"rookery/internal/vault"
 )
 
-// An outside holds what is known of changes by others that are not in the log. Checkout.mu guards it.
+// An outside is the set of known outside edits that are not in the log. Checkout.mu guards it.
 type outside struct {
 	edits     map[string]*edit         // by path
-	read      map[string]bool          // by path: what was there, or that it is gone, is about to be taken in
-	left      map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
-	held      *repo.Held               // the batch that waits for a word
-	less      bool                     // some of it has changed since, or is as the log says again
-	resumes   bool                     // it is the one that waited when the last process ended
-	keys      map[string]string        // by path: the name in the folder, where that is spelled otherwise
-	seen      map[string]sight         // by path: what a file had when it was read last
-	removed   time.Time                // when a file was last removed, found as it was once, or put back
+	read      map[string]bool          // by path: its text, or its removal, is about to be ingested
+	left      map[string]repo.LeftFile // skipped files, by their names in the folder
+	held      *repo.Held               // the batch that needs confirmation; nil if there is none
+	less      bool                     // some of its edits have changed since, or are gone
+	resumes   bool                     // it needed confirmation when the last process ended
+	keys      map[string]string        // by path: the name in the folder, if that has another spelling
+	seen      map[string]sight         // by path: the content of a file when it was last read
+	removed   time.Time                // when a file was last removed, reverted or put back
 	streak    streak                   // of removals, for the guard
-	noticed   time.Time                // when one was noticed last, by the vault's clock
-	swept     *repo.Sweep              // what the last sweep found; nil: there was none in this process
-	unwatched repo.Unwatched           // why changes may not be noticed at once
-	news      bool                     // the control item does not say so yet
-	learned   bool                     // seen has what the last process did not know
+	noticed   time.Time                // when an edit was last noticed, by the vault's clock
+	swept     *repo.Sweep              // the result of the last sweep; nil if this process has made none
+	unwatched repo.Unwatched           // the reason why changes may be noticed late
+	news      bool                     // the control item is out of date
+	learned   bool                     // seen contains more than the last process stored
 	lags      map[string]*lag          // by path
-	named     int                      // how many files of each kind the control item names
-	unnamed   *lag                     // of any file, if the last process had more than it could name
+	named     int                      // number of files of each kind that the control item names
+	unnamed   *lag                     // applies to every file, if the last process had more lags than it could name
 }
 
-// An edit is a file that somebody changed, and whose change is not in the log.
+// An edit is an outside edit of a file that is not in the log.
 type edit struct {
-	before *index.File // what the file had been when it was noticed; nil: there was none
-	mark   string      // how it looked when it was looked at last; empty: it was gone
-	since  time.Time   // when it was seen to change first, of what is not in the log
-	at     time.Time   // when it was last seen to change
-	first  time.Time   // when the file was changed first, as far as that was seen
-	met    time.Time   // when it was noticed first
-	again  time.Time   // it was not synced, and is tried again then; zero: it was not tried
-	joins  bool        // it waits as removals do, though the file is there
-	to     string      // the path that the same file has now, but for case; it is gone by this name
-	upTo   uint64      // the file had nothing of the log that is newer than this version; 0: than before
+	before *index.File // the state of the file in the log when the edit was noticed; nil: there was none
+	mark   string      // how the file looked when it was last examined; empty: it was gone
+	since  time.Time   // when its first change was seen that is not in the log
+	at     time.Time   // when its last change was seen
+	first  time.Time   // when the file first changed, as far as that was seen
+	met    time.Time   // when the edit was first noticed
+	again  time.Time   // an ingest failed, and is repeated then; zero: there was none
+	joins  bool        // it waits as removals do, although the file exists
+	to     string      // the present path of the same file, which differs by case; it is gone at this path
+	upTo   uint64      // the file contained no version of the log later than this; 0: than that of before
 	held   bool
 }
 
-// A sight is what was in a file that looked like this.
+// A sight is the content of a file with a certain mark.
 type sight struct {
 	mark   string
 	digest index.Digest
-	why    repo.Reason // it cannot be taken in; empty: it can
+	why    repo.Reason // why it is skipped; empty if it is not
 }
 
+// newOutside returns an empty set. named is the number of files of each kind that the control item
+// names.
 func newOutside(named int) outside {
 	return outside{
 		named: named,
@@ -65,12 +67,13 @@ func newOutside(named int) outside {
 	}
 }
 
-// heldBefore takes up what waited for a word when the last process ended; nil: nothing did.
+// heldBefore loads the batch that needed confirmation when the last process ended; nil: there was
+// none.
 func (o *outside) heldBefore(held *repo.Held) {
 	o.held, o.less, o.resumes = held, held != nil, held != nil
 }
 
-// differs notes that a file is not what it should be. at is when it changed. The caller holds mu.
+// differs records that a file is not as in the log. now.at is when it changed. The caller holds mu.
 func (c *Checkout) differs(path string, now edit) {
 	o := &c.outside
 	e := o.edits[path]
@@ -83,7 +86,7 @@ func (c *Checkout) differs(path string, now edit) {
 	case e.mark == now.mark && e.to == now.to:
 		return
 	default:
-		put := e.withRemovals() // it is put back
+		put := e.withRemovals() // the file is put back
 		e.mark, e.to, e.at, e.joins = now.mark, now.to, now.at, false
 		if now.at.Before(e.first) {
 			e.first = now.at
@@ -99,6 +102,7 @@ func (c *Checkout) differs(path string, now edit) {
 	c.stir()
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -106,14 +110,14 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// agrees notes that a file is as the log says. The caller holds mu.
+// agrees records that a file is as in the log. The caller holds mu.
 func (c *Checkout) agrees(path string) {
 	c.drop(path)
 	c.catchesUp(path)
 	c.mayStay(c.key(path))
 }
 
-// drop forgets an edit, for there is none any more. Other removals wait for that too: more files may be
+// drop removes an edit that no longer exists. Other removals wait again, because more files may be
 // put back. The caller holds mu.
 func (c *Checkout) drop(path string) {
 	o := &c.outside
@@ -132,21 +136,21 @@ func (c *Checkout) drop(path string) {
 	}
 }
 
-// leave notes that a file cannot be taken in, and stays as it is. The caller holds mu.
+// leave records that a file is skipped. The caller holds mu.
 func (c *Checkout) leave(f repo.LeftFile) {
 	if c.outside.left[f.Path] == f {
 		return
 	}
 	c.outside.left[f.Path] = f
 	c.outside.news = true
-	if f.Why != repo.LeftTwin { // the file of the note is another
+	if f.Why != repo.LeftTwin { // with LeftTwin, the file of the note is the other one
 		c.unread.Store(vault.CleanPath(f.Path), f)
 	}
 	c.log.Warn("a file in the folder cannot be taken in; it stays as it is",
 		slog.String("vault", c.vault.Name), slog.String("why", string(f.Why)))
 }
 
-// mayStay notes that nothing is wrong with a file any more. The caller holds mu.
+// mayStay records that a file is no longer skipped. The caller holds mu.
 func (c *Checkout) mayStay(key string) {
 	if _, ok := c.outside.left[key]; ok {
 		delete(c.outside.left, key)
@@ -155,8 +159,8 @@ func (c *Checkout) mayStay(key string) {
 	}
 }
 
-// tell writes what is known to the control item, where every answer can read it. What cannot be
-// written now is told by the next save. The caller holds mu.
+// tell writes the known edits to the control item, where every answer can read them. If that fails,
+// the next save repeats it. The caller holds mu.
 func (c *Checkout) tell(ctx context.Context) {
 	o := &c.outside
 	if !o.news || c.ended {
@@ -182,7 +186,7 @@ func (c *Checkout) tell(ctx context.Context) {
 	o.news = false
 }
 
-// told is what the control item is to say of edits; nil if there is nothing to tell.
+// told returns the edits for the control item; nil if there are none.
 func (o *outside) told() *repo.Noticed {
 	var paths []string
 	for path, e := range o.edits {
@@ -196,7 +200,7 @@ func (o *outside) told() *repo.Noticed {
 	return &repo.Noticed{At: o.noticed, Paths: o.first(paths), Count: len(paths)}
 }
 
-// leftovers is what the control item is to say of files that cannot be taken in.
+// leftovers returns the skipped files for the control item; nil if there are none.
 func (o *outside) leftovers() *repo.Left {
 	if len(o.left) == 0 {
 		return nil
@@ -213,12 +217,14 @@ func (o *outside) leftovers() *repo.Left {
 	return left
 }
 
-// first is the first of some paths, by name: as many as the control item names.
+// first returns the first of some paths in alphabetical order: as many as the control item names.
+// It sorts paths.
 func (o *outside) first(paths []string) []string {
 	slices.Sort(paths)
 	return paths[:min(len(paths), o.named)]
 }
 
+// sameNoticed reports whether the control item would say the same about two sets of edits.
 func sameNoticed(a, b *repo.Noticed) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -226,6 +232,7 @@ func sameNoticed(a, b *repo.Noticed) bool {
 	return a.Count == b.Count && slices.Equal(a.Paths, b.Paths)
 }
 
+// sameLeft reports whether the control item would say the same about two sets of skipped files.
 func sameLeft(a, b *repo.Left) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -233,6 +240,7 @@ func sameLeft(a, b *repo.Left) bool {
 	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
 }
 
+// sameHeld reports whether the control item would say the same about two held batches.
 func sameHeld(a, b *repo.Held) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -242,7 +250,7 @@ func sameHeld(a, b *repo.Held) bool {
 		slices.Equal(a.Going, b.Going)
 }
 
-// sameSweep reports whether two sweeps found the same, of the same version.
+// sameSweep reports whether two sweeps of the same version had the same result.
 func sameSweep(a, b *repo.Sweep) bool {
 	return a != nil && a.Version == b.Version && a.Count == b.Count && a.Missed == b.Missed &&
 		slices.Equal(a.Edited, b.Edited) && slices.Equal(a.Missing, b.Missing)

@@ -11,9 +11,9 @@ import (
 	"rookery/internal/index"
 )
 
-// redo writes again what a process that died may not have synced. What is there is known: the text
-// at the cursor, or a later one; else a torn write; else somebody's edit, which stays. So does a file
-// whose removal by somebody was the end of its note: it is there because they put it back.
+// redo writes the files again that a process that died may not have synced. A file can have the
+// text at the cursor, or a later one, or a damaged write, or an outside edit, which stays. A file
+// also stays if its removal outside ended its note, because it was put back since.
 func (c *Checkout) redo(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -22,7 +22,7 @@ func (c *Checkout) redo(ctx context.Context) {
 	c.comeLate(last)
 	for path, w := range c.waiting {
 		if w.after == nil && removed.ends(path, c.at) {
-			w.before, w.took = nil, true // there was no file any more
+			w.before, w.took = nil, true // the file was removed already
 			continue
 		}
 		if err := c.heal(ctx, path, steps[path]); err != nil {
@@ -33,8 +33,8 @@ func (c *Checkout) redo(ctx context.Context) {
 	c.write(ctx)
 }
 
-// steps are, by path, the files that the commits behind the cursor made one after the other; nil
-// where one took the file away.
+// steps returns by path the files of the commits after the cursor, in order; nil stands for a
+// removal. The caller holds mu.
 func (c *Checkout) steps() map[string][]*index.File {
 	all := map[string][]*index.File{}
 	for _, e := range c.inbox.entries {
@@ -49,8 +49,8 @@ func (c *Checkout) steps() map[string][]*index.File {
 	return all
 }
 
-// heal makes what is in a file the text that the next exchange expects, if the file is one of the
-// steps, or torn. The caller holds mu.
+// heal sets w.before to the text that a file has if that is one of the steps, and repairs a damaged
+// file. The caller holds mu.
 func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
 	w := c.waiting[path]
 	found, _, err := c.files.Get(ctx, path, 0, -1)
@@ -80,8 +80,7 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 	return nil
 }
 
-// healAbsent is heal where there is no file: it was removed already, for good or until it was made
-// anew. The caller holds mu.
+// healAbsent is heal for a missing file, which a step has removed already. The caller holds mu.
 func (c *Checkout) healAbsent(path string, steps []*index.File) {
 	w := c.waiting[path]
 	if !slices.Contains(steps, nil) {
@@ -95,8 +94,9 @@ func (c *Checkout) healAbsent(path string, steps []*index.File) {
 	}
 }
 
-// torn reports whether found is what a write of text leaves when the power goes: any part of it, for
-// its blocks come to the disk in any order, with NUL for what did not come.
+// torn reports whether found can be the result of a write of text that a power failure interrupted:
+// any subset of its blocks, because they reach the disk in any order, with NUL in place of the
+// others.
 func torn(found, text []byte) bool {
 	if bytes.Equal(found, text) {
 		return false
@@ -113,7 +113,7 @@ func torn(found, text []byte) bool {
 	return true
 }
 
-// mend puts the log's text in the place of a torn one.
+// mend replaces a damaged text by that of the log. The caller holds mu.
 func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byte) error {
 	text, err := c.text(ctx, w.after)
 	if err != nil {

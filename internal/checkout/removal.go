@@ -2,11 +2,12 @@ package checkout
 
 import "rookery/internal/index"
 
-// The removals of files by others, which commits behind the cursor took in: by path, where the file
-// went; empty: nowhere.
+// removals contains the outside removals that commits after the cursor ingested: the new path of
+// each file by its old path; empty if it was not moved.
 type removals map[string]string
 
-// removals returns those of the commits that are told and not written yet. The caller holds mu.
+// removals returns the removals of commits that were applied and are not in the files yet. The
+// caller holds mu.
 func (c *Checkout) removals() removals {
 	all := removals{}
 	for _, e := range c.inbox.entries {
@@ -28,9 +29,9 @@ func (c *Checkout) removals() removals {
 	return all
 }
 
-// ends reports whether somebody removed a file, and its note is not at another path of the index either.
-// The commit removed nothing from the folder then: a file that is there holds the only text of the note
-// but for the history.
+// ends reports whether a file was removed outside, and its note is not at another path of the index
+// either. Then the commit removed nothing from the folder, so a file that exists has the only text
+// of the note, except for the history.
 func (r removals) ends(path string, at *index.Index) bool {
 	to, removed := r[path]
 	for next := to; removed && next != ""; next = r[next] {

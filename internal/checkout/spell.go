@@ -12,16 +12,17 @@ import (
 	"rookery/internal/vault"
 )
 
-// examineTwins compares a file that has, but for case or normalization, the path of another that the
-// vault has. If only this one is in the folder, the other was renamed; if both are, this one is left:
-// which file a name means would depend on the file system. The caller holds mu.
+// examineTwins examines a file whose path differs from that of another file of the vault only by
+// case or normalization. If only this file is in the folder, the other was renamed. If both are,
+// this one is skipped, because the meaning of its name would depend on the file system. The caller
+// holds mu.
 func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 	names, err := c.spelled(ctx, path, other)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !names[path]: // it was only called so
+	case !names[path]: // the file has the other name only
 		c.agrees(path)
 		path = other
 	case names[other]:
@@ -40,9 +41,10 @@ func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 	return c.compare(ctx, path, o)
 }
 
-// spelled are the names in the folder that a file has of two that differ by case or normalization only.
-// Where one of them finds a file and the other does not, the file system does not fold these names, and
-// the folder need not be listed: somebody may have renamed all files in it. The caller holds mu.
+// spelled returns which of two names, which differ only by case or normalization, are in the
+// folder. If one of them finds a file and the other does not, the file system does not fold these
+// names, and the folder is not listed: that matters if all of its files were renamed. The caller
+// holds mu.
 func (c *Checkout) spelled(ctx context.Context, path, other string) (map[string]bool, error) {
 	if !isASCII(path) || !isASCII(other) { // it may be decomposed in the folder
 		return c.spellings(ctx, path)
@@ -58,9 +60,9 @@ func (c *Checkout) spelled(ctx context.Context, path, other string) (map[string]
 	return c.spellings(ctx, path)
 }
 
-// spellings are the names in the folder that some files have, and all that differ from them by case or
-// normalization only; also as the vault has them, which is composed. The folder is asked how it spells
-// them: to be found there by a name tells nothing where the file system folds case.
+// spellings returns the names in the folder of some files, and all names that differ from them only
+// by case or normalization. Each is also in its composed form, which the vault uses. The folder is
+// listed, because looking up a name does not show its spelling if the file system folds case.
 func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]bool, error) {
 	folds, on := map[string]bool{}, map[string]bool{}
 	for _, path := range paths {
@@ -83,8 +85,8 @@ func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]b
 	return names, nil
 }
 
-// respell sees to it that new files are known by the names that they have: where the file system folds
-// case, one is found by any name.
+// respell examines new files again under their spelling in the folder, because a file system that
+// folds case finds a file under any spelling.
 func (c *Checkout) respell(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,8 +115,8 @@ func (c *Checkout) respell(ctx context.Context) error {
 	return nil
 }
 
-// examineRespelled examines the files of some names that a file could have been taken for. The caller
-// holds mu.
+// examineRespelled examines the files with these names that path may have been mistaken for. The
+// caller holds mu.
 func (c *Checkout) examineRespelled(
 	ctx context.Context, path string, names map[string]bool,
 ) error {
@@ -130,7 +132,7 @@ func (c *Checkout) examineRespelled(
 	return nil
 }
 
-// unlisted is the fault of a folder that cannot be listed.
+// unlisted returns the error for a folder that cannot be listed.
 func unlisted(err error) error {
 	var unread *blob.WalkError
 	if errors.As(err, &unread) {
@@ -140,8 +142,8 @@ func unlisted(err error) error {
 	return fmt.Errorf("list the folder of a vault: %w", err)
 }
 
-// vanished reports whether a file that the vault has no more is in the folder no more either, though
-// the folder may have another that it takes for it. The caller holds mu.
+// vanished reports whether a file that the vault does not have is not in the folder either,
+// although the folder may have another file that it finds under this name. The caller holds mu.
 func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 	other, ok := c.at.Folded(path)
 	if !ok || other == path {
@@ -151,8 +153,8 @@ func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 	return err == nil && !names[c.key(path)], err
 }
 
-// enter says which folders have files of the vault: none whose name begins with a dot, but for the
-// trash and the folder of Obsidian's settings.
+// enter reports whether a folder can contain files of the vault: not if its name begins with a dot,
+// except for the trash and the folder of Obsidian's settings.
 func enter(folder string) bool {
 	if folder+"/" == vault.Trash || folder == vault.ObsidianFolder {
 		return true
@@ -160,7 +162,8 @@ func enter(folder string) bool {
 	return !hidden(strings.TrimPrefix(folder, vault.Trash))
 }
 
-// misspelled tells of a file that would be a note, but for its name or what it is.
+// misspelled returns the reason to skip a file that would be a note, except for its name or its
+// kind.
 func misspelled(o blob.Object) repo.LeftFile {
 	if o.Foreign && blob.CheckKey(o.Key) == nil {
 		return repo.LeftFile{Path: o.Key, Why: repo.LeftForeign}

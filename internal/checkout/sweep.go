@@ -16,29 +16,31 @@ import (
 	"rookery/internal/vault"
 )
 
-// A sweep is a comparison of the folder, or of a part of it, with the log, on its way. A file that looks
-// as it did when it was read last is not read again, so a folder that nobody changed costs one listing.
+// A sweep is a running comparison of the folder, or of a part of it, with the log. It does not read
+// a file again that looks the same as when it was last read, so a folder without changes costs one
+// listing.
 type sweep struct {
 	c        *Checkout
-	part     bool                     // it is one of a folder only
-	counts   bool                     // it is the first of all, whose progress is reported
-	listed   map[string]string        // the paths that are in the folder, and how they are spelled there
-	left     map[string]repo.LeftFile // files that can be no notes
-	unread   []string                 // folders that cannot be read: what is in them is not known
-	suspects []string                 // paths that are to be looked at
-	unsure   bool                     // part of the folder does not tell enough: all of it is to be swept
+	part     bool                     // it compares one folder only
+	counts   bool                     // it is the first one, whose progress is reported
+	listed   map[string]string        // the paths that are in the folder, with their spellings there
+	left     map[string]repo.LeftFile // skipped files
+	unread   []string                 // folders that cannot be read, so that their content is unknown
+	suspects []string                 // paths that must be examined
+	unsure   bool                     // the part is not enough: the whole folder must be swept
 }
 
 func (c *Checkout) newSweep() *sweep {
 	return &sweep{c: c, listed: map[string]string{}, left: map[string]repo.LeftFile{}}
 }
 
-// Sweep compares every file with the log, and notes what differs. It takes nothing in; see TakeIn.
+// Sweep compares every file with the log, and records the differences. It ingests nothing; see
+// TakeIn.
 func (c *Checkout) Sweep(ctx context.Context) (repo.Sweep, error) {
 	return c.sweepAll(ctx, false)
 }
 
-// sweepAll is Sweep. counts says that it is the first sweep, whose progress is reported.
+// sweepAll is Sweep. counts reports that it is the first sweep, whose progress is counted.
 func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error) {
 	c.sweeping.Lock()
 	defer c.sweeping.Unlock()
@@ -61,7 +63,8 @@ func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error
 	return s.result(ctx), ctx.Err()
 }
 
-// upToDate writes what is behind, and answers the index that the folder should follow then.
+// upToDate writes the files that are behind, and returns the index that the folder should have
+// then.
 func (c *Checkout) upToDate(ctx context.Context) *index.Index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,8 +73,9 @@ func (c *Checkout) upToDate(ctx context.Context) *index.Index {
 	return c.at
 }
 
-// list looks at every file whose name begins with a prefix. That the folder itself cannot be read, or
-// is gone, says nothing of its files: it is an error.
+// list looks at every file whose name begins with a prefix. It skips a folder in the folder that
+// cannot be read, but returns an error if the folder itself cannot be read or is gone, because that
+// says nothing about its files.
 func (s *sweep) list(ctx context.Context, prefix string) error {
 	for o, err := range s.c.files.Walk(ctx, prefix, s.enter) {
 		var unread *blob.WalkError
@@ -87,7 +91,7 @@ func (s *sweep) list(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// enter is enter, and tells of a folder that has the name of a note.
+// enter is the function enter, and also skips a folder with the name of a note as a file.
 func (s *sweep) enter(folder string) bool {
 	if !enter(folder) {
 		return false
@@ -98,7 +102,8 @@ func (s *sweep) enter(folder string) bool {
 	return true
 }
 
-// cannotRead notes a folder of which nobody knows what is in it; what is no folder has nothing in it.
+// cannotRead records a folder whose content is unknown. It ignores a path that is not a folder,
+// which has no content.
 func (s *sweep) cannotRead(e *blob.WalkError) {
 	if !errors.Is(e, blob.ErrForeign) {
 		s.unread = append(s.unread, vault.CleanPath(e.Folder)+"/")
@@ -106,7 +111,7 @@ func (s *sweep) cannotRead(e *blob.WalkError) {
 	}
 }
 
-// take looks at one file, as the listing tells of it.
+// take looks at one file of the listing.
 func (s *sweep) take(o blob.Object) {
 	c := s.c
 	c.mu.Lock()
@@ -129,8 +134,8 @@ func (s *sweep) take(o blob.Object) {
 	}
 }
 
-// twin reports whether a file is to be left because another has the path that it would have in the
-// vault. Of two, the one that is spelled as the vault does is the note.
+// twin reports whether a file is skipped because another has the same path in the vault. Of two
+// such files, the one with the spelling of the vault is the note.
 func (s *sweep) twin(at, key string) bool {
 	other, twins := s.listed[at]
 	if !twins {
@@ -143,12 +148,13 @@ func (s *sweep) twin(at, key string) bool {
 	return key != at
 }
 
-// isLink reports whether something may be a link to a folder, in which somebody could look for notes.
+// isLink reports whether a path may be a link to a folder, in which a user could expect notes.
 func isLink(o blob.Object) bool {
 	return o.Foreign && !hidden(o.Key) && path.Ext(o.Key) == ""
 }
 
-// known reports whether a file is as the log says, by how it looks. The caller holds mu.
+// known reports whether a file looks as when it was last read with the text of the log. The caller
+// holds mu.
 func (c *Checkout) known(path string, o blob.Object) bool {
 	if _, edited := c.outside.edits[path]; edited || o.Mark == "" {
 		return false
@@ -160,7 +166,7 @@ func (c *Checkout) known(path string, o blob.Object) bool {
 	return want != nil && s.mark == o.Mark && s.digest == want.Digest
 }
 
-// missing looks at the files that the listing does not tell of.
+// missing adds the files of the index that are not in the listing.
 func (s *sweep) missing(at *index.Index) {
 	for f := range at.Files() {
 		if !isAudit(f.Path) && s.gone(f.Path) {
@@ -169,13 +175,14 @@ func (s *sweep) missing(at *index.Index) {
 	}
 }
 
-// gone reports whether a file is not in the folder, as far as that could be read.
+// gone reports whether a file is not in the folder. It returns false if the folder of the file
+// cannot be read.
 func (s *sweep) gone(path string) bool {
 	_, there := s.listed[path]
 	return !there && !s.hidden(path)
 }
 
-// hidden reports whether a file may be there in a folder that cannot be read.
+// hidden reports whether a file may exist in a folder that cannot be read.
 func (s *sweep) hidden(path string) bool {
 	for _, folder := range s.unread {
 		if strings.HasPrefix(path, folder) {
@@ -185,7 +192,7 @@ func (s *sweep) hidden(path string) bool {
 	return false
 }
 
-// examine compares what is to be looked at, one file at a time, so that writers need not wait for all.
+// examine examines the suspects one at a time, so that writers need not wait for all.
 func (s *sweep) examine(ctx context.Context) error {
 	for _, path := range s.suspects {
 		if err := ctx.Err(); err != nil {
@@ -199,7 +206,8 @@ func (s *sweep) examine(ctx context.Context) error {
 	return nil
 }
 
-// count counts files for the first reading: whether one more is read, and how many more were listed.
+// count adds to the progress of the first reading: one file if read is set, and the number of
+// listed files.
 func (s *sweep) count(read bool, listed int) {
 	if !s.counts {
 		return
@@ -211,14 +219,15 @@ func (s *sweep) count(read bool, listed int) {
 	s.c.progress.add(n, listed)
 }
 
-// edited reports whether somebody else changed a file, and the change is not in the log.
+// edited reports whether a file has an outside edit that is not in the log.
 func (c *Checkout) edited(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.outside.edits[path] != nil
 }
 
-// examineNow is examine for who does not hold mu. A file that cannot be read is told.
+// examineNow is examine for callers that do not hold mu. It records a file that cannot be read as
+// skipped.
 func (c *Checkout) examineNow(ctx context.Context, path string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,7 +237,7 @@ func (c *Checkout) examineNow(ctx context.Context, path string) error {
 	c.collect()
 	c.write(ctx)
 	err := c.examine(ctx, path)
-	if ctx.Err() != nil { // a read that was ended says nothing of the file
+	if ctx.Err() != nil { // a cancelled read says nothing about the file
 		return ctx.Err()
 	}
 	if fault.Is(err, fault.FileError) {
@@ -238,7 +247,7 @@ func (c *Checkout) examineNow(ctx context.Context, path string) error {
 	return err
 }
 
-// result keeps what the sweep found in the control item.
+// result stores the result of the sweep in the control item, and returns it.
 func (s *sweep) result(ctx context.Context) repo.Sweep {
 	c := s.c
 	c.mu.Lock()
@@ -258,15 +267,15 @@ func (s *sweep) result(ctx context.Context) repo.Sweep {
 	return found
 }
 
-// there reports whether a file that is left may be there still, for a reason that a listing does not
-// show. The caller holds mu.
+// there reports whether a skipped file may still exist, with a reason to skip it that a listing
+// does not show. The caller holds mu.
 func (s *sweep) there(key string) bool {
 	path, p := s.c.placeOf(key)
 	return p == ours && (s.listed[path] == key || s.hidden(path))
 }
 
-// inTheWay are the notes whose files nobody can take in, for something else lies in their place, and
-// those whose files cannot be written. The caller holds mu.
+// inTheWay returns the notes whose files cannot be ingested because another kind of file is at
+// their path, and those whose files cannot be written. The caller holds mu.
 func (c *Checkout) inTheWay() repo.Sweep {
 	var found repo.Sweep
 	for key, f := range c.outside.left {

@@ -10,38 +10,41 @@ import (
 	"rookery/internal/repo"
 )
 
-// A Taking says how edits are to be taken in.
+// A Taking contains the options of an ingest. The zero value ingests all edits and leaves a held
+// batch held.
 type Taking struct {
-	// Pending says what becomes of a batch that is held: Accept takes it in as it is now, Discard
-	// writes the folder as the log says. Empty: it stays held.
+	// Pending decides about the held batch: Accept ingests it as it is now, Discard restores its
+	// files from the log. If it is empty, the batch stays held.
 	Pending Pending
 
-	// Who says that word, and so is said to have made the commits. Prefix is what their notes lie under; a
-	// batch is of the whole folder, so who has one says nothing to it.
+	// Who made the decision, and becomes the author of the commits. Prefix limits the notes that
+	// this caller may change. A batch covers the whole folder, so a caller with a prefix cannot
+	// decide about it.
 	Who    repo.Who
 	Prefix string
 
-	unasked bool  // nobody has asked for it: what may not be finished can wait
+	unasked bool  // no call asked for it: edits that may be unfinished can wait
 	initial bool  // it is the first reading
 	part    *plan // only these edits; nil: all
 
-	// DryRun finds out what would be taken in, and writes nothing.
+	// DryRun finds out what would be ingested, and writes nothing.
 	DryRun bool
 }
 
-// Pending is what somebody says to a batch that is held.
+// Pending is a decision about a held batch.
 type Pending string
 
-// The words.
+// The decisions.
 const (
 	Accept  Pending = "accept"
 	Discard Pending = "discard"
 )
 
-// A Taken says what was taken in.
+// A Taken is the result of an ingest.
 type Taken = intake.Taken
 
-// Reindex compares the folder with the log and takes in what differs, without waiting for quiet.
+// Reindex compares the folder with the log and ingests the differences, without waiting for a quiet
+// moment. It first tries the files again that the vault refused.
 func (c *Checkout) Reindex(ctx context.Context, t Taking) (Taken, error) {
 	c.tryAgain()
 	if _, err := c.Sweep(ctx); err != nil {
@@ -50,7 +53,7 @@ func (c *Checkout) Reindex(ctx context.Context, t Taking) (Taken, error) {
 	return c.TakeIn(ctx, t)
 }
 
-// tryAgain forgets which files the vault refused: it may take them now.
+// tryAgain forgets which files the vault refused, because it may accept them now.
 func (c *Checkout) tryAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +64,9 @@ func (c *Checkout) tryAgain() {
 	}
 }
 
-// TakeIn takes the edits that are known into the log, and brings the files in step with what became of
-// them. Nothing is taken in that nobody noticed; see Sweep. What is held stays, unless t says otherwise.
+// TakeIn ingests the known edits, and updates the files to the result. It does not look for edits;
+// see Sweep. The held batch stays held, unless t.Pending decides about it. If
+// TakeIn fails on the way, it returns what was ingested before, together with the error.
 func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
 		return Taken{}, repo.OutsidePrefix(t.Prefix)
@@ -97,14 +101,14 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	return b.done, b.finish(ctx)
 }
 
-// letGo notes that nothing which was read is about to be taken in any more.
+// letGo records that no text that was read is about to be ingested any more.
 func (c *Checkout) letGo() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.outside.read)
 }
 
-// commitAll takes the batch in, piece by piece.
+// commitAll ingests the batch in pieces, and reports the progress of a large one.
 func (b *batch) commitAll(ctx context.Context) error {
 	pieces, done, total := intake.Pieces(b.found), 0, 0
 	for _, piece := range pieces {
@@ -127,22 +131,22 @@ func (b *batch) commitAll(ctx context.Context) error {
 	return nil
 }
 
-// A batch is a number of edits that are taken in together.
+// A batch is a set of edits that are ingested together.
 type batch struct {
 	*Checkout
-	whole   bool // all held edits are in it
+	whole   bool // it contains all held edits
 	unasked bool
 	initial bool
 	found   []*found
-	held    []*found // those that wait for a word
+	held    []*found // those that need confirmation
 	paths   []string // of all edits that were known
-	total   int      // notes in the vault
+	total   int      // number of notes in the vault
 	git     bool     // git changed the files; see fromGit
-	who     repo.Who // who said a word; empty: nobody did
+	who     repo.Who // who decided about the held batch; empty: nobody
 	done    Taken
 }
 
-// pause has what was not synced now tried again later, not at once. The caller holds mu.
+// pause delays the next try of edits of the batch that could not be ingested. The caller holds mu.
 func (c *Checkout) pause(b *batch) {
 	until := time.Now().Add(c.span(quiet))
 	for _, path := range b.paths {
@@ -152,7 +156,8 @@ func (c *Checkout) pause(b *batch) {
 	}
 }
 
-// finish brings files in step with what became of the edits, and tells of it.
+// finish updates the files to the result of the ingest, and records the held edits in the control
+// item.
 func (b *batch) finish(ctx context.Context) error {
 	c := b.Checkout
 	for _, path := range b.paths {

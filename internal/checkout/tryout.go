@@ -6,8 +6,8 @@ import (
 	"rookery/internal/intake"
 )
 
-// Turn waits for the turn of a caller that reindexes and then keeps its answer, so that of two with
-// one idempotency key the second finds what the first was told. done ends the turn.
+// Turn waits for the turn of a caller that reindexes and then stores its answer, so that the second
+// of two calls with one idempotency key finds the answer of the first. done ends the turn.
 func (c *Checkout) Turn(ctx context.Context) (done func(), err error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -17,7 +17,7 @@ func (c *Checkout) Turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// tryOut finds out what taking the batch in would come to. What is held stays held.
+// tryOut returns the result that ingesting the batch would have. It changes nothing.
 func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	if p == Discard {
 		for _, f := range b.found {
@@ -40,7 +40,7 @@ func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	return b.done, nil
 }
 
-// try counts what taking a piece of the batch in would come to.
+// try adds the result that ingesting a part of the batch would have.
 func (b *batch) try(ctx context.Context, piece []*found) error {
 	e, err := intake.Try(ctx, b.vault, b.call(), piece)
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 	"rookery/internal/repo"
 )
 
-// A limited watch knows the folders that it does not watch because the system allows no more watches.
+// A limited is a watch that knows which folders it does not watch, because the system allows no
+// more watches.
 type limited interface {
 	// Unwatched returns these folders, "" for the root, and whether there are any.
 	Unwatched() (folders []string, some bool)
 }
 
-// unwatchedFolders returns the folders that are not watched for the lack of watches, without those that are in
-// another of them.
+// unwatchedFolders returns the folders that are not watched because the system allows no more
+// watches, without those that are inside another of them.
 func (a *attendant) unwatchedFolders() (folders []string, some bool) {
 	l, ok := a.tree.(limited)
 	if !ok {
@@ -35,7 +36,8 @@ func (a *attendant) unwatchedFolders() (folders []string, some bool) {
 	return folders, some
 }
 
-// doubt notes why changes may not be noticed at once, by how the sweep of the whole folder ended.
+// doubt records why changes may be noticed late. swept is the error of the last sweep of the whole
+// folder.
 func (a *attendant) doubt(ctx context.Context, swept error) {
 	_, some := a.unwatchedFolders()
 	var unread *blob.WalkError
@@ -49,7 +51,8 @@ func (a *attendant) doubt(ctx context.Context, swept error) {
 	}
 }
 
-// setUnwatched notes why changes may not be noticed at once, for every answer.
+// setUnwatched records in the control item why changes may be noticed late, so that every answer
+// can report it. An empty reason means that they are noticed at once.
 func (c *Checkout) setUnwatched(ctx context.Context, why repo.Unwatched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +69,9 @@ func (c *Checkout) limited() bool {
 	return c.outside.unwatched == repo.UnwatchedLimit
 }
 
-// sweepUnwatched looks at the folders that are not watched, and whether the folder is still where it is served. One
-// that came back is compared as a whole.
+// sweepUnwatched examines the folders that are not watched. It also checks whether the path still
+// leads to the folder that is served; if the folder came back, it schedules a sweep of the whole
+// folder.
 func (a *attendant) sweepUnwatched(ctx context.Context) {
 	if !a.compared {
 		return
@@ -85,7 +89,7 @@ func (a *attendant) sweepUnwatched(ctx context.Context) {
 		a.doubt(ctx, nil)
 	}
 	if slices.Contains(folders, "") {
-		a.sweepSoon() // all of it
+		a.sweepSoon() // the whole folder is not watched
 		return
 	}
 	for _, folder := range folders {

@@ -11,9 +11,9 @@ import (
 	"rookery/internal/repo"
 )
 
-// write writes every file that is behind: what goes first, for where the file system folds case one
-// file may stand in the way of another. One that cannot be written stays behind and is tried again.
-// The caller holds mu.
+// write writes every file that is behind. It removes files first, because on a file system that
+// folds case one file may block another. A file that cannot be written stays behind, and a later
+// call tries it again. The caller holds mu.
 func (c *Checkout) write(ctx context.Context) {
 	if c.ended || c.opt.ReadOnly {
 		clear(c.waiting)
@@ -28,7 +28,7 @@ func (c *Checkout) write(ctx context.Context) {
 	}
 }
 
-// writeOne writes one file. The caller holds mu.
+// writeOne writes one file, and records an outside edit that it meets. The caller holds mu.
 func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	err := c.bring(ctx, path, w)
 	var found *blob.Found
@@ -50,8 +50,8 @@ func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	}
 }
 
-// bring brings one file from what it should be to what the log says now. What else it meets is a
-// *blob.Found. The caller holds mu.
+// bring changes one file from the state that it should have to the newest state of the log. If the
+// file has any other content, the error is a *blob.Found. The caller holds mu.
 func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
 	if w.after == nil {
 		if gone, err := c.vanished(ctx, path); gone || err != nil {
@@ -67,9 +67,9 @@ func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
 	return c.exchange(ctx, path, w)
 }
 
-// peek answers what lies in the place of a file that somebody changed, as an exchange would that
-// expects what was there before. Most of what was taken in is as it should be already, and to find that
-// out nothing need be written. The caller holds mu.
+// peek reports the content of a file with an outside edit, as the error that an exchange would
+// return which expects the old content. Most ingested files already have the right content, and
+// finding that out needs no write. The caller holds mu.
 func (c *Checkout) peek(ctx context.Context, path string) error {
 	text, _, err := c.files.Get(ctx, c.key(path), 0, -1)
 	switch {
@@ -83,7 +83,7 @@ func (c *Checkout) peek(ctx context.Context, path string) error {
 	return &blob.Found{Data: text}
 }
 
-// exchange is bring for a file that nobody is known to have changed.
+// exchange is bring for a file without a known outside edit.
 func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
 	if w.after == nil && w.before == nil {
 		return nil
@@ -95,7 +95,8 @@ func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
 	return c.replace(ctx, path, w.after, old)
 }
 
-// replace puts the text of the log in the place of another, or takes that away if the log has none.
+// replace replaces the old content of a file by the text of f, or removes the file if f is nil. If
+// the content is not old, the error is a *blob.Found. A nil old means that there is no file.
 func (c *Checkout) replace(
 	ctx context.Context, path string, f *index.File, old []byte,
 ) error {
@@ -113,10 +114,10 @@ func (c *Checkout) replace(
 	return c.files.Exchange(ctx, key, text, old)
 }
 
-// meet deals with a file that is not what was expected. It may be as it should become already; or have
-// the text that somebody had put there, which the log has taken in, and then it may be replaced. If
-// that was taken away since, what others changed in the note is still there, and it comes back. Anything
-// else is the *blob.Found that it met. The caller holds mu.
+// meet handles a file that does not have the expected content. If it already has the new content,
+// there is nothing to do. If it has the text of an outside edit that the log has ingested, it is
+// replaced. If it was removed after such an ingest, the note still has the changes of others, and
+// the file is written again. In every other case the error is the *blob.Found. The caller holds mu.
 func (c *Checkout) meet(
 	ctx context.Context, path string, w *change, found *blob.Found,
 ) error {
@@ -138,8 +139,9 @@ func (c *Checkout) meet(
 	return found
 }
 
-// notice notes that a write met a file that somebody else changed. If that is known, it is no news:
-// those who go on to write would keep the batch from closing. The caller holds mu.
+// notice records the outside edit that a write met. If the edit is known, it does not count as a
+// new change: otherwise frequent writes would keep the batch from becoming due. The caller holds
+// mu.
 func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	now := edit{at: time.Now()}
 	now.before, now.upTo = c.had(path)
@@ -157,17 +159,18 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 		return
 	}
 	if e := c.outside.edits[path]; e != nil && e.mark != "" && now.mark != "" {
-		now.mark, now.to = e.mark, e.to // how the file looks is seen by who looks at it
+		now.mark, now.to = e.mark, e.to // only an examination of the file knows its real mark
 	}
 	c.differs(path, now)
-	if w.took { // they changed what the log has now
+	if w.took { // the edit changed the text that the log has now
 		e := c.outside.edits[path]
 		e.before, e.upTo = w.before, 0
 		e.since, e.met, e.joins = time.Now(), time.Now(), false
 	}
 }
 
-// restore writes a file that is not there. The caller holds mu.
+// restore writes the file of a note if it is missing. It does nothing if there is no such note, or
+// if the folder is read-only. The caller holds mu.
 func (c *Checkout) restore(ctx context.Context, path string) error {
 	f, ok := c.at.File(path)
 	if !ok || c.opt.ReadOnly {
@@ -176,7 +179,7 @@ func (c *Checkout) restore(ctx context.Context, path string) error {
 	err := c.replace(ctx, path, f, nil)
 	var found *blob.Found
 	if errors.As(err, &found) {
-		return nil // somebody was quicker
+		return nil // another process has written the file first
 	}
 	if err == nil {
 		c.unsaved[path] = true
@@ -185,7 +188,7 @@ func (c *Checkout) restore(ctx context.Context, path string) error {
 	return err
 }
 
-// text is the text of a file in the log; nil for none.
+// text returns the text of a file in the log; nil for a nil f.
 func (c *Checkout) text(ctx context.Context, f *index.File) ([]byte, error) {
 	if f == nil {
 		return nil, nil

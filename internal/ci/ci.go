@@ -1,7 +1,8 @@
-// Package ci reads what a build wrote and finds the failures in it, so that `rookery ci` can store them as memories.
+// Package ci finds the failures in the output of a build, so that `rookery ci` can store them as
+// memories.
 //
-// The package is pure: output, reports, environment and the state of the checkout come as arguments, and it runs
-// nothing.
+// The package is pure: output, reports, environment and the state of the checkout are arguments,
+// and it runs no programs.
 package ci
 
 import (
@@ -12,16 +13,16 @@ import (
 // The kinds of findings.
 const (
 	KindTest       = "test"       // a test failed
-	KindBuild      = "build"      // something could not be compiled or built
-	KindCrash      = "crash"      // a program ended by itself: a panic, an error outside of tests
+	KindBuild      = "build"      // a compilation or build failed
+	KindCrash      = "crash"      // a program ended with a panic, or with an error outside of tests
 	KindRace       = "race"       // a data race
-	KindDependency = "dependency" // something that is needed is not there
-	KindTimeout    = "timeout"    // it took too long
-	KindMemory     = "memory"     // it needed too much memory
-	KindExit       = "exit"       // nothing is known but the exit code
+	KindDependency = "dependency" // a dependency is missing
+	KindTimeout    = "timeout"    // a timeout
+	KindMemory     = "memory"     // out of memory
+	KindExit       = "exit"       // only the exit code is known
 )
 
-// The categories of failures that a memory can have (spec/rum-retrieval-api.md, failure_category).
+// The failure categories of a memory (spec/rum-retrieval-api.md, failure_category).
 const (
 	categoryDependency = "missing_dependency"
 	categoryRace       = "race_condition"
@@ -32,37 +33,37 @@ const (
 	categoryOther      = "other"
 )
 
-// MostFindings is how many findings of a run are kept.
+// MostFindings is the largest number of findings of a run.
 const MostFindings = 10
 
-// A Finding is one failure that the output of a command tells of.
+// A Finding is one failure in the output of a command.
 type Finding struct {
 	Tool     string // go, pytest, jest, cargo, tsc, cc, javac, npm, pnpm, yarn, docker, junit, shell
 	Kind     string // one of the kinds
 	Category string // one of the categories of a memory
-	File     string // as the tool wrote it; empty: it named none
-	Line     int    // in the file, from 1; 0: it named none
-	Symbol   string // a test, an error code, a step: what has this failure; may be empty
-	Message  string // one line of the tool
+	File     string // as the tool wrote it; empty if there is none
+	Line     int    // in the file, from 1; 0 if unknown
+	Symbol   string // the test, the error code or the step that failed; may be empty
+	Message  string // one line of the tool's output
 }
 
 // A Run is a command that has ended.
 type Run struct {
-	Output  string   // what it wrote, without escape sequences; see Plain
+	Output  string   // its output without escape sequences; see Plain
 	Exit    int      // its exit code
-	Reports [][]byte // files of JUnit XML that it wrote
+	Reports [][]byte // its JUnit XML files
 }
 
-// A recogniser finds the failures of one tool.
+// A recogniser returns the failures of one tool.
 type recogniser func(Run) []Finding
 
-// recognisers are in the order in which their findings come: the most specific first.
+// recognisers are in the order of their findings: the most specific first.
 var recognisers = []recogniser{
 	junit, golang, pytest, jest, cargo, compilers, packages, docker, ending,
 }
 
-// Recognise returns what is wrong in a run that failed: at least one finding and at most MostFindings, without
-// repetitions. The first is the one by which the run is remembered.
+// Recognise returns the failures of a failed run: at least one finding and at most MostFindings,
+// without repetitions. The run is remembered by the first one.
 func Recognise(r Run) []Finding {
 	var all []Finding
 	for _, of := range recognisers {
@@ -81,8 +82,8 @@ func Recognise(r Run) []Finding {
 	return all
 }
 
-// repeats reports whether a finding says of the same thing what another one has said: a report and the output
-// tell of one test each in their words.
+// repeats reports whether two findings are about the same failure: a report and the output describe
+// a test in different words.
 func (f Finding) repeats(o Finding) bool {
 	if f.Kind != o.Kind {
 		return false
@@ -93,7 +94,7 @@ func (f Finding) repeats(o Finding) bool {
 	return f.Symbol == o.Symbol && f.File == o.File && (f.Symbol != "" && f.Kind == KindTest || f.Message == o.Message)
 }
 
-// Verification is how a finding was seen, as verified_by.type of a memory says it.
+// Verification returns how a finding was verified, as a value of verified_by.type of a memory.
 func (f Finding) Verification() string {
 	switch {
 	case f.Category == categoryType:
@@ -106,7 +107,7 @@ func (f Finding) Verification() string {
 	return "manual"
 }
 
-// Title is a finding in one line: its tool, what has it, and what it is.
+// Title returns a finding as one line: its tool, its symbol or file, and its message.
 func (f Finding) Title() string {
 	title := f.Tool
 	if name := cmp.Or(f.Symbol, f.File); name != "" {
@@ -117,7 +118,7 @@ func (f Finding) Title() string {
 
 const mostTitle = 300
 
-// cut is the beginning of a text, at most so many bytes of whole characters.
+// cut returns a text, or its beginning and an ellipsis: at most most bytes of whole characters.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

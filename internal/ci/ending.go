@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The exit codes that tell how a command ended.
+// Exit codes with a meaning.
 const (
-	exitKilled   = 137 // 128 + SIGKILL: mostly for the memory that it took
+	exitKilled   = 137 // 128 + SIGKILL: usually out of memory
 	exitTimedOut = 124 // of timeout(1)
 )
 
@@ -17,7 +17,7 @@ var (
 	timedOut    = regexp.MustCompile(`(?mi)^.*(?:deadline exceeded|timed out|timeout exceeded).*$`)
 )
 
-// ending finds a command that ended for want of memory or time.
+// ending finds commands that ran out of memory or time.
 func ending(r Run) []Finding {
 	if line := outOfMemory.FindString(r.Output); line != "" || r.Exit == exitKilled {
 		if line == "" {
@@ -40,7 +40,8 @@ func ending(r Run) []Finding {
 	return nil
 }
 
-// unknown is the finding of a run of which nothing is recognised: its last three lines that are not blank.
+// unknown returns the finding of a run without a recognised failure: its last three lines that are
+// not blank.
 func unknown(r Run) Finding {
 	var last []string
 	lines := r.lines()

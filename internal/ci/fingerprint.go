@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// PrintPrefix is how fingerprints begin: the version of the way in which they are made.
+// PrintPrefix is the prefix of fingerprints. It contains the version of their algorithm.
 const PrintPrefix = "fp1-"
 
-// mostPrinted is how many characters of a message are in a fingerprint.
+// mostPrinted is how many characters of each part are in a fingerprint.
 const mostPrinted = 300
 
-// Fingerprint names a failure: the same on every machine, at every time, in every job, and another for another
-// failure. Lines and columns are not in it. root is the directory of the checkout.
+// Fingerprint returns the id of a failure. It is the same on every machine, at every time and in
+// every job, and differs between failures. It is independent of lines and columns. root is the
+// directory of the checkout.
 func (f Finding) Fingerprint(root string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		f.Tool, f.Kind, normalise(f.File, root), normalise(f.Symbol, root), normalise(f.Message, root),
@@ -22,13 +23,13 @@ func (f Finding) Fingerprint(root string) string {
 	return PrintPrefix + hex.EncodeToString(sum[:8])
 }
 
-// In is a finding whose file, and the files that its message names, are relative to the checkout.
+// In returns a finding with the paths in its file and message relative to the checkout.
 func (f Finding) In(root string) Finding {
 	f.File, f.Message = relative(f.File, root), relative(f.Message, root)
 	return f
 }
 
-// relative is a text in which paths of the checkout are relative to it.
+// relative returns a text with the paths of the checkout relative to it.
 func relative(text, root string) string {
 	if root == "" || root == "/" {
 		return strings.TrimPrefix(text, "./")
@@ -39,7 +40,8 @@ func relative(text, root string) string {
 	return strings.TrimPrefix(text, "./")
 }
 
-// A variable is what differs between two runs of one failure, and what stands for it.
+// A variable is a pattern of text that differs between two runs with the same failure, and its
+// replacement.
 type variable struct {
 	of  *regexp.Regexp
 	put string
@@ -65,8 +67,8 @@ var (
 	position = regexp.MustCompile(`(\.(?:go|py|[cm]?[jt]sx?|vue|rs|c|cc|cpp|cxx|h|hh|hpp|m|mm|java|kt|scala|rb|cs|php|swift|sh)):\d+(?::\d+)?\b`)
 )
 
-// normalise is a text without what differs between two runs of the same failure: places of files, times, ids,
-// addresses, hosts and numbers.
+// normalise returns a text without the parts that differ between two runs with the same failure:
+// positions in files, times, ids, addresses, hosts and numbers.
 func normalise(text, root string) string {
 	text = relative(strings.TrimSpace(text), root)
 	for _, v := range variables {

@@ -17,7 +17,7 @@ var (
 	goRunningTests = regexp.MustCompile(`^\s+(Test\S+|Fuzz\S+|Example\S*) \(`)
 )
 
-// golang finds the failures of the go command: of builds, tests, the race detector, and programs that panicked.
+// golang finds the failures of the go command: of builds, tests and the race detector, and panics.
 func golang(r Run) []Finding {
 	g := &goLines{lines: r.lines(), seen: map[string]bool{}}
 	for i := range g.lines {
@@ -26,13 +26,13 @@ func golang(r Run) []Finding {
 	return append(append(g.first, g.found...), g.packages()...)
 }
 
-// A goLines reads the output of the go command.
+// A goLines is a parser of the output of the go command.
 type goLines struct {
 	lines []string
-	first []Finding // races and timeouts, which explain the tests that failed
+	first []Finding // races and timeouts, which are the cause of failed tests
 	found []Finding
-	seen  map[string]bool // tests that were found
-	fails []string        // packages that failed
+	seen  map[string]bool // names of tests with a finding
+	fails []string        // failed packages
 }
 
 func (g *goLines) add(f Finding) {
@@ -40,7 +40,7 @@ func (g *goLines) add(f Finding) {
 	g.found = append(g.found, f)
 }
 
-// read reads the line at an index.
+// read reads the line with an index.
 func (g *goLines) read(i int) {
 	line := g.lines[i]
 	switch {
@@ -67,8 +67,8 @@ func (g *goLines) read(i int) {
 	}
 }
 
-// failed finds a test, and says what the first line of its file says. A test is no finding if a test of its own
-// is one.
+// failed adds a failed test, with the first line of its output that has a position. It ignores a
+// test whose subtest failed.
 func (g *goLines) failed(i int, name string) {
 	if g.seen[name] {
 		return
@@ -91,7 +91,7 @@ func (g *goLines) failed(i int, name string) {
 	for j := i + 1; j < len(g.lines) && !found && !goTestEnds.MatchString(g.lines[j]); j++ {
 		found = at(j)
 	}
-	for j := i - 1; j >= 0 && !found && !goTestEnds.MatchString(g.lines[j]); j-- { // with -v it is told before
+	for j := i - 1; j >= 0 && !found && !goTestEnds.MatchString(g.lines[j]); j-- { // with -v, the output is before the result
 		found = at(j)
 	}
 	g.add(f)
@@ -99,7 +99,8 @@ func (g *goLines) failed(i int, name string) {
 
 var testifyError = regexp.MustCompile(`^\s*Error:\s+(\S.*)$`)
 
-// told is what a line says of a test: where that is the head of a trace of testify, its error.
+// told returns the message of a test; if the line is the head of a testify trace, the error of
+// that.
 func (g *goLines) told(i int, message string) string {
 	if message = strings.TrimSpace(message); message != "" && !strings.HasPrefix(message, "Error Trace:") {
 		return message
@@ -112,7 +113,7 @@ func (g *goLines) told(i int, message string) string {
 	return "failed"
 }
 
-// panicked finds a program that panicked, or tests that took too long.
+// panicked adds a panic, or a test timeout.
 func (g *goLines) panicked(i int, message string) {
 	if strings.HasPrefix(message, "test timed out after") {
 		f := Finding{Tool: "go", Kind: KindTimeout, Category: categoryRuntime, Message: message}
@@ -131,7 +132,8 @@ func (g *goLines) panicked(i int, message string) {
 	g.first = append(g.first, f)
 }
 
-// frame is the first line of code below a line that is not of Go itself.
+// frame returns the first position below a line that is not in the Go runtime or in package
+// testing.
 func (g *goLines) frame(i int) (file string, line int) {
 	for j := i + 1; j < len(g.lines) && j < i+60; j++ {
 		m := goFrame.FindStringSubmatch(g.lines[j])
@@ -144,7 +146,7 @@ func (g *goLines) frame(i int) (file string, line int) {
 
 var raceFunction = regexp.MustCompile(`^\s+(\S+)\(`)
 
-// function is the first function below a line.
+// function returns the first function below a line that is not in the runtime.
 func function(lines []string, i int) string {
 	for j := i + 1; j < len(lines) && j < i+10; j++ {
 		if m := raceFunction.FindStringSubmatch(lines[j]); m != nil && !strings.HasPrefix(m[1], "runtime.") {
@@ -154,7 +156,7 @@ func function(lines []string, i int) string {
 	return ""
 }
 
-// packages finds packages that failed, if nothing tells why.
+// packages returns the failed packages, if there is no other finding.
 func (g *goLines) packages() []Finding {
 	if len(g.first)+len(g.found) > 0 {
 		return nil
@@ -168,7 +170,7 @@ func (g *goLines) packages() []Finding {
 	return all
 }
 
-// number is a number that an expression has matched.
+// number returns a number that a pattern has matched; 0 if it is too large.
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -177,7 +179,7 @@ func number(text string) int {
 	return n
 }
 
-// lastPart is the name of a test without those around it.
+// lastPart returns the name of a test without its parents.
 func lastPart(symbol string) string {
 	return symbol[strings.LastIndexAny(symbol, ".:/ ›")+1:]
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Job is the run of a job of a CI system, or of a command in a shell, as far as it is known.
+// A Job is a job of a CI system, or a command in a shell. Fields are empty if they are unknown.
 type Job struct {
 	System     string // github, gitlab, or shell
 	Name       string // of the job
@@ -20,13 +20,13 @@ type Job struct {
 	Attempt    string
 	Runner     string
 	Root       string // the directory of the checkout
-	Summary    string // the file of GitHub to which summaries are added; empty: there is none
+	Summary    string // the file of GitHub's job summary; empty if there is none
 
-	PullRequest bool // it checks a change that is not merged
-	Fork        bool // of another repository, whose authors are not known
+	PullRequest bool // the commit is not merged
+	Fork        bool // the commit is from another repository, with unknown authors
 }
 
-// FromEnv returns the job that an environment tells of. readFile reads the event of GitHub.
+// FromEnv returns the job of an environment. readFile reads the event of GitHub.
 func FromEnv(env func(string) string, readFile func(string) ([]byte, error)) Job {
 	switch {
 	case env("GITHUB_ACTIONS") != "":
@@ -37,6 +37,7 @@ func FromEnv(env func(string) string, readFile func(string) ([]byte, error)) Job
 	return Job{System: "shell", Name: env("CI_JOB_NAME")}
 }
 
+// github returns the job of GitHub Actions.
 func github(env func(string) string, readFile func(string) ([]byte, error)) Job {
 	j := Job{
 		System: "github", Name: env("GITHUB_JOB"), Repository: env("GITHUB_REPOSITORY"),
@@ -55,7 +56,8 @@ func github(env func(string) string, readFile func(string) ([]byte, error)) Job 
 	return j
 }
 
-// ofFork reports whether a pull request is of another repository. One of which that cannot be told counts as such.
+// ofFork reports whether a pull request is from another repository. It returns true if that is
+// unknown.
 func ofFork(path, repository string, readFile func(string) ([]byte, error)) bool {
 	var event struct {
 		PullRequest struct {
@@ -71,6 +73,7 @@ func ofFork(path, repository string, readFile func(string) ([]byte, error)) bool
 		!strings.EqualFold(event.PullRequest.Head.Repo.FullName, repository)
 }
 
+// gitlab returns the job of GitLab CI/CD.
 func gitlab(env func(string) string) Job {
 	j := Job{
 		System: "gitlab", Name: env("CI_JOB_NAME"), Repository: env("CI_PROJECT_PATH"),
@@ -84,7 +87,7 @@ func gitlab(env func(string) string) Job {
 	return j
 }
 
-// context is the job as lines of a memory, which ReadContext reads.
+// context returns the job as the context of a memory, one line per field, for ReadContext.
 func (j Job) context() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
@@ -99,7 +102,7 @@ func (j Job) context() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// ReadContext reads the commit and the branch of a failure from the context of its memory.
+// ReadContext returns the commit and the branch of a failure from the context of its memory.
 func ReadContext(context string) (commit, branch string) {
 	for line := range strings.Lines(context) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -113,7 +116,7 @@ func ReadContext(context string) (commit, branch string) {
 	return commit, branch
 }
 
-// Session is the session of memories of this run.
+// Session returns the session of the run's memories.
 func (j Job) Session() string {
 	if j.Run == "" {
 		return "ci-" + j.System
@@ -121,10 +124,10 @@ func (j Job) Session() string {
 	return cut("ci-"+j.System+"-"+j.Run, mostTag)
 }
 
-// mostTag is how many bytes a tag has at most.
+// mostTag is the longest tag in bytes.
 const mostTag = 120
 
-// The tags of failures: all have tagCI; of those that are not fixed tagOpen, of the others tagFixed.
+// The tags of failures. All have TagCI, and either TagOpen or TagFixed.
 const (
 	TagCI    = "ci"
 	TagOpen  = "ci:open"
@@ -132,21 +135,21 @@ const (
 	TagFlaky = "flaky"
 )
 
-// JobTag is the tag by which the failures of the job are found.
+// JobTag returns the tag of the job, by which its failures are found.
 func (j Job) JobTag() string { return cut("job:"+j.Name, mostTag) }
 
-// RepositoryTag is the tag of the repository.
+// RepositoryTag returns the tag of the repository.
 func (j Job) RepositoryTag() string { return cut("repo:"+j.Repository, mostTag) }
 
-// PrintTag is the tag of a fingerprint.
+// PrintTag returns the tag of a fingerprint.
 func PrintTag(print string) string { return "fp:" + print }
 
-// OpenTags are the tags of the failures of this job that are not fixed.
+// OpenTags returns the tags of the job's failures that are not fixed.
 func (j Job) OpenTags() []string {
 	return append([]string{TagCI, TagOpen}, j.where()...)
 }
 
-// where are the tags of the job and the repository, as far as these are known.
+// where returns the tags of the job and of the repository, if they are known.
 func (j Job) where() []string {
 	var tags []string
 	if j.Name != "" {
@@ -158,8 +161,8 @@ func (j Job) where() []string {
 	return tags
 }
 
-// once is an idempotency key with which the run stores one thing about a failure once. A run without an id has none:
-// each run of a command in a shell counts.
+// once returns an idempotency key with which the run stores one thing about a failure only once. It
+// returns "" for a run without an id, because each run of a command in a shell counts.
 func (j Job) once(what, print string) string {
 	if j.Run == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A junitCase is a test in a report of JUnit XML.
+// A junitCase is a test in a JUnit XML report.
 type junitCase struct {
 	Name    string        `xml:"name,attr"`
 	Class   string        `xml:"classname,attr"`
@@ -24,7 +24,7 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// junit finds the tests that failed in the reports of a run.
+// junit finds the failed tests in the reports of a run.
 func junit(r Run) []Finding {
 	var all []Finding
 	for _, report := range r.Reports {
@@ -35,8 +35,7 @@ func junit(r Run) []Finding {
 	return all
 }
 
-// failedCases are the tests of a report that did not pass. What follows a place where the report cannot be read
-// is left out.
+// failedCases returns the failed tests of a report. It stops where the report cannot be parsed.
 func failedCases(report []byte) []junitCase {
 	var all []junitCase
 	dec := xml.NewDecoder(bytes.NewReader(report))
@@ -62,7 +61,7 @@ func failedCases(report []byte) []junitCase {
 	}
 }
 
-// finding is what a test that did not pass tells.
+// finding returns the finding of a failed test.
 func (c junitCase) finding() Finding {
 	f := Finding{
 		Tool: "junit", Kind: KindTest, Category: categoryTest, File: c.File, Line: c.Line, Symbol: c.Name,
@@ -78,7 +77,7 @@ func (c junitCase) finding() Finding {
 	return f
 }
 
-// firstLine is the first line that is not blank of some texts.
+// firstLine returns the first line in some texts that is not blank, or "".
 func firstLine(texts ...string) string {
 	for _, text := range texts {
 		for line := range strings.Lines(Plain(text)) {

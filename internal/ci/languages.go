@@ -14,7 +14,7 @@ var (
 	pythonFrame  = regexp.MustCompile(`^\s+File "([^"]+)", line (\d+), in (\S+)`)
 )
 
-// pytest finds tests of Python that failed, modules that are not there, and programs that ended with an error.
+// pytest finds failed Python tests, missing modules, and programs that ended with an error.
 func pytest(r Run) []Finding {
 	var all []Finding
 	var marks []string
@@ -52,7 +52,8 @@ func pythonTest(m []string, kind, category string) Finding {
 	return Finding{Tool: "pytest", Kind: kind, Category: category, File: file, Symbol: m[1], Message: m[2]}
 }
 
-// traceback finds an error that ended a program, at the innermost frame above it; without one it has no file.
+// traceback returns the finding of an error that ended a program, at the innermost frame above it.
+// File is empty if there is no frame.
 func traceback(lines []string, i int) Finding {
 	m := pythonError.FindStringSubmatch(lines[i])
 	f := Finding{Tool: "python", Kind: KindCrash, Category: categoryRuntime, Symbol: m[1], Message: m[2]}
@@ -65,7 +66,8 @@ func traceback(lines []string, i int) Finding {
 	return f
 }
 
-// dependenciesFirst puts what is missing first: it explains the rest.
+// dependenciesFirst moves missing dependencies to the front, because they are the cause of the
+// rest.
 func dependenciesFirst(all []Finding) []Finding {
 	var first, rest []Finding
 	for _, f := range all {
@@ -84,7 +86,7 @@ var (
 	jestModule = regexp.MustCompile(`Cannot find (?:module|package) ['"].*`)
 )
 
-// jest finds tests of JavaScript that failed, of jest and vitest, and modules that are not there.
+// jest finds failed JavaScript tests of jest and vitest, and missing modules.
 func jest(r Run) []Finding {
 	var all []Finding
 	file := ""
@@ -108,7 +110,7 @@ func jest(r Run) []Finding {
 	return dependenciesFirst(all)
 }
 
-// javaScriptTest is a test that failed, and the first line that is told of it.
+// javaScriptTest returns the finding of a failed test, with the first line of its output.
 func javaScriptTest(file, name string, below []string) Finding {
 	return Finding{
 		Tool: "jest", Kind: KindTest, Category: categoryTest, File: file, Symbol: strings.TrimSpace(name),
@@ -123,7 +125,7 @@ var (
 	cargoPanic = regexp.MustCompile(`^thread '([^']+)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^:\s]+):(\d+):\d+`)
 )
 
-// cargo finds errors of the compiler of Rust, and tests of it that failed.
+// cargo finds errors of the Rust compiler, and failed tests.
 func cargo(r Run) []Finding {
 	lines := r.lines()
 	panics := map[string]Finding{}
@@ -163,7 +165,8 @@ func cargo(r Run) []Finding {
 	return all
 }
 
-// rustError is an error of the compiler. One that has neither a code nor a place sums others up.
+// rustError returns an error of the compiler. ok is false for an error without a code and a
+// position, which is a summary of others.
 func rustError(lines []string, i int) (Finding, bool) {
 	m := cargoError.FindStringSubmatch(lines[i])
 	f := Finding{Tool: "cargo", Kind: KindBuild, Category: categoryBuild, Symbol: m[1], Message: m[2]}
@@ -187,7 +190,7 @@ var (
 	noSuchFile = regexp.MustCompile(`^(?:fatal error: )?(\S+): No such file or directory`)
 )
 
-// compilers finds errors of tsc, of compilers of C and C++, and of javac.
+// compilers finds errors of tsc, of C and C++ compilers, and of javac.
 func compilers(r Run) []Finding {
 	var all []Finding
 	for _, line := range r.lines() {
@@ -199,7 +202,7 @@ func compilers(r Run) []Finding {
 	return all
 }
 
-// compilerError reads one line of the output of a compiler. ok is false if it is no error.
+// compilerError parses one line of a compiler's output. ok is false if it is not an error.
 func compilerError(line string) (f Finding, ok bool) {
 	m := tscError.FindStringSubmatch(line)
 	if m == nil {
@@ -234,7 +237,7 @@ var (
 	yarnError = regexp.MustCompile(`^error (Command failed.*|.*Couldn't find.*)$`)
 )
 
-// packages finds what the package managers of JavaScript could not do.
+// packages finds the errors of JavaScript package managers.
 func packages(r Run) []Finding {
 	var all []Finding
 	lines := r.lines()
@@ -265,7 +268,7 @@ func packages(r Run) []Finding {
 	return all
 }
 
-// isMissing reports whether a package is not to be had.
+// isMissing reports whether a package does not exist.
 func isMissing(f Finding) bool {
 	for _, sign := range []string{"404", "ERESOLVE", "ETARGET", "NO_MATCHING_VERSION", "FETCH_404", "Couldn't find"} {
 		if strings.Contains(f.Symbol, sign) || strings.Contains(f.Message, sign) {
@@ -281,7 +284,7 @@ var (
 	dockerRun    = regexp.MustCompile(`executor failed running \[([^\]]+)\]: exit code: (\d+)`)
 )
 
-// docker finds the step at which an image could not be built.
+// docker finds the step at which the build of an image failed.
 func docker(r Run) []Finding {
 	var all []Finding
 	for _, line := range r.lines() {

@@ -7,7 +7,7 @@ import (
 	"rookery/internal/memory"
 )
 
-// The limits of what a memory of a run has.
+// The limits of the fields of a memory, in bytes and entries.
 const (
 	mostReason  = 2 << 10
 	mostShown   = 4 << 10
@@ -16,26 +16,26 @@ const (
 	mostLearnt  = 5
 )
 
-// A Failure is a run that failed, and what is known about it.
+// A Failure is a failed run, with its context.
 type Failure struct {
 	Job
-	Goal      string // what the command is for; empty: it was not said
+	Goal      string // the purpose of the command; empty if unknown
 	Command   string
-	Dir       string // relative to the checkout; empty: its root
+	Dir       string // relative to the checkout; empty for its root
 	Exit      int
 	Took      int64     // milliseconds
 	Findings  []Finding // at least one
 	Output    string
 	Changed   []string // files that the commit changes
 	Redactor  Redactor
-	Timestamp int64 // when the command began, in Unix milliseconds
-	Flaky     bool  // it was seen to come and go
+	Timestamp int64 // start of the command in Unix milliseconds
+	Flaky     bool  // the failure comes and goes
 }
 
-// Print is the fingerprint of the failure.
+// Print returns the fingerprint of the failure, which is that of its first finding.
 func (f Failure) Print() string { return f.Findings[0].Fingerprint(f.Root) }
 
-// A Store is the arguments of memory_store.
+// A Store contains the arguments of memory_store.
 type Store struct {
 	Vault      string              `json:"vault,omitempty"`
 	Intent     memory.Intent       `json:"intent"`
@@ -50,7 +50,8 @@ type Store struct {
 	Session        string `json:"session,omitempty"`
 }
 
-// Store is the memory of the failure: one for each fingerprint, whose later runs are counted.
+// Store returns the memory of the failure. There is one memory per fingerprint, which counts its
+// runs.
 func (f Failure) Store() Store {
 	first := f.redacted(f.Findings[0])
 	print := f.Print()
@@ -84,11 +85,12 @@ func (f Failure) redacted(one Finding) Finding {
 
 func (f Failure) command() string { return cut(f.Redactor.Redact(f.Command), mostCommand) }
 
-// reason is what the output says around its end.
+// reason returns the end of the output.
 func (f Failure) reason() string {
 	return Excerpt(relative(f.Redactor.Redact(f.Output), f.Root), mostReason)
 }
 
+// observations returns one observation for each finding, without secrets.
 func (f Failure) observations() []memory.Observation {
 	var all []memory.Observation
 	for _, one := range f.Findings {
@@ -108,7 +110,7 @@ func (f Failure) observations() []memory.Observation {
 	return all
 }
 
-// files are those that the failure names, and those that the commit changes.
+// files returns the files that the findings name, and those that the commit changes.
 func (f Failure) files() []memory.RelevantFile {
 	var all []memory.RelevantFile
 	seen := map[string]bool{}
@@ -127,6 +129,7 @@ func (f Failure) files() []memory.RelevantFile {
 	return all
 }
 
+// action returns the failed command and the end of its output, without secrets.
 func (f Failure) action() memory.Action {
 	a := memory.Action{
 		Type: "command_run", Command: f.command(), WorkingDirectory: f.Dir,
@@ -152,16 +155,16 @@ func (f Failure) tags(first Finding, print string) []string {
 // A Fix is a run that succeeded after others had failed.
 type Fix struct {
 	Job
-	Failed  string   // the id of the memory of the failure
-	Print   string   // its fingerprint
-	Goal    string   // its goal
-	Subject string   // of the commit of this run
+	Failed  string   // the id of the failure's memory
+	Print   string   // the fingerprint of the failure
+	Goal    string   // the goal of the failure
+	Subject string   // of this run's commit
 	Learnt  []string // subjects of the commits since the failure, the newest first
-	Changed []string // files that these changed
-	Sure    bool     // the commit of the failure is an ancestor of this one
+	Changed []string // files that these commits changed
+	Sure    bool     // the failure's commit is an ancestor of this one
 }
 
-// Store is the memory of the fix.
+// Store returns the memory of the fix.
 func (f Fix) Store() Store {
 	summary := fmt.Sprintf("%s is green again at %s", cmp.Or(f.Name, "the command"), short(f.Commit))
 	if f.Subject != "" {
@@ -189,5 +192,5 @@ func (f Fix) Store() Store {
 	return s
 }
 
-// short is the beginning of the id of a commit.
+// short returns the beginning of a commit id.
 func short(commit string) string { return commit[:min(len(commit), 12)] }

@@ -8,22 +8,22 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// How much of the output of a command is kept: its beginning and its end.
+// Bounds of the output of a command that is kept: bytes of its beginning and of its end.
 const (
 	mostHead = 64 << 10
 	mostTail = 1 << 20
 )
 
-// An Output keeps the beginning and the end of what a command writes: its first 64 KiB and its last MiB. The zero
-// value is empty. It is safe for concurrent use, and never fails.
+// An Output keeps the beginning and the end of a command's output: its first 64 KiB and its last
+// MiB. The zero value is empty. It is safe for concurrent use, and Write returns no errors.
 type Output struct {
 	mu   sync.Mutex
 	head []byte
 	tail []byte
-	lost bool // between the two
+	lost bool // bytes between the two were dropped
 }
 
-// Write keeps what is written.
+// Write implements io.Writer.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,7 +43,8 @@ func (o *Output) shorten() {
 	}
 }
 
-// String is what is kept, without escape sequences. Where something is left out, there is a line of three dots.
+// String returns the output without escape sequences. A line with three dots replaces a part that
+// was dropped.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,8 +55,8 @@ func (o *Output) String() string {
 	return Plain(string(o.head) + "\n...\n" + string(o.tail))
 }
 
-// Plain is a text without the escape sequences of terminals. A line that a program wrote over is a line of its own,
-// and bytes that are no UTF-8 are replaced.
+// Plain returns a text without terminal escape sequences. A line that a program overwrote becomes a
+// separate line, and bytes that are not UTF-8 are replaced.
 func Plain(output string) string {
 	output = text.StripEscape(strings.ToValidUTF8(output, string(utf8.RuneError)))
 	output = strings.ReplaceAll(output, "\r\n", "\n")
@@ -68,10 +69,11 @@ func Plain(output string) string {
 	}, output)
 }
 
-// lines are the lines of an output.
+// lines returns the lines of the output.
 func (r Run) lines() []string { return strings.Split(r.Output, "\n") }
 
-// Excerpt is the end of the output, at most so many bytes, in whole lines where it has some.
+// Excerpt returns the end of the output, at most most bytes. It begins with a whole line if there
+// is a line break.
 func Excerpt(output string, most int) string {
 	output = strings.TrimSpace(output)
 	if len(output) <= most {

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// secretNames are parts of the names of variables whose values are secret, and leastSecret is how many bytes such
-// a value has: a shorter one is a word such as `true` that is in many texts.
+// secretNames are parts of the names of variables with secret values. leastSecret is the length in
+// bytes from which on such a value is redacted: a shorter one is a word such as `true` that is in
+// many texts.
 var secretNames = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL", "AUTH"}
 
 const leastSecret = 8
 
-// hidden is what stands for a secret.
+// hidden replaces secrets.
 const hidden = "***"
 
-// secretShapes are secrets that are known by their form: of services, of tokens, and in addresses.
+// secretShapes are patterns of secrets: tokens of services, other tokens, and passwords in URLs.
 var secretShapes = []variable{
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), hidden},
 	{regexp.MustCompile(`\brk_[A-Za-z0-9_.-]{8,}`), hidden},
@@ -28,11 +29,11 @@ var secretShapes = []variable{
 
 var mask = regexp.MustCompile(`(?m)^.*::add-mask::(.*)$`)
 
-// A Redactor takes secrets out of texts, before they leave the machine.
+// A Redactor removes secrets from texts, before they leave the machine.
 type Redactor struct{ secrets []string }
 
-// NewRedactor returns a Redactor for the secrets of an environment, each as NAME=VALUE, and for those that an output
-// asks GitHub to mask.
+// NewRedactor returns a Redactor for the secrets of an environment, whose entries are NAME=VALUE,
+// and for those that an output asks GitHub to mask.
 func NewRedactor(environ []string, output string) Redactor {
 	var r Redactor
 	add := func(secret string) {
@@ -52,7 +53,7 @@ func NewRedactor(environ []string, output string) Redactor {
 	for _, m := range mask.FindAllStringSubmatch(output, -1) {
 		add(m[1])
 	}
-	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be in another
+	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) }) // longest first, because one may contain another
 	r.secrets = slices.Compact(r.secrets)
 	return r
 }
@@ -63,7 +64,7 @@ func isSecret(name string) bool {
 	return slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// Redact is a text without secrets.
+// Redact returns a text with its secrets replaced.
 func (r Redactor) Redact(text string) string {
 	text = mask.ReplaceAllString(text, "::add-mask::"+hidden)
 	for _, secret := range r.secrets {

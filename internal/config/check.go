@@ -9,15 +9,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// said reports whether a key was given a value, be it a bad one.
+// said reports whether a key has a value, even an invalid one.
 func (l *loader) said(name string) bool { _, ok := l.places[name]; return ok }
 
-// wrong reports a problem of a name.
+// wrong reports a problem with a key.
 func (l *loader) wrong(name, format string, args ...any) {
 	l.report(l.place(name), name+" "+format, args...)
 }
 
-// checkServer checks all but who is let in.
+// checkServer checks everything except issuers and first admins.
 func (l *loader) checkServer() {
 	if l.Listen != "" && !validAddress(l.Listen) {
 		l.wrong("listen", "must be HOST:PORT, such as 0.0.0.0:7780")
@@ -31,7 +31,7 @@ func (l *loader) checkServer() {
 	}
 }
 
-// validAddress reports whether one can listen on a text.
+// validAddress reports whether a text is an address to listen on.
 func validAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -45,6 +45,7 @@ func validAddress(text string) bool {
 	return host == "" || notAddr == nil || hostname.MatchString(strings.ToLower(host))
 }
 
+// checkTLS checks that a certificate and its key are given together.
 func (l *loader) checkTLS() {
 	cert, key := l.said("tls.cert"), l.said("tls.key")
 	switch {
@@ -57,11 +58,11 @@ func (l *loader) checkTLS() {
 	}
 }
 
-// checkProxies reads the networks of the proxies.
+// checkProxies parses the networks of the proxies.
 func (l *loader) checkProxies() {
 	for i, text := range l.proxies {
 		if text == "" {
-			continue // it was no text
+			continue // it was not a text
 		}
 		name := "trusted_proxies[" + strconv.Itoa(i) + "]"
 		if p, f := network(text); f != nil {
@@ -73,13 +74,13 @@ func (l *loader) checkProxies() {
 	}
 }
 
-// The widest networks that belong to anybody alone: 10.0.0.0/8 and fc00::/7.
+// The widest networks that are private: 10.0.0.0/8 and fc00::/7.
 const (
 	widest4 = 8
 	widest6 = 7
 )
 
-// network reads an address, or a network as ADDRESS/BITS.
+// network parses an address, or a network as ADDRESS/BITS.
 func network(text string) (netip.Prefix, *fault.Fault) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		addr = addr.Unmap()
@@ -109,7 +110,7 @@ func network(text string) (netip.Prefix, *fault.Fault) {
 	return p, nil
 }
 
-// checkPublicURL checks the public URL, and writes it as other programs do.
+// checkPublicURL checks and normalizes the public URL.
 func (l *loader) checkPublicURL() {
 	if l.PublicURL == "" {
 		return
@@ -126,7 +127,7 @@ func (l *loader) checkPublicURL() {
 	}
 }
 
-// encryption is the key that says how requests are encrypted.
+// encryption returns the key that sets how requests are encrypted.
 func (l *loader) encryption() string {
 	if l.said("tls.cert") {
 		return "tls"
@@ -134,7 +135,7 @@ func (l *loader) encryption() string {
 	return "trusted_proxies"
 }
 
-// checkMetrics checks where metrics are shown: nobody is asked who they are there.
+// checkMetrics checks the address of the metrics, which have no authentication.
 func (l *loader) checkMetrics() {
 	host, port, _ := net.SplitHostPort(l.MetricsListen)
 	addr, err := netip.ParseAddr(host)
@@ -152,7 +153,8 @@ func (l *loader) checkMetrics() {
 	}
 }
 
-// checkOrigin checks the origin of pages that may call us, and writes it as browsers do.
+// checkOrigin checks the origin of pages that may call the server, and returns it in the form of
+// browsers.
 func (l *loader) checkOrigin(name, text string) string {
 	switch {
 	case text == "":

@@ -1,6 +1,6 @@
-// Package config reads what one server is told when it starts: a YAML file, and the environment, which
-// beats it (CONTRACT §7). It is strict: a key that it does not know, or a value that could not be
-// meant, is an error that says where it stands and what would be right.
+// Package config reads the configuration of a server: a YAML file and the environment, which takes
+// precedence (CONTRACT §7). It is strict: an unknown key or an implausible value is an error with
+// its place and, if possible, a fix.
 package config
 
 import (
@@ -15,76 +15,76 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Config is what a server is told. Load has checked it: URLs, networks and names are what they have
-// to be, and what was not said has its default.
+// A Config is the configuration of a server. Load has checked it: URLs, networks and names are
+// valid, and missing values have their defaults.
 type Config struct {
-	Listen         string // HOST:PORT; empty: it was not said
-	Data           string // the data directory; empty: it was not said
-	PublicURL      string // scheme, host and port alone, without a slash at the end; empty: none
+	Listen         string // HOST:PORT; empty if it is not set
+	Data           string // the data directory; empty if it is not set
+	PublicURL      string // only scheme, host and port, without a slash at the end; empty: none
 	TLS            TLS
-	TrustedProxies []netip.Prefix // of machines that may say how a request came to them
-	Issuers        []Issuer       // the first that a token matches counts
-	FirstAdmins    []Admin        // one for each tenant at most
+	TrustedProxies []netip.Prefix // of proxies whose X-Forwarded-Proto is trusted
+	Issuers        []Issuer       // the first one that matches a token counts
+	FirstAdmins    []Admin        // at most one for each tenant
 	Limits         Limits
 	ReadOnly       bool
 	MetricsListen  string   // HOST:PORT on loopback or in a private network; empty: no metrics
-	CORSOrigins    []string // scheme://host[:port], of pages that may call; empty: none may
-	MaxCalls       int      // that run at once
-	Memory         Size     // that open vaults hold together; 0: it was not said
-	MaxConnections int      // that are open at once; fewer where the process may open fewer files
+	CORSOrigins    []string // scheme://host[:port] of pages that may call; empty: none
+	MaxCalls       int      // largest number of calls that run at once
+	Memory         Size     // of all open vaults together; 0 if it is not set
+	MaxConnections int      // largest number of open connections; less if the process may open fewer files
 }
 
-// TLS are the files of the certificate, with its chain, and of its key: both, or neither.
+// A TLS contains the paths of the certificate, with its chain, and of its key: both, or neither.
 type TLS struct{ Cert, Key string }
 
-// Limits are rates of one agent, and what a vault may hold (CONTRACT §9).
+// A Limits contains the rates of one agent, and the size of a vault (CONTRACT §9).
 type Limits struct {
 	MutationsPerMinute, ReadsPerMinute int
 
-	VaultIndexed int64 // headings, traits, references and tags of a vault; 0: it was not said
+	VaultIndexed int64 // headings, traits, references and tags of a vault; 0 if it is not set
 }
 
-// A Size is a number of bytes, which is written as ParseSize reads it.
+// A Size is a number of bytes. ParseSize describes its text.
 type Size int64
 
-// An Issuer makes JSON Web Tokens that are let in.
+// An Issuer issues JSON Web Tokens that are accepted.
 type Issuer struct {
-	Issuer     string            // `iss` of its tokens, to the byte
+	Issuer     string            // the exact `iss` of its tokens
 	Audience   string            // one of the token's `aud`; empty: public_url, or a path below it
-	JWKSURL    string            // where its keys are; empty: where its metadata says
-	Algorithms []string          // of RS256, ES256 and EdDSA
-	Claims     map[string]string // conditions that all hold; * stands for a run without / and :
+	JWKSURL    string            // the URL of its keys; empty: from its metadata
+	Algorithms []string          // a subset of RS256, ES256 and EdDSA
+	Claims     map[string]string // conditions that all must be true; * stands for a run of characters other than / and :
 
-	// Tenant is the tenant of its tokens, and TenantClaim the claim that names it. Where both are
-	// given, Tenant is that of the tokens without the claim. One of them is there.
+	// Tenant is the tenant of its tokens, and TenantClaim the claim with its name. If both are set,
+	// Tenant applies to tokens without the claim. At least one is set.
 	Tenant, TenantClaim string
 
-	// RolesClaim is the claim that holds the roles, and Role that of a token without it. Where neither
-	// is given, only members get in.
+	// RolesClaim is the claim with the roles, and Role the role of a token without it. If neither
+	// is set, only members are accepted.
 	RolesClaim string
 	Role       auth.Role
 
-	ClientID string // with which a person's program signs in
+	ClientID string // of the OAuth client with which a person's program logs in
 }
 
-// An Admin becomes the first admin of a tenant.
+// An Admin is a person who becomes the first admin of a tenant.
 type Admin struct{ Issuer, Subject, Tenant string }
 
-// The defaults of CONTRACT §9.
+// The defaults (CONTRACT §9).
 const (
 	defaultMutations = 60
 	defaultReads     = 600
 
-	DefaultCalls       = 256  // that run at once
-	DefaultConnections = 4096 // that are open at once
+	DefaultCalls       = 256  // calls that run at once
+	DefaultConnections = 4096 // open connections
 )
 
-// maxFile is how many bytes the file may have.
+// maxFile is the largest size of the file in bytes.
 const maxFile = 1 << 20
 
-// Load reads the file at path, if there is one, and then the environment: of each key `a.b` the
-// variable ROOKERY_A_B, if it is not empty. Paths in the file are relative to its folder. All problems
-// come together in one *fault.Fault, INVALID_PARAMETER.
+// Load reads the file at path, unless path is empty, and then the environment: for each key `a.b`
+// the variable ROOKERY_A_B, unless it is empty. Paths in the file are relative to its folder. It
+// reports all problems in one *fault.Fault, INVALID_PARAMETER.
 func Load(path string, env func(string) string) (Config, error) {
 	l := &loader{env: env, bad: map[string]bool{}}
 	l.places = map[string]place{}
@@ -108,7 +108,7 @@ func Load(path string, env func(string) string) (Config, error) {
 	return l.Config, nil
 }
 
-// read is the text of the file.
+// read returns the text of the file.
 func read(path string) ([]byte, error) {
 	unread := fault.New(fault.InvalidParameter, "%s cannot be read", filepath.Base(path)).
 		Fix("--config takes the path of a YAML file")
@@ -128,7 +128,7 @@ func read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// because adds to a fault why a file could not be used, without its path.
+// because adds the cause to a fault about a file, without the path of the file.
 func because(f *fault.Fault, err error) *fault.Fault {
 	f = f.Because(err)
 	var system *fs.PathError
@@ -138,7 +138,7 @@ func because(f *fault.Fault, err error) *fault.Fault {
 	return f
 }
 
-// rebase makes the paths that the file says relative to its folder.
+// rebase makes the relative paths of the file relative to its folder.
 func (l *loader) rebase(dir string) {
 	for _, path := range []*string{&l.Data, &l.TLS.Cert, &l.TLS.Key} {
 		if *path != "" && !filepath.IsAbs(*path) {

@@ -12,19 +12,20 @@ type loader struct {
 	Config
 
 	env     func(string) string
-	proxies []string        // as they were written
-	bad     map[string]bool // by name, entries of lists in which something is wrong already
+	proxies []string        // as they are written
+	bad     map[string]bool // names of list entries that already have a problem
 }
 
-// A field is a key, and where its value goes: a *string, *int, *int64, *Size, *bool, *[]string, *map[string]string,
-// *[]Issuer or *[]Admin. One with fields of its own is a mapping of them.
+// A field is a key and the destination of its value: a *string, *int, *int64, *Size, *bool,
+// *[]string, *map[string]string, *[]Issuer or *[]Admin. A field with fields is a mapping of them,
+// without a destination.
 type field struct {
 	key    string
 	into   any
 	fields []field
 }
 
-// fields are the keys at the top of the file.
+// fields returns the top-level keys of the file.
 func (l *loader) fields() []field {
 	return []field{
 		{key: "listen", into: &l.Listen},
@@ -48,7 +49,7 @@ func (l *loader) fields() []field {
 	}
 }
 
-// issuerFields are the keys of an issuer.
+// issuerFields returns the keys of an issuer.
 func issuerFields(i *Issuer) []field {
 	return []field{
 		{key: "issuer", into: &i.Issuer},
@@ -64,7 +65,7 @@ func issuerFields(i *Issuer) []field {
 	}
 }
 
-// adminFields are the keys of a first admin.
+// adminFields returns the keys of a first admin.
 func adminFields(a *Admin) []field {
 	return []field{
 		{key: "issuer", into: &a.Issuer},
@@ -80,7 +81,7 @@ func (l *loader) file(name string, text []byte) {
 	}
 }
 
-// assign puts a value where its field says.
+// assign converts a value and stores it in the destination of its field.
 func (l *loader) assign(v value, into any) {
 	l.places[v.name] = v.at
 	switch into := into.(type) {
@@ -105,7 +106,7 @@ func (l *loader) assign(v value, into any) {
 	}
 }
 
-// each reads a list of mappings.
+// each returns the values of a list of mappings.
 func each[T any](l *loader, v value, fields func(*T) []field) []T {
 	var all []T
 	for _, entry := range l.list(v) {
@@ -119,10 +120,10 @@ func each[T any](l *loader, v value, fields func(*T) []field) []T {
 	return all
 }
 
-// environment reads the variables, each of which takes the place of what the file says.
+// environment reads the variables, which override the file.
 func (l *loader) environment() { l.lookUp("", l.fields()) }
 
-// lookUp reads the variables of these fields, which lie below a name.
+// lookUp reads the variables of these fields. above is the prefix of their names.
 func (l *loader) lookUp(above string, fields []field) {
 	for _, f := range fields {
 		name := above + f.key
@@ -164,7 +165,7 @@ func (l *loader) variable(v value, text string, into any) {
 	}
 }
 
-// quoted is a YAML list of texts.
+// quoted returns a YAML list of texts.
 func quoted(texts []string) string {
 	var all []string
 	for _, t := range texts {

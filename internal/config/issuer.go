@@ -10,7 +10,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// checkIssuers checks the issuers, and fills in what they do not say.
+// checkIssuers checks the issuers, and sets their defaults.
 func (l *loader) checkIssuers() {
 	for n := range l.Issuers {
 		name := fmt.Sprintf("issuers[%d]", n)
@@ -35,7 +35,7 @@ func (l *loader) checkIssuers() {
 	}
 }
 
-// twin reports whether two entries take the same tokens.
+// twin reports whether two entries match the same tokens.
 func (i *Issuer) twin(other Issuer) bool {
 	return i.Issuer == other.Issuer && i.Audience == other.Audience &&
 		maps.Equal(i.Claims, other.Claims)
@@ -64,7 +64,7 @@ func (l *loader) checkIssuer(name string, i *Issuer) {
 	}
 }
 
-// issuerURL is an error for what is no issuer (RFC 8414, 2).
+// issuerURL returns an error for a text that cannot be an issuer (RFC 8414, 2).
 func issuerURL(text string) error {
 	u, err := webURL(text)
 	if err == nil && (u.RawQuery != "" || u.ForceQuery) {
@@ -81,6 +81,7 @@ func roles() string {
 	return strings.Join(all, ", ")
 }
 
+// checkAlgorithms checks that the algorithms of an issuer are known and different.
 func (l *loader) checkAlgorithms(name string, algorithms []string) {
 	for n, a := range algorithms {
 		entry := fmt.Sprintf("%s[%d]", name, n)
@@ -98,7 +99,7 @@ func (l *loader) checkAlgorithms(name string, algorithms []string) {
 	}
 }
 
-// checkTenant checks how the tenant of a token is known.
+// checkTenant checks the settings for the tenant of a token.
 func (l *loader) checkTenant(name string, i *Issuer) {
 	switch {
 	case i.Tenant == "" && i.TenantClaim == "":
@@ -109,6 +110,7 @@ func (l *loader) checkTenant(name string, i *Issuer) {
 	}
 }
 
+// tenantForm says which names of tenants are valid.
 const tenantForm = "must have 1 to 63 characters, all of them lower-case letters a-z, digits or " +
 	"dashes, and not begin with a dash"
 
@@ -128,6 +130,8 @@ func (l *loader) checkAdmins() {
 	}
 }
 
+// checkAdmin checks one first admin. A token of its issuer must be able to name its tenant, because
+// otherwise nobody could sign in as this admin.
 func (l *loader) checkAdmin(name string, a Admin) {
 	const longest = 255
 	if a.Issuer == "" || a.Subject == "" || a.Tenant == "" {

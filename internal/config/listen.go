@@ -7,23 +7,24 @@ import (
 	"rookery/internal/peer"
 )
 
-// OnLoopback reports whether only programs of the same machine reach the listener. A server that was
-// not told where to listen does so on loopback.
+// OnLoopback reports whether only programs of this machine can reach the listener. The default
+// address is on loopback.
 func (c Config) OnLoopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
 	return c.Listen == "" || err == nil && loopbackHost(host)
 }
 
-// Local reports whether everybody who reaches the server is the principal `local` (CONTRACT §4, team).
-// hasTokens says whether the tenant `local` has API tokens.
+// Local reports whether authentication is off, so that every client is the principal `local`
+// (CONTRACT §4, team). hasTokens reports whether the tenant `local` has API tokens.
 func (c Config) Local(hasTokens bool) bool {
 	return c.OnLoopback() && len(c.Issuers) == 0 && c.PublicURL == "" &&
 		len(c.TrustedProxies) == 0 && !hasTokens
 }
 
-// Check is a *fault.Fault, INVALID_PARAMETER, if the server cannot or must not listen where it is told
-// to: elsewhere than on loopback it has to know who calls, nobody on the way may read a token, and it has
-// to know by which name it is called. hasTokens says whether the tenant `local` has API tokens.
+// Check returns a *fault.Fault, INVALID_PARAMETER, if the server must not listen on its address, or
+// cannot. Elsewhere than on loopback it must authenticate callers, tokens must not be readable on
+// their way, and it must have a public URL. hasTokens reports whether the tenant `local` has API
+// tokens.
 func (c Config) Check(hasTokens bool) error {
 	if c.OnLoopback() {
 		return nil
@@ -54,10 +55,10 @@ func (c Config) Check(hasTokens bool) error {
 	return nil
 }
 
-// refusal is the fault of a listener that is not on loopback.
+// refusal returns the fault of a listener that is not on loopback.
 func refusal(why string) *fault.Fault {
 	return fault.New(fault.InvalidParameter, "the server may listen on loopback only: %s", why)
 }
 
-// Proxies are those that may say how a request came to them.
+// Proxies returns the trusted proxies.
 func (c Config) Proxies() peer.Proxies { return peer.Proxies{Trusted: c.TrustedProxies} }

@@ -11,10 +11,10 @@ import (
 	"rookery/internal/fault"
 )
 
-// A place is where something is said: a line of a file, or a variable of the environment.
+// A place is the position of a value: a line of a file, or a variable of the environment.
 type place struct {
 	file string
-	line int // counted from 1; 0: of a variable
+	line int // counted from 1; 0 for a variable
 }
 
 func (p place) String() string {
@@ -24,20 +24,21 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// A value is what is said, where, and of what: `limits.reads_per_minute`, `issuers[0].role`.
+// A value is a YAML value with its name, such as `limits.reads_per_minute` or `issuers[0].role`,
+// and its position.
 type value struct {
 	name string
 	node *yaml.Node
 	at   place
 }
 
-// A reader reads YAML, and collects what is wrong with it.
+// A reader reads YAML, and collects the problems with it.
 type reader struct {
-	places   map[string]place // of what is said, by name
+	places   map[string]place // positions of values, by name
 	problems []*fault.Fault
 }
 
-// maxProblems bounds how many problems are told.
+// maxProblems is the largest number of reported problems.
 const maxProblems = 100
 
 // report adds a problem.
@@ -45,8 +46,8 @@ func (r *reader) report(at place, format string, args ...any) {
 	r.add(at, fault.New(fault.InvalidParameter, format, args...))
 }
 
-// add adds a problem that says how to put it right. Its place stands in its message: a Location of a
-// fault is one in a vault.
+// add adds a problem, which may have fixes. Its position is added to its message, because the
+// Location of a fault is one in a vault.
 func (r *reader) add(at place, f *fault.Fault) {
 	if len(r.problems) == maxProblems {
 		return
@@ -57,7 +58,7 @@ func (r *reader) add(at place, f *fault.Fault) {
 	r.problems = append(r.problems, f)
 }
 
-// place is where a name was said, or else what it belongs to.
+// place returns the position of a name, or of the nearest parent that has one.
 func (r *reader) place(name string) place {
 	for name != "" {
 		if at, ok := r.places[name]; ok {
@@ -68,7 +69,7 @@ func (r *reader) place(name string) place {
 	return place{}
 }
 
-// forget drops where a name, and all below it, was said.
+// forget drops the positions of a name and of all names below it.
 func (r *reader) forget(name string) {
 	for known := range r.places {
 		rest, ok := strings.CutPrefix(known, name)
@@ -78,7 +79,8 @@ func (r *reader) forget(name string) {
 	}
 }
 
-// document is what a text says, nil if that is nothing.
+// document returns the value of a YAML text; nil if there is none, or if the text is invalid, which
+// is reported.
 func (r *reader) document(at place, text []byte) *yaml.Node {
 	var doc yaml.Node
 	err := yaml.Load(text, &doc)
@@ -100,10 +102,10 @@ func (r *reader) document(at place, text []byte) *yaml.Node {
 	return nil
 }
 
-// variables is what the name of each variable begins with.
+// variables is the prefix of the names of all variables.
 const variables = "ROOKERY_"
 
-// blank reports whether a text has nothing but comments.
+// blank reports whether a text contains only blank lines and comments.
 func blank(text string) bool {
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -113,12 +115,12 @@ func blank(text string) bool {
 	return true
 }
 
-// scalar is the node of a text.
+// scalar returns the YAML node of a text.
 func scalar(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 }
 
-// below is a value within another one.
+// below returns a value within another one.
 func (v value) below(name string, node *yaml.Node) value {
 	at := v.at
 	if at.line > 0 {
@@ -127,7 +129,7 @@ func (v value) below(name string, node *yaml.Node) value {
 	return value{name: name, node: node, at: at}
 }
 
-// mapping reads the entries of a mapping: each has a field.
+// mapping reads a mapping. It calls assign with each entry and the destination of its field.
 func (r *reader) mapping(v value, fields []field, assign func(value, any)) {
 	if v.node.Kind != yaml.MappingNode {
 		r.report(v.at, "%s must be a mapping: lines of `name: value`", v)
@@ -155,7 +157,7 @@ func (r *reader) mapping(v value, fields []field, assign func(value, any)) {
 	}
 }
 
-// under is the name of an entry.
+// under returns the full name of an entry.
 func (v value) under(key string) string {
 	if v.name == "" {
 		return key
@@ -163,7 +165,7 @@ func (v value) under(key string) string {
 	return v.name + "." + key
 }
 
-// String is how a message calls a value.
+// String returns the name of a value in messages.
 func (v value) String() string {
 	if v.name == "" {
 		return "the file"
@@ -171,7 +173,7 @@ func (v value) String() string {
 	return v.name
 }
 
-// field is the field of a key.
+// field returns the field of a key. ok is false for an unknown key, which is reported.
 func (r *reader) field(v value, key *yaml.Node, fields []field) (field, bool) {
 	at := v.below("", key).at
 	if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
@@ -194,7 +196,7 @@ func (r *reader) field(v value, key *yaml.Node, fields []field) (field, bool) {
 	return field{}, false
 }
 
-// short is the beginning of a text that somebody else has written.
+// short returns the beginning of a text for a message.
 func short(text string) string {
 	const longest = 40
 	if runes := []rune(text); len(runes) > longest {

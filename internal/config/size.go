@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// errSize is the error of a text that ParseSize does not read.
+// errSize is the error of ParseSize.
 var errSize = errors.New("it must be a number of bytes above 0, or one with KiB, MiB or GiB behind it, " +
 	"such as 128MiB")
 
-// shifts are how many bits a unit is beyond a byte, by its name in lower case.
+// shifts returns the powers of two of the units, by their names in lower case.
 func shifts() map[string]int {
 	return map[string]int{"": 0, "b": 0, "kib": 10, "mib": 20, "gib": 30}
 }
 
-// ParseSize returns the number of bytes that a size such as 134217728, 128MiB or "1 GiB" says. It is
-// never 0.
+// ParseSize returns the number of bytes of a size such as 134217728, 128MiB or "1 GiB". A size of 0
+// is an error.
 func ParseSize(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	digits := strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsDigit(r) })

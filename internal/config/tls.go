@@ -14,10 +14,11 @@ import (
 	"rookery/internal/fault"
 )
 
-// TLSConfig is that of the listener: TLS 1.2 or newer, with what Go chooses. It is nil if no
-// certificate is configured. A certificate that is renewed in its files is taken up, within a minute of
-// the next connection; while the new files cannot be used the old certificate stays, and the log says
-// so. The error is a *fault.Fault, INVALID_PARAMETER, that names a file by its last name only.
+// TLSConfig returns the TLS configuration of the listener: TLS 1.2 or newer, with Go's defaults;
+// nil if no certificate is configured. A certificate whose files have changed is reloaded at the
+// next connection, at most once a minute. If the new files cannot be used, the old certificate
+// stays in use, and a warning is logged. The error is a *fault.Fault, INVALID_PARAMETER, with the
+// base name of the file.
 func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, error) {
 	if c.TLS == (TLS{}) {
 		return nil, nil //nolint:nilnil // there is nothing to serve with, and nothing wrong
@@ -29,10 +30,10 @@ func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, 
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.certificate}, nil
 }
 
-// lookAgain is how long nobody looks whether the files have changed.
+// lookAgain is the time between two checks whether the files have changed.
 const lookAgain = time.Minute
 
-// A keeper keeps a certificate as its files have it.
+// A keeper reloads a certificate when its files change. It is safe for concurrent use.
 type keeper struct {
 	files TLS
 	now   func() time.Time
@@ -42,10 +43,11 @@ type keeper struct {
 
 	looking   sync.Mutex
 	looked    time.Time
-	cert, key []byte // what current was made of
+	cert, key []byte // the files of current
 }
 
-// certificate is the newest that can be used. Only one connection a minute waits for the disk.
+// certificate returns the current certificate. At most one connection per lookAgain waits for the
+// disk.
 func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if k.looking.TryLock() {
 		defer k.looking.Unlock()
@@ -58,7 +60,7 @@ func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.current.Load(), nil
 }
 
-// load reads the files, and makes a certificate of them if they have changed.
+// load reads the files, and replaces the certificate if they have changed.
 func (k *keeper) load() *fault.Fault {
 	k.looked = k.now()
 	cert, f := readPEM("tls.cert", k.files.Cert)
@@ -83,7 +85,7 @@ func (k *keeper) load() *fault.Fault {
 	return nil
 }
 
-// readPEM is the text of a file that a key names.
+// readPEM returns the text of a file. key is the name of the setting, for an error.
 func readPEM(key, path string) ([]byte, *fault.Fault) {
 	text, err := os.ReadFile(path)
 	if err != nil {

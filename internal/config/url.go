@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// hostname is the name of a host, in lower case.
+// hostname matches a host name in lower case.
 var hostname = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 
-// webURL reads the URL of a server. The error says what it must be: https, or http on loopback, so
-// that nobody on the way reads a token, and nothing that two programs could read in two ways.
+// webURL parses the URL of a server. It must be https, or http on loopback, so that tokens cannot
+// be read on their way, and must not be ambiguous. The error completes a sentence that begins with
+// the name of the setting.
 func webURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -34,7 +35,7 @@ func webURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// strange reports whether a text has characters that no URL has.
+// strange reports whether a text contains characters that are not allowed in URLs.
 func strange(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)
@@ -62,8 +63,8 @@ func loopbackHost(host string) bool {
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// origin is the scheme, the host and the port of a URL, in the form in which browsers send it: in lower
-// case, and without the port that is usual.
+// origin returns the scheme, the host and the port of a URL in the form of browsers: in lower case,
+// and without the default port.
 func origin(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	return u.Scheme + "://" + strings.TrimSuffix(host, ":"+usualPort(u))
@@ -76,7 +77,7 @@ func usualPort(u *url.URL) string {
 	return "443"
 }
 
-// rootURL reads the URL of a server that has all of its host, as origin writes it.
+// rootURL parses the URL of a server without a path, and returns its origin.
 func rootURL(text string) (string, error) {
 	u, err := webURL(text)
 	switch {
@@ -90,8 +91,8 @@ func rootURL(text string) (string, error) {
 	return origin(u), nil
 }
 
-// Hosts are the values of the header Host with which the server may be called: the host of its public
-// URL, with its port, and without one if it is the usual one. Nil if there is no public URL.
+// Hosts returns the accepted values of the header Host: the host of the public URL with its port,
+// and without it if it is the default port. It returns nil if there is no public URL.
 func (c Config) Hosts() []string {
 	u, err := url.Parse(c.PublicURL)
 	if err != nil || u.Host == "" {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// text is a text that is not empty.
+// text returns a text that is not empty; "" after a problem.
 func (r *reader) text(v value) string {
 	switch {
 	case v.node.Kind == yaml.AliasNode:
@@ -28,10 +28,10 @@ func (r *reader) text(v value) string {
 	return ""
 }
 
-// number is a whole number that is more than 0.
+// number returns a whole number from 1 to a million.
 func (r *reader) number(v value) int { return int(r.upTo(v, 1_000_000)) }
 
-// large is number for what there may be more of.
+// large returns a whole number from 1 to a billion.
 func (r *reader) large(v value) int64 { return r.upTo(v, 1_000_000_000) }
 
 func (r *reader) upTo(v value, most int64) int64 {
@@ -43,7 +43,7 @@ func (r *reader) upTo(v value, most int64) int64 {
 	return n
 }
 
-// size is a number of bytes, or a text such as 2GiB.
+// size returns a number of bytes, which may have a unit, such as 2GiB; 0 after a problem.
 func (r *reader) size(v value) Size {
 	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() != "!!null" {
 		if n, err := ParseSize(v.node.Value); err == nil {
@@ -54,7 +54,7 @@ func (r *reader) size(v value) Size {
 	return 0
 }
 
-// flag is true or false.
+// flag returns true or false.
 func (r *reader) flag(v value) bool {
 	var on bool
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" || v.node.Decode(&on) != nil {
@@ -63,7 +63,7 @@ func (r *reader) flag(v value) bool {
 	return on
 }
 
-// list are the entries of a list that has some.
+// list returns the entries of a list that is not empty; nil after a problem.
 func (r *reader) list(v value) []value {
 	if v.node.Kind != yaml.SequenceNode || len(v.node.Content) == 0 {
 		r.report(v.at, "%s must be a list with one entry at least", v)
@@ -76,7 +76,7 @@ func (r *reader) list(v value) []value {
 	return all
 }
 
-// texts is a list of texts.
+// texts returns a list of texts.
 func (r *reader) texts(v value) []string {
 	var all []string
 	for _, entry := range r.list(v) {
@@ -86,7 +86,7 @@ func (r *reader) texts(v value) []string {
 	return all
 }
 
-// conditions is a mapping of names to texts.
+// conditions returns a mapping of names to texts.
 func (r *reader) conditions(v value) map[string]string {
 	if v.node.Kind != yaml.MappingNode || len(v.node.Content) == 0 {
 		r.report(v.at, "%s must be a mapping of claims to what they must be", v)

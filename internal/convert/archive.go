@@ -13,18 +13,18 @@ import (
 	"rookery/internal/fault"
 )
 
-// Limits of an archive.
+// The limits of an archive.
 const (
-	MaxUnpacked = 64 << 20 // bytes of its files
+	MaxUnpacked = 64 << 20 // bytes of all files together
 	maxEntries  = 20_000
 )
 
 // IsArchive reports whether a file is an archive, by its name.
 func IsArchive(file string) bool { return strings.EqualFold(path.Ext(file), ".zip") }
 
-// Unpack reads the files of a ZIP archive, without those whose names, or folders, begin with a dot; keep says which
-// of the others are wanted. An archive that is damaged, has a path outside itself, or more than MaxUnpacked bytes
-// is refused as a whole.
+// Unpack returns the regular files of a ZIP archive for whose names keep returns true. It refuses a
+// whole archive that is damaged, that contains a path outside the archive, or that is larger than
+// MaxUnpacked.
 func Unpack(archive File, keep func(file string) bool) ([]File, error) {
 	in, err := zip.NewReader(bytes.NewReader(archive.Data), int64(len(archive.Data)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
@@ -69,7 +69,8 @@ func tooLarge(archive string) error {
 		At(archive, 0).Fix("send its files in several calls; the command line does so by itself")
 }
 
-// unpacked is a file of an archive. What its head says of its size is not believed.
+// unpacked returns a file of an archive, or errRoom if it is larger than room. It does not trust
+// the size in the archive.
 func unpacked(f *zip.File, room int64) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"rookery/internal/markdown"
 )
 
-// A message is one of a conversation.
+// A message is a message of a conversation.
 type message struct {
 	role, text string
-	at         float64 // when it was written, in seconds; 0: unknown
+	at         float64 // Unix time in seconds; 0 if unknown
 }
 
-// transcript is a conversation as Markdown.
+// transcript returns a conversation as Markdown.
 func transcript(all []message) string {
 	parts := make([]string, len(all))
 	for i, m := range all {
@@ -26,7 +26,8 @@ func transcript(all []message) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// conversations reads a file of conversations: a list, or an object that has one as `conversations` or `chats`.
+// conversations reads a file of conversations: a list, or an object with a list `conversations` or
+// `chats`.
 func (r reader) conversations() error {
 	raw, err := r.parse()
 	if err != nil {
@@ -57,7 +58,7 @@ func (r reader) conversations() error {
 	return nil
 }
 
-// chatGPT reads a conversation of ChatGPT. One without any text is left out silently, as a chat that was only
+// chatGPT reads a conversation of ChatGPT. It drops one without text, which is a chat that was only
 // opened.
 func (r reader) chatGPT(o object, i int) {
 	mapping := o.object("mapping")
@@ -92,13 +93,13 @@ func (r reader) chatGPT(o object, i int) {
 	}, title))
 }
 
-// conversation is a note with a title.
+// conversation returns a note with a title field.
 func conversation(n Note, title string) Note {
 	n.Fields = append([]markdown.Field{{Key: "title", Value: first(title, maxTitle)}}, n.Fields...)
 	return n
 }
 
-// joinTexts are the texts in a list of texts and of objects with a text, a line between them.
+// joinTexts returns the texts in a list of texts and of objects with a text, joined by line breaks.
 func joinTexts(parts []json.RawMessage) string {
 	var texts []string
 	for _, p := range parts {
@@ -113,7 +114,7 @@ func joinTexts(parts []json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// scalarText is a text as it is; empty for anything else.
+// scalarText returns a JSON string; "" for any other value.
 func scalarText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -141,6 +142,7 @@ func (r reader) claude(o object, i int) {
 	}, title))
 }
 
+// claudeMessages returns the messages of a conversation of Claude that have a text.
 func claudeMessages(list []json.RawMessage) []message {
 	var all []message
 	for _, raw := range list {

@@ -1,5 +1,5 @@
-// Package convert reads files that other programs exported as notes. It is pure: it knows no vault, and the
-// time is an argument of its callers.
+// Package convert converts files that other programs exported to notes. It is pure: it accesses no
+// vault and reads no clock.
 package convert
 
 import (
@@ -12,7 +12,7 @@ import (
 	"rookery/internal/markdown"
 )
 
-// A Kind is a kind of export that Read reads.
+// A Kind is a kind of export.
 type Kind string
 
 // The kinds of exports.
@@ -22,51 +22,52 @@ const (
 	Claude   Kind = "claude-export"  // conversations.json of an export of Claude, or conversations as Markdown
 	Mem0     Kind = "mem0-export"    // memories as JSON
 	MIF      Kind = "mif"            // files of the Memory Interchange Format: .memory.md and .memory.json
-	JSONRows Kind = "json-rows"      // a list of objects: a note for each
-	CSV      Kind = "generic-csv"    // a table whose first row has the names of the columns: a note for each other row
+	JSONRows Kind = "json-rows"      // a list of objects, each of which becomes a note
+	CSV      Kind = "generic-csv"    // a table with column names in its first row; each other row becomes a note
 )
 
 // A File is a file of an export.
 type File struct {
-	Path string // with / between its folders
+	Path string // with / between folders
 	Data []byte
 
-	// Offset is how many elements or rows of the file came before these, where it was cut into pieces.
+	// Offset is the number of elements or rows of the file before these, if the file was divided.
 	Offset int
 }
 
-// A Batch is files that come in together, and the vault that they are for.
+// A Batch is a set of files that are imported together, and their vault.
 type Batch struct {
 	Vault  string
 	DryRun bool
 	Files  []File
 }
 
-// A Note is what a part of an export becomes.
+// A Note is a part of an export as a note.
 type Note struct {
-	Path     string // below the folder of the import, if no other note has it
-	Source   string // the program that it is from
-	SourceID string // what it is called there
-	Date     string // 2026-03-01; empty: the export has none
+	Path     string // in the folder of the import, unless another note has it
+	Source   string // the program of the export
+	SourceID string // the id in that program
+	Date     string // such as 2026-03-01; empty if the export has none
 
-	Fields []markdown.Field // beside source, source_id and date
-	Body   string           // behind the frontmatter
+	Fields []markdown.Field // in addition to source, source_id and date
+	Body   string           // the text after the frontmatter
 
-	// Text is a note of Markdown with its own frontmatter, which stays as it is but for fields that are added.
-	// It has no Fields and no Body then. Nil: there is none.
+	// Text is a Markdown note with its own frontmatter, which stays the same except for added
+	// fields. Fields and Body are empty then. Otherwise Text is nil.
 	Text []byte
 
-	Location fault.Location // where in the export it is from
+	Location fault.Location // its place in the export
 }
 
-// A Result is what was read.
+// A Result is the result of Read.
 type Result struct {
 	Notes   []Note
-	Refused []*fault.Fault // parts of the export that cannot be notes, one each
-	Unread  []string       // files that are no part of such an export
+	Refused []*fault.Fault // parts of the export that cannot be notes, one fault each
+	Unread  []string       // files that are not part of such an export
 }
 
-// picks are the names of the files that a kind of export consists of, as path.Match has them, in lower case.
+// picks contains the patterns of file names of each kind, in the syntax of path.Match and in lower
+// case.
 var picks = map[Kind][]string{
 	Markdown: {"*.md", "*.markdown"},
 	ChatGPT:  {"conversations*.json"},
@@ -77,18 +78,19 @@ var picks = map[Kind][]string{
 	CSV:      {"*.csv", "*.tsv"},
 }
 
-// lone are the names that a file may have too if it is the only one.
+// lone contains additional patterns for an export that is a single file.
 var lone = map[Kind][]string{
 	ChatGPT: {"*.json"}, Claude: {"*.json"}, MIF: {"*.md", "*.markdown", "*.json"}, CSV: {"*.txt"},
 }
 
-// Kinds are all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Markdown, ChatGPT, Claude, Mem0, MIF, JSONRows, CSV} }
 
-// Picks are the names of the files that a kind of export consists of, as path.Match has them, in lower case.
+// Picks returns the patterns of the file names of a kind, in the syntax of path.Match and in lower
+// case.
 func (k Kind) Picks() []string { return picks[k] }
 
-// matches reports whether the name of a file is one of some.
+// matches reports whether the name of a file matches one of the patterns.
 func matches(names []string, file string) bool {
 	base := strings.ToLower(path.Base(file))
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -104,8 +106,8 @@ type reader struct {
 	out  *Result
 }
 
-// Read reads an export. Files that are no part of one are named in the result; if there is nothing else, or a
-// file is not what it must be, it is INVALID_PARAMETER, with all such files.
+// Read reads an export. Files that are not part of it are listed in the result. It returns
+// INVALID_PARAMETER if no file is left, or if files are invalid, with all of them.
 func Read(k Kind, files []File) (*Result, error) {
 	out := &Result{}
 	var problems []*fault.Fault
@@ -130,6 +132,7 @@ func Read(k Kind, files []File) (*Result, error) {
 	return out, nil
 }
 
+// read reads one file of an export, by the kind of the export.
 func (r reader) read() error {
 	switch r.kind {
 	case Markdown:
@@ -153,18 +156,18 @@ func (r reader) read() error {
 	return fault.New(fault.InvalidParameter, "there is no such kind of export")
 }
 
-// wrong is the fault of a file, at a line or as a whole.
+// wrong returns the fault of a file, at a line or as a whole if line is 0.
 func (r reader) wrong(line int, format string, args ...any) *fault.Fault {
 	if r.Offset > 0 {
-		line = 0 // of a piece only, and not of the file
+		line = 0 // the line is one of a piece, not of the file
 	}
 	return fault.New(fault.InvalidParameter, format, args...).At(r.Path, line)
 }
 
-// refuse leaves out a part of the export, and says why.
+// refuse drops a part of the export, and records the reason.
 func (r reader) refuse(f *fault.Fault) { r.out.Refused = append(r.out.Refused, f.At(r.Path, 0)) }
 
-// add takes a note.
+// add adds a note.
 func (r reader) add(n Note) {
 	if n.Location.File == "" {
 		n.Location.File = r.Path
@@ -172,7 +175,8 @@ func (r reader) add(n Note) {
 	r.out.Notes = append(r.out.Notes, n)
 }
 
-// text is the file as a text, without a byte order mark. It is a fault if it is none.
+// text returns the text of the file, without a byte order mark. It returns a fault if the file is
+// not UTF-8.
 func (r reader) text() ([]byte, error) {
 	switch data := r.Data; {
 	case hasPrefix(data, "\xff\xfe"), hasPrefix(data, "\xfe\xff"):
@@ -184,8 +188,8 @@ func (r reader) text() ([]byte, error) {
 	}
 }
 
-// day is the day of a time that an export has: a date, a time as text, or seconds or milliseconds since 1970. It is
-// empty if it is none of these.
+// day returns the UTC day of a time in an export: a date, a time as text, or seconds or
+// milliseconds since 1970. It returns "" for other values.
 func day(v any) string {
 	switch v := v.(type) {
 	case float64:
@@ -213,7 +217,7 @@ func day(v any) string {
 	return ""
 }
 
-// firstDay is the day of the first of some values that is a time.
+// firstDay returns the day of the first value that is a time, or "".
 func firstDay(values ...any) string {
 	for _, v := range values {
 		if d := day(v); d != "" {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// An object is an object of JSON with its members in the order of the text.
+// An object is a JSON object with its members in text order.
 type object struct {
 	raw   json.RawMessage
 	names []string
 	of    map[string]json.RawMessage
 }
 
-// readObject reads an object; it is not ok if the JSON is something else. Of a name that comes twice the last value
-// counts.
+// readObject parses an object. ok is false for any other value. If a name occurs twice, the last
+// value counts.
 func readObject(raw json.RawMessage) (object, bool) {
 	o := object{raw: raw, of: map[string]json.RawMessage{}}
 	if !hasPrefix(bytes.TrimLeft(raw, " \t\r\n"), "{") {
@@ -45,7 +45,7 @@ func readObject(raw json.RawMessage) (object, bool) {
 	return o, true
 }
 
-// value is a member, as encoding/json has it; nil if there is none.
+// value returns a member as encoding/json decodes it; nil if there is none.
 func (o object) value(name string) any {
 	var v any
 	if json.Unmarshal(o.of[name], &v) != nil {
@@ -54,7 +54,7 @@ func (o object) value(name string) any {
 	return v
 }
 
-// text is the first of some members that is a text or a number, as a text.
+// text returns the first of some members that is a text or a number, as text; "" if there is none.
 func (o object) text(names ...string) string {
 	for _, name := range names {
 		if s := scalar(o.of[name]); s != "" {
@@ -64,16 +64,16 @@ func (o object) text(names ...string) string {
 	return ""
 }
 
-// object is a member that is an object; empty if it is none.
+// object returns a member that is an object; an empty object if it is none.
 func (o object) object(name string) object {
 	inner, _ := readObject(o.of[name])
 	return inner
 }
 
-// list is the elements of a member that is a list, or the values of one that is an object.
+// list returns the elements of a member that is a list, or the values of one that is an object.
 func (o object) list(name string) (all []json.RawMessage, ok bool) { return elements(o.of[name]) }
 
-// elements are those of a list, or the values of an object in the order of the text.
+// elements returns the elements of a list, or the values of an object in text order.
 func elements(raw json.RawMessage) (all []json.RawMessage, ok bool) {
 	if json.Unmarshal(raw, &all) == nil && all != nil {
 		return all, true
@@ -87,7 +87,7 @@ func elements(raw json.RawMessage) (all []json.RawMessage, ok bool) {
 	return nil, false
 }
 
-// scalar is a text, or a number with its digits; empty for anything else.
+// scalar returns a trimmed string, or a number with all of its digits; "" for any other value.
 func scalar(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -100,7 +100,7 @@ func scalar(raw json.RawMessage) string {
 	return ""
 }
 
-// compact is a value on one line, as it is written.
+// compact returns a value on one line.
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -109,7 +109,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// fenced is a value as a block of code.
+// fenced returns a value as a code block.
 func fenced(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
@@ -122,7 +122,7 @@ func fenced(raw json.RawMessage) string {
 	return fence + "json\n" + strings.TrimSpace(b.String()) + "\n" + fence
 }
 
-// parse is the one value of a JSON file. Anything else is a fault at its line.
+// parse returns the value of a JSON file. An invalid file is a fault with its line.
 func (r reader) parse() (json.RawMessage, error) {
 	data, err := r.text()
 	if err != nil {
@@ -147,13 +147,14 @@ func (r reader) parse() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// lineAt is the line of an offset, from 1.
+// lineAt returns the line of an offset, counted from 1.
 func lineAt(data []byte, at int) int {
 	return 1 + bytes.Count(data[:min(max(at, 0), len(data))], []byte("\n"))
 }
 
-// number is a whole number as frontmatter has it.
+// number returns a whole number as a value of frontmatter.
 func number(n int) float64 { return float64(n) }
 
-// ordinal names an element of a file to a person: from 1, counted over all its pieces.
+// ordinal returns the number of an element for messages: from 1, counted over all pieces of the
+// file.
 func (r reader) ordinal(i int) string { return strconv.Itoa(r.Offset + i + 1) }

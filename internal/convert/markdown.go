@@ -8,7 +8,8 @@ import (
 	"rookery/internal/markdown"
 )
 
-// markdown reads a note of Markdown. What its frontmatter says of its source counts.
+// markdown reads a Markdown note. Its source, id and date are those in its frontmatter, if it has
+// them.
 func (r reader) markdown(source string) error {
 	if !isUTF8(r.Data) {
 		_, err := r.text()

@@ -11,7 +11,8 @@ import (
 	"rookery/internal/markdown"
 )
 
-// memories reads an export of Mem0: a list of memories, or an object that has one as `memories` or `results`.
+// memories reads an export of Mem0: a list of memories, or an object with a list `memories` or
+// `results`.
 func (r reader) memories() error {
 	raw, err := r.parse()
 	if err != nil {
@@ -39,6 +40,8 @@ func (r reader) memories() error {
 	return nil
 }
 
+// mem0 adds the note of one memory of Mem0. A memory without a text becomes a code block with its
+// JSON. i is its position, used as its id if it has none.
 func (r reader) mem0(o object, i int) {
 	meta := o.object("metadata")
 	id := cmp.Or(o.text("id", "memory_id"), meta.text("id"), fmt.Sprintf("mem0_%d", i))
@@ -90,7 +93,7 @@ func (r reader) mif() error {
 	return nil
 }
 
-// withoutMIF is the path of a file without the endings of the format.
+// withoutMIF returns the path of a file without the extensions of the format.
 func withoutMIF(file string) string {
 	file = strings.TrimSuffix(file, path.Ext(file))
 	if strings.EqualFold(path.Ext(file), ".memory") {
@@ -99,8 +102,8 @@ func withoutMIF(file string) string {
 	return file
 }
 
-// fieldOf is a member as a field of frontmatter. What a field cannot hold is a text of JSON. It is not ok for what
-// the import sets itself, and for null.
+// fieldOf returns a member as a field of frontmatter. A value that a field cannot contain becomes a
+// JSON text. ok is false for members that the import sets itself, and for null.
 func fieldOf(name string, raw json.RawMessage) (markdown.Field, bool) {
 	switch name {
 	case "source", "source_id", "date", "title", "mif:id":
@@ -116,7 +119,7 @@ func fieldOf(name string, raw json.RawMessage) (markdown.Field, bool) {
 	return markdown.Field{Key: name, Value: v}, true
 }
 
-// isPlain reports whether frontmatter can hold a value.
+// isPlain reports whether frontmatter can contain a value.
 func isPlain(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

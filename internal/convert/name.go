@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of what is made of an export, in characters.
+// Lengths in characters of texts that are derived from an export.
 const (
-	maxName    = 60  // the name of a file that is made of a title
-	maxID      = 128 // an id of a source
+	maxName    = 60  // a file name that is derived from a title
+	maxID      = 128 // an id of the source
 	maxRowID   = 200 // an id in a row
 	maxTitle   = 200
-	digestName = 12 // characters of a digest in a name
-	digestID   = 32 // of a digest that is an id
+	digestName = 12 // a digest in a name
+	digestID   = 32 // a digest that is an id
 )
 
-// fileName is a name of a file made of a title: letters, digits, - and _, and _ for everything else. It is the
-// other text if nothing is left.
+// fileName returns a file name derived from a title: its letters, digits, - and _, with _ in place
+// of every other character. It returns other if nothing is left.
 func fileName(title, other string) string {
 	name := first(strings.Map(func(r rune) rune {
 		switch {
@@ -36,7 +36,8 @@ func fileName(title, other string) string {
 	return name
 }
 
-// plainID is an id with _ for everything but ASCII letters, digits, - and _.
+// plainID returns an id of at most most characters, with _ in place of all but ASCII letters,
+// digits, - and _.
 func plainID(id string, most int) string {
 	return first(strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -46,7 +47,7 @@ func plainID(id string, most int) string {
 	}, id), most)
 }
 
-// first returns the first characters of a text.
+// first returns the first most characters of a text.
 func first(s string, most int) string {
 	n := 0
 	for i := range s {
@@ -58,14 +59,14 @@ func first(s string, most int) string {
 	return s
 }
 
-// line is a text on one line, without blanks around it.
+// line returns a text on one line, with blanks collapsed.
 func line(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// digest is the beginning of the digest of some texts.
+// digest returns the first length digits of the SHA-256 digest of some texts.
 func digest(length int, parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
-		_, _ = io.WriteString(h, p) // a hash takes everything
+		_, _ = io.WriteString(h, p) // a hash returns no errors
 	}
 	return hex.EncodeToString(h.Sum(nil))[:length]
 }

@@ -16,10 +16,10 @@ import (
 	"rookery/internal/markdown"
 )
 
-// maxRows is how many notes a file of rows becomes in one call.
+// maxRows is the largest number of notes from a file of rows in one call.
 const maxRows = 10_000
 
-// tooMany is the fault of a file with too many rows.
+// tooMany returns the fault of a file with too many rows.
 func (r reader) tooMany() error {
 	return fault.New(fault.BatchTooLarge, "the file has more than %d rows", maxRows).At(r.Path, 0).
 		Fix("cut it into several files; the command line does so by itself")
@@ -49,6 +49,8 @@ func (r reader) objects() error {
 	return nil
 }
 
+// object adds the note of one JSON object. i is its position in the export. An object without an id
+// gets a digest of its content as its id.
 func (r reader) object(o object, i int) {
 	file, text := path.Base(r.Path), compact(o.raw)
 	n := Note{
@@ -66,10 +68,10 @@ func (r reader) object(o object, i int) {
 	r.add(n)
 }
 
-// labels are the columns whose text is a part of the title of a row, the first that has one.
+// labels are the columns for the title of a row. The first one with a text is used.
 var labels = []string{"title", "name", "subject", "summary", "label"}
 
-// table reads CSV: the first row has the names of the columns.
+// table reads CSV. The first row contains the names of the columns.
 func (r reader) table() error {
 	data, err := r.text()
 	if err != nil {
@@ -100,7 +102,7 @@ func (r reader) table() error {
 	}
 }
 
-// badRow is the fault of a row that is no CSV.
+// badRow returns the fault of a row that is not valid CSV.
 func (r reader) badRow(err error) error {
 	var at *csv.ParseError
 	if !errors.As(err, &at) {
@@ -112,8 +114,8 @@ func (r reader) badRow(err error) error {
 	return r.wrong(at.StartLine, "a field in quotes does not end as it must: with a quote before the separator or the end of the row")
 }
 
-// columns are the names of the columns: one without a name is `column`, and one whose name is there already has a
-// number.
+// columns returns the names of the columns: `column` for one without a name, and with a number for
+// a name that occurs again.
 func columns(head []string) []string {
 	seen := map[string]int{}
 	names := make([]string, len(head))
@@ -127,8 +129,8 @@ func columns(head []string) []string {
 	return names
 }
 
-// separator is what separates the fields: a tab in a file .tsv, else of the usual ones that which the first line has
-// most often.
+// separator returns the separator of fields: a tab in a .tsv file, and otherwise the usual one that
+// is most frequent in the first line.
 func separator(file string, data []byte) rune {
 	if strings.EqualFold(path.Ext(file), ".tsv") {
 		return '\t'
@@ -143,7 +145,7 @@ func separator(file string, data []byte) rune {
 	return best
 }
 
-// row reads a row, which begins at a line.
+// row reads a row. at is the line in which it begins.
 func (r reader) row(head, row []string, i, at int) {
 	cells := make([]string, len(head))
 	for c := range head {
@@ -174,7 +176,8 @@ func (r reader) row(head, row []string, i, at int) {
 	r.add(conversation(n, title))
 }
 
-// cell is the text of the first of some columns that has one. Case does not matter.
+// cell returns the text of the first of some columns that has one. Names of columns are compared
+// without case.
 func cell(head, cells []string, names ...string) string {
 	for _, name := range names {
 		for c, column := range head {
@@ -194,7 +197,7 @@ func listed(texts []string) []any {
 	return all
 }
 
-// rowBody is a row as a list, and as JSON.
+// rowBody returns a row as a list, and as JSON.
 func rowBody(title string, head, cells []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", title)
@@ -208,13 +211,13 @@ func rowBody(title string, head, cells []string) string {
 	return b.String()
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as JSON.
 func quoted(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(s) != nil {
-		return `""` // never: it is a text
+		return `""` // never: texts can be encoded
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -1,5 +1,6 @@
-// Package eventsource hands messages of SQS and records of streams of DynamoDB to functions on this machine, as the
-// event source mappings of AWS Lambda do, and events at fixed times, as a rule of EventBridge does. It is for tests and for trying functions out; no function links it.
+// Package eventsource invokes functions on this machine with messages of SQS and with records of
+// DynamoDB streams, as the event source mappings of AWS Lambda do, and with events at fixed times,
+// as a rule of EventBridge does. It is for tests and for trying functions. No function links it.
 package eventsource
 
 import (
@@ -9,25 +10,26 @@ import (
 	"time"
 )
 
-// An Invoker is a function, such as a lambdahost.Host.
+// An Invoker is a function, such as a *lambdahost.Host.
 type Invoker interface {
 	Invoke(ctx context.Context, event []byte) ([]byte, error)
 }
 
-// errRefused says that a function did not take all of a batch.
+// errRefused is the error of a batch of which the function reports failures.
 var errRefused = errors.New("the function reports failures")
 
-// pollPause is how long a mapping waits when its source did not answer.
+// pollPause is how long a mapping waits after an error of its source.
 const pollPause = 200 * time.Millisecond
 
 // A Mapping polls its source until it is closed.
 type Mapping struct {
 	stop context.CancelFunc
 	runs sync.WaitGroup
-	end  func() // is called when it is closed; nil: nothing is
+	end  func() // called by Close; may be nil
 }
 
-// start polls until the context ends, or the mapping is closed: so many times at the same time.
+// start returns a Mapping that polls in most goroutines until the context ends, or the mapping is
+// closed.
 func start(ctx context.Context, most int, poll func(ctx context.Context) error) *Mapping {
 	ctx, stop := context.WithCancel(ctx)
 	m := &Mapping{stop: stop}
@@ -43,7 +45,7 @@ func start(ctx context.Context, most int, poll func(ctx context.Context) error) 
 	return m
 }
 
-// pause waits before the next poll.
+// pause waits for pollPause, or until the context ends.
 func pause(ctx context.Context) {
 	timer := time.NewTimer(pollPause)
 	defer timer.Stop()
@@ -53,7 +55,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// Close ends the mapping, and waits for the calls that it makes.
+// Close stops the mapping, and waits for its running calls.
 func (m *Mapping) Close() {
 	m.stop()
 	m.runs.Wait()

@@ -15,19 +15,21 @@ import (
 // queueWait is how many seconds a receive waits for messages.
 const queueWait = 1
 
-// Batches say how the messages of a queue are handed over.
+// A Batches is the division of a queue's messages into events.
 type Batches struct {
-	Size int32 // messages that an event has at most, 1 to 10
-	Most int   // events that the function works on at the same time
+	Size int32 // the most messages of an event, 1 to 10
+	Most int   // the most events that the function handles at once
 }
 
-// Queue hands the messages of a queue to a function, and deletes those that it does not report as failed. What fails
-// comes again when the queue shows it again, and goes where its redrive policy says.
+// Queue invokes a function with the messages of a queue, and deletes those that the function does
+// not report as failed. A failed message returns after the visibility timeout of the queue, and is
+// moved according to its redrive policy.
 func Queue(ctx context.Context, client *sqs.Client, url string, to Invoker, b Batches) *Mapping {
 	q := queue{client, url, to, b.Size}
 	return start(ctx, b.Most, q.poll)
 }
 
+// A queue is the source of the mapping that Queue starts.
 type queue struct {
 	client *sqs.Client
 	url    string
@@ -35,7 +37,7 @@ type queue struct {
 	size   int32
 }
 
-// poll hands over the messages that are there.
+// poll receives one batch and invokes the function with it.
 func (q queue) poll(ctx context.Context) error {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &q.url, MaxNumberOfMessages: q.size, WaitTimeSeconds: queueWait,
@@ -62,7 +64,7 @@ func (q queue) poll(ctx context.Context) error {
 	return err
 }
 
-// invoke calls the function, and returns the ids of the messages that it reports as failed.
+// invoke invokes the function, and returns the ids of the messages that it reports as failed.
 func (q queue) invoke(ctx context.Context, messages []types.Message) (failed []string, err error) {
 	var e events.SQSEvent
 	for _, m := range messages {

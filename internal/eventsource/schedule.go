@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Schedule invokes a function with the event of a schedule, the first time after a period and then once in each. A
-// period that the function is still at work in is left out.
+// Schedule invokes a function with the event of a schedule, for the first time after one period,
+// and then once per period. It skips periods in which the function is still running.
 func Schedule(ctx context.Context, every time.Duration, to Invoker) *Mapping {
 	tick := time.NewTicker(every)
 	m := start(ctx, 1, func(ctx context.Context) error {

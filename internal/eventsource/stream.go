@@ -13,25 +13,26 @@ import (
 
 const (
 	streamBatch = 1000
-	retries     = 3 // of a batch that the function reports as failed, or does not answer; then it is given up
+	retries     = 3 // repetitions of a batch that the function reports as failed or does not answer
 )
 
-// Stream hands the records of a stream to a function, from the oldest that the stream has on: those of a shard in order
-// and one batch after the other, of at most 1,000 records. A batch that fails is handed over again three times, and then
-// passed over.
+// Stream invokes a function with the records of a stream, from the oldest one that the stream still
+// has. The records of a shard are in order, in batches of at most 1,000, one after the other. A
+// batch that fails is repeated three times, and then skipped.
 func Stream(ctx context.Context, client *dynamodbstreams.Client, arn string, to Invoker) *Mapping {
 	s := &stream{client: client, arn: arn, to: to, shards: map[string]*string{}}
 	return start(ctx, 1, s.poll)
 }
 
+// A stream is the source of the mapping that Stream starts. Only one goroutine uses it.
 type stream struct {
 	client *dynamodbstreams.Client
 	arn    string
 	to     Invoker
-	shards map[string]*string // the iterator of each shard; nil: it has ended
+	shards map[string]*string // the iterator of each shard; nil: the shard has ended
 }
 
-// poll hands over what is new in each shard. A pause follows.
+// poll handles the new records of each shard, and then pauses.
 func (s *stream) poll(ctx context.Context) error {
 	out, err := s.client.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &s.arn})
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *stream) poll(ctx context.Context) error {
 	return nil
 }
 
-// shard hands over what is new in one shard.
+// shard handles the new records of one shard.
 func (s *stream) shard(ctx context.Context, id string) error {
 	at, known := s.shards[id]
 	if !known {
@@ -72,7 +73,7 @@ func (s *stream) shard(ctx context.Context, id string) error {
 	return s.hand(context.WithoutCancel(ctx), out.Records)
 }
 
-// hand hands a batch over.
+// hand invokes the function with a batch.
 func (s *stream) hand(ctx context.Context, records []types.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -97,7 +98,7 @@ func (s *stream) hand(ctx context.Context, records []types.Record) error {
 	return err
 }
 
-// eventOf is the event of records, as AWS Lambda writes it.
+// eventOf returns the event of records, in the format of AWS Lambda.
 func eventOf(records []types.Record) events.DynamoDBEvent {
 	var e events.DynamoDBEvent
 	for _, r := range records {

@@ -10,28 +10,29 @@ import (
 	"rookery/internal/fault"
 )
 
-// How long to wait for what another process has, and how often to look.
+// How long to wait for a lock of another process, and how often to try.
 const (
-	// patience is for a process that has the folder: a command may be about to end.
+	// patience is for a process that has the folder, because a command may be about to end.
 	patience = 100 * time.Millisecond
 
-	// longPatience is for one that has the state, but another folder: of two copies that are
-	// opened at once, one has to see what the other becomes.
+	// longPatience is for a process that has the state, but another folder. If two copies of a
+	// folder are opened at once, one must wait until the other has its own id.
 	longPatience = 2 * time.Second
 
 	pause = 2 * time.Millisecond
 )
 
-// A claim is the way to a folder of one's own.
+// A claim is an attempt to get exclusive use of a folder. It takes up to three locks, in this
+// order:
 //
-// The folder itself is locked first: so no process of the machine, of whatever user and with
-// whatever home, comes between its id and its state. Then its state, for a folder that was at
-// another path may still be served from there. Then the file of the id, which other machines see
-// where the folder is one of a network.
+//   - The folder itself. Then no other process of this machine, of any user and with any home, can
+//     come between the id of the folder and its state.
+//   - The state, because the folder may still be served from another path where it was before.
+//   - The file of the id, which processes on other machines see if the folder is on a network.
 type claim struct {
 	*top
 	held      []*os.File
-	alone     bool // nobody else on this machine has the folder
+	alone     bool // no other process on this machine has the folder
 	readOnly  bool
 	untouched bool // nothing is written into the folder
 }
@@ -62,7 +63,7 @@ func (c *claim) take() (*Folder, error) {
 	}, nil
 }
 
-// lockTop locks the folder.
+// lockTop locks the folder. If another process has the lock, the error is that of served.
 func (c *claim) lockTop() error {
 	file, err := c.root.Open(".")
 	if err != nil {
@@ -75,7 +76,8 @@ func (c *claim) lockTop() error {
 	return err
 }
 
-// served is the error for a folder that another process has.
+// served returns the error for a folder that another process has locked: an *InUse if the state of
+// the folder is one of c.states, otherwise UNAVAILABLE.
 func (c *claim) served() error {
 	f, err := c.look()
 	if err == nil && f.State != "" && c.states.taken(f.id()) {
@@ -85,8 +87,9 @@ func (c *claim) served() error {
 		Fix("end that process, or wait until it has ended")
 }
 
-// settle gives the folder its id and locks the state of that id. While another process has the
-// state, it may be making another thing of the folder; so it decides again until both stand still.
+// settle gives the folder its id and locks the state of that id. A process that has the state may
+// be about to change the verdict on this folder, so settle decides again until it gets the lock, or
+// until occupied gives up.
 func (c *claim) settle() (verdict, error) {
 	for start := time.Now(); ; time.Sleep(pause) {
 		v, err := c.decide()
@@ -94,7 +97,7 @@ func (c *claim) settle() (verdict, error) {
 			v, err = c.identify(v)
 		}
 		if errors.Is(err, fs.ErrExist) {
-			continue // an id came from elsewhere
+			continue // another process has just written an id
 		}
 		if err != nil {
 			return verdict{}, err
@@ -109,8 +112,8 @@ func (c *claim) settle() (verdict, error) {
 	}
 }
 
-// identify writes the id into the folder, if it has another or none. Where that is not permitted, or nothing is to be
-// written, the record alone has it.
+// identify writes the id into the folder, if the folder has another id or none. If that is not
+// permitted, or nothing may be written, only the record contains the id.
 func (c *claim) identify(v verdict) (verdict, error) {
 	if v.id == "" {
 		v.id = newID()
@@ -134,8 +137,8 @@ func (c *claim) identify(v verdict) (verdict, error) {
 	return v, c.fail("written", idPath, err)
 }
 
-// lockState locks the state of a folder. It is false if another process has it, or has just had it
-// and made another thing of it.
+// lockState locks the state of a folder. It returns false if another process has the lock, or has
+// just had it and changed the record.
 func (c *claim) lockState(v verdict) (bool, error) {
 	file, err := c.states.make(v.id)
 	if err != nil {
@@ -157,7 +160,7 @@ func (c *claim) lockState(v verdict) (bool, error) {
 	return false, err
 }
 
-// same reports whether two records, or none, say the same.
+// same reports whether two records are equal; nil equals only nil.
 func same(a, b *record) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -165,7 +168,9 @@ func same(a, b *record) bool {
 	return *a == *b
 }
 
-// occupied is the error for a state that another process has had for so long, if that is too long.
+// occupied returns the error for a state that another process has had for too long, and nil while
+// waiting may still help. A folder at its known path waits for patience, any other for
+// longPatience.
 func (c *claim) occupied(v verdict, waited time.Duration) error {
 	switch {
 	case v.origin == Known && waited > patience:

@@ -8,17 +8,17 @@ import (
 	"rookery/internal/vault"
 )
 
-// A verdict is what a folder is found to be.
+// A verdict says how a folder relates to the known states.
 type verdict struct {
-	mark   mark    // what the folder says
-	id     string  // what it shall be; empty: one is to be made
-	known  *record // of the state of the id; nil if there is none yet
-	path   string  // to be recorded
+	mark   mark    // the id that the folder contains
+	id     string  // the id that it must get; empty: a new one
+	known  *record // the record of the state of the id; nil if there is none yet
+	path   string  // the path to record
 	origin Origin
 	from   string
 }
 
-// decide finds out what the folder is. Nobody needs to have it for that.
+// decide finds out how the folder relates to the known states. It needs no lock.
 func (t *top) decide() (verdict, error) {
 	m, err := t.mark()
 	if err != nil {
@@ -35,7 +35,7 @@ func (t *top) decide() (verdict, error) {
 	case r == nil:
 		v.origin = New
 	case t.is(r.Path):
-		v.origin, v.path = Known, r.Path // which stays when this path, of a mount, goes
+		v.origin, v.path = Known, r.Path // the recorded path stays valid if t.path, of a mount, goes away
 	case !stays(r):
 		v.origin, v.from = Moved, r.Path
 	default:
@@ -44,8 +44,9 @@ func (t *top) decide() (verdict, error) {
 	return v, nil
 }
 
-// byPlace finishes the verdict on a folder that has no id of its own: it is known if a state is of
-// this very directory at this path, else what the verdict says.
+// byPlace completes the verdict on a folder that has no id of its own. If a state records this path
+// and this directory of the disk, the folder is Known and gets the id of that state. Otherwise v
+// stays as it is.
 func (t *top) byPlace(v verdict) (verdict, error) {
 	r, err := t.states.of(t, v.mark.id)
 	if err != nil {
@@ -58,11 +59,11 @@ func (t *top) byPlace(v verdict) (verdict, error) {
 	return verdict{mark: v.mark, id: r.ID, known: r, path: r.Path, origin: Known}, nil
 }
 
-// node says which directory of the disk the folder is.
+// node identifies the directory of the folder on its disk; see nodeOf.
 func (t *top) node() string { return nodeOf(t.info) }
 
-// stays reports whether the folder of a record is at its path: something with its id, or the very
-// directory that has lost its id. A folder that cannot be read is not there.
+// stays reports whether the folder of a record is still at its path: a folder with the id of the
+// record, or the same directory without an id. A folder that cannot be read counts as absent.
 func stays(r *record) bool {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {
@@ -80,14 +81,14 @@ func stays(r *record) bool {
 	return m.id == r.ID || m.id == "" && r.Node != "" && r.Node == nodeOf(info)
 }
 
-// record is what is to be kept of the folder.
+// record returns the record to store for the folder.
 func (v verdict) record(node string) record {
 	return record{
 		Format: recordFormat, ID: v.id, Path: v.path, Node: node, Vault: v.vault(),
 	}
 }
 
-// vault is the name of the folder's vault.
+// vault returns the name of the folder's vault: the recorded one, or one made from the path.
 func (v verdict) vault() string {
 	if v.known != nil {
 		return v.known.Vault
@@ -95,8 +96,8 @@ func (v verdict) vault() string {
 	return vaultName(filepath.Base(v.path))
 }
 
-// vaultName is the name of the vault of a folder that is called so: its slug, as far as a vault can
-// be called that.
+// vaultName returns a valid vault name for a folder with a name: its slug, with hyphens for
+// underscores and at most 63 bytes long, or "vault" if that is not valid.
 func vaultName(folder string) string {
 	const longest = 63
 	name := strings.ReplaceAll(vault.Slug(folder), "_", "-")

@@ -13,9 +13,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// A top is a folder that may be served, opened to be read.
+// A top is an open folder that may be served.
 type top struct {
-	typed  string // as the person named it: faults name it so
+	typed  string // the path as the person wrote it, for errors
 	path   string // absolute, without links
 	info   fs.FileInfo
 	self   *os.File
@@ -23,7 +23,8 @@ type top struct {
 	states states
 }
 
-// enter opens the folder of a name.
+// enter opens the folder dir, and refuses folders that cannot be served. home contains the states.
+// The caller must close the top.
 func enter(dir, home string) (*top, error) {
 	path, err := canonical(dir)
 	if err != nil {
@@ -44,7 +45,8 @@ func enter(dir, home string) (*top, error) {
 	return t, nil
 }
 
-// canonical is the path of a folder as everybody would write it.
+// canonical returns the absolute path of a folder, without symbolic links. It returns NOT_FOUND if
+// there is no such folder, and INVALID_PARAMETER if the path is not valid UTF-8.
 func canonical(dir string) (string, error) {
 	if dir == "" {
 		return "", fault.New(fault.InvalidParameter,
@@ -69,7 +71,7 @@ func canonical(dir string) (string, error) {
 	return path, nil
 }
 
-// open opens the folder.
+// open opens the folder and checks that it can be listed.
 func (t *top) open() error {
 	info, err := os.Stat(t.path)
 	if err == nil && !info.IsDir() {
@@ -99,7 +101,7 @@ func (t *top) unreadable(err error) error {
 		Because(err)
 }
 
-// close lets go of the folder, but for the file that may hold its lock.
+// close closes the folder, except for the file that may have its lock.
 func (t *top) close() {
 	if t.root != nil {
 		t.root.Close()
@@ -109,19 +111,19 @@ func (t *top) close() {
 	}
 }
 
-// is reports whether a path leads to the folder.
+// is reports whether path leads to the folder.
 func (t *top) is(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && os.SameFile(info, t.info)
 }
 
-// fail is the fault of a file in the folder that cannot be used.
+// fail returns the error for a file in the folder that cannot be used.
 func (t *top) fail(verb, name string, err error) error {
 	return fault.New(fault.FileError, "%s in the folder %s cannot be %s: %v", name, t.typed, verb,
 		system(err)).Because(err)
 }
 
-// system is what the operating system said, without the path that it said it of.
+// system returns the error of the operating system without the path.
 func system(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -1,26 +1,27 @@
-// Package folder ties a person's folder of notes to the state that is kept of it elsewhere, and
-// claims both for one process (reference/log.md §5).
+// Package folder connects a person's folder of notes with the state that is stored for it
+// elsewhere, and claims both for one process (reference/log.md §5).
 //
-// The database of a served folder lies in the user's state directory, for a cloud drive may
-// synchronize the folder itself. Into the folder this package writes `.rookery/id` and nothing
-// else: 128 random bits, which name the state. What folder a state is of stands beside the
-// database: its path, and which directory of the disk it was when it was last served. So a folder
-// with an id is one of these:
+// The database of a served folder is in the user's state directory, because a cloud drive may
+// synchronize the folder itself. This package writes only `.rookery/id` into the folder: 128 random
+// bits, which name the state. Beside the database, a record names the folder of the state: its
+// path, and the directory of the disk that it was when it was last served. A folder with an id is
+// one of these:
 //
-//   - Known: the path that its state names leads to it.
-//   - Moved: at that path is no folder with its id any more. One whose disk is away for a while
-//     loses its state to another with its id; when it comes back, it is the copy. Nothing is lost
-//     by that: either folder has all its notes, and the history is in one of the states.
-//   - Copied: at that path still is one. This one gets an id and a state of its own, and another
-//     history begins. That the path counts and not the directory is so because devices have other
-//     numbers after a restart.
-//   - New: its id has no state on this machine. It was synchronized from another one, or the state
-//     was removed.
+//   - Known: the path in the record leads to it.
+//   - Moved: the path in the record no longer leads to a folder with its id. A folder whose disk is
+//     away for a while loses its state to another folder with its id, and counts as the copy when
+//     it comes back. No note and no history is lost: each folder has all its notes, and one of the
+//     states has the history.
+//   - Copied: the path in the record leads to another folder with its id. This folder gets an id
+//     and a state of its own, with a new history. The path decides, not the directory, because
+//     devices may have other numbers after a restart.
+//   - New: its id has no state on this machine. It was synchronized from another machine, or the
+//     state was removed.
 //
-// A folder without an id is new, unless a state names its path and this very directory: then the id
-// was lost, and is written again. The same holds for a folder that nothing can be written to, or
-// that was only read so far; its id stands in the state alone until it can be written. A copy that was given the id of its original
-// again, as a version control may do it, also is what it was.
+// A folder without an id is new, unless a record names its path and this directory of the disk.
+// Then the id was lost, and is written again. The same is true of a folder that cannot be written,
+// or that was only read so far; its id is only in the state until it can be written. It is also
+// true of a copy that was given the id of its original again, for example by version control.
 package folder
 
 import (
@@ -30,44 +31,46 @@ import (
 
 // A Folder is a folder of notes that this process has claimed.
 type Folder struct {
-	Path     string // absolute, without links
-	State    string // the directory of its state; Find leaves it empty where Open would make one
-	Vault    string // the name of its vault: that which it had when its state was made
-	ReadOnly bool   // nothing can be written to the folder
+	Path     string // absolute, without symbolic links
+	State    string // directory of its state; Find leaves it empty if Open would create one
+	Vault    string // name of its vault, which was chosen when its state was created
+	ReadOnly bool   // the folder cannot be written
 	Origin   Origin
-	From     string // the path of the folder that it was moved or copied from; else empty
+	From     string // the path that the folder was moved or copied from; otherwise empty
 
 	locks []*os.File
 }
 
-// An Origin is what a person is to be told of how a folder came to its place.
+// An Origin says how a folder came to its path, as far as a person should know.
 type Origin int
 
 // The origins of a folder.
 const (
 	Known  Origin = iota // it is as it was the last time
-	New                  // nothing is kept of it here yet
-	Moved                // it was at another path, where it is no more
-	Copied               // the other one is still there, and keeps its history
+	New                  // it has no state here yet
+	Moved                // it was at another path, and is not there any more
+	Copied               // the original is still at its path, and keeps its history
 )
 
-// String is the word for it.
+// String returns the name of the origin in lower case. It panics for a value that is not one of
+// these.
 func (o Origin) String() string {
 	return [...]string{"known", "new", "moved", "copied"}[o]
 }
 
-// Open claims a folder for this process, until it is closed. The states of all folders lie in home,
-// one directory for each.
+// Open claims a folder for this process, until Close. home contains the states of all folders, one
+// directory for each.
 //
-// While another process has the folder, or its state, the error is an *InUse where its state is one
-// of home, and else UNAVAILABLE. That holds for processes of one machine on any system but Windows.
+// If another process has the folder or its state, the error is an *InUse if that state is in home,
+// and otherwise UNAVAILABLE. This works for processes of one machine, except on Windows.
 //
-// What cannot be a folder of notes is refused: what is no directory, a data directory or a part of
-// one, what home or the user's own home lies in, and what lies in home.
+// Open refuses a directory that cannot be a folder of notes: a file, a data directory or a part of
+// one, a directory that contains home or the user's home directory, and one inside home.
 func Open(dir, home string) (*Folder, error) { return open(dir, home, false) }
 
-// OpenToRead is Open for one who will change nothing: it writes nothing into the folder. The id of a folder that has
-// none, or that of another, is in the state alone, as for a folder that cannot be written, until Open writes it.
+// OpenToRead is Open for a process that will change nothing: it writes nothing into the folder. If
+// the folder has no id, or that of another folder, its id is only in the state until Open writes
+// it, as for a folder that cannot be written.
 func OpenToRead(dir, home string) (*Folder, error) { return open(dir, home, true) }
 
 func open(dir, home string, untouched bool) (*Folder, error) {
@@ -85,8 +88,9 @@ func open(dir, home string, untouched bool) (*Folder, error) {
 	return f, nil
 }
 
-// Find says what Open would find, and changes nothing. It claims nothing either: the folder may be
-// another process's. It does not try whether the folder can be written.
+// Find returns the Folder that Open would return, without a claim, and changes nothing. Another
+// process may have the folder. It does not check whether the folder can be written, so ReadOnly is
+// false.
 func Find(dir, home string) (*Folder, error) {
 	t, err := enter(dir, home)
 	if err != nil {
@@ -96,7 +100,7 @@ func Find(dir, home string) (*Folder, error) {
 	return t.look()
 }
 
-// look is Find.
+// look is Find for an open folder.
 func (t *top) look() (*Folder, error) {
 	v, err := t.decide()
 	if err != nil {
@@ -109,19 +113,19 @@ func (t *top) look() (*Folder, error) {
 	return f, nil
 }
 
-// Close lets other processes have the folder.
+// Close releases the claim, so that other processes can open the folder. It always returns nil.
 func (f *Folder) Close() error {
 	release(f.locks)
 	f.locks = nil
 	return nil
 }
 
-// release gives locks back. A lock ends with its file, whatever closing it says.
+// release releases locks. A lock ends when its file is closed, even if closing reports an error.
 func release(locks []*os.File) {
 	for _, file := range locks {
 		file.Close()
 	}
 }
 
-// id is the id of a folder that has a state.
+// id returns the id of a folder that has a state.
 func (f *Folder) id() string { return filepath.Base(f.State) }

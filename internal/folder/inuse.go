@@ -2,20 +2,20 @@ package folder
 
 import "rookery/internal/fault"
 
-// InUse says that another process has the folder, with a state that is one of ours: the address of
-// its server may stand there.
+// An InUse is the error for a folder that another process serves, with a state in the home of the
+// caller. The address of its server may be in that state.
 type InUse struct {
-	State string // the directory of the state
+	State string // directory of the state
 }
 
-// Error says what to do.
+// Error returns the message of the fault.
 func (e *InUse) Error() string { return e.Fault().Message }
 
-// Fault is UNAVAILABLE, with what to do.
+// Fault returns the UNAVAILABLE error, with a hint.
 func (e *InUse) Fault() *fault.Fault {
 	return fault.New(fault.Unavailable, "another process serves the folder").
 		Fix("end that process, or wait until it has ended")
 }
 
-// Unwrap lets every caller see the fault.
+// Unwrap returns the fault, so that fault.Of finds it.
 func (e *InUse) Unwrap() error { return e.Fault() }

@@ -10,8 +10,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// hold keeps a file that could be locked. A file system that has no locks is no error: what is left
-// is the database's own.
+// hold keeps a file whose lock attempt returned locked, if that is nil; otherwise it closes the
+// file. It reports whether the file is locked. A file system without locks is not an error: the
+// database has a lock of its own.
 func (c *claim) hold(file *os.File, locked error) (bool, error) {
 	if locked == nil {
 		c.held = append(c.held, file)
@@ -24,7 +25,8 @@ func (c *claim) hold(file *os.File, locked error) (bool, error) {
 	return false, fmt.Errorf("lock the folder: %w", locked)
 }
 
-// lockMark locks the file of the id, where it can be opened.
+// lockMark locks the file of the id, if it can be opened. This excludes processes on other
+// machines.
 func (c *claim) lockMark() error {
 	own, err := c.own()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +36,7 @@ func (c *claim) lockMark() error {
 		return err
 	}
 	defer own.Close()
-	file, err := openID(own, os.O_RDWR) // a file system of a network locks no other
+	file, err := openID(own, os.O_RDWR) // network file systems may lock only files that are open for writing
 	if err != nil {
 		file, err = openID(own, os.O_RDONLY)
 	}
@@ -49,10 +51,10 @@ func (c *claim) lockMark() error {
 	return err
 }
 
-// errTaken says that another process has a lock.
+// errTaken is the error of lock if another process has the lock.
 var errTaken = errors.New("it is locked")
 
-// lockWithin locks a file, if that can be had in time.
+// lockWithin tries to lock a file until limit has passed; then it returns errTaken.
 func lockWithin(file *os.File, limit time.Duration) error {
 	for start := time.Now(); ; time.Sleep(pause) {
 		err := lock(file)

@@ -13,34 +13,34 @@ import (
 	"rookery/internal/fault"
 )
 
-// The file of the id.
+// The file that contains the id.
 const (
 	ownDir = ".rookery"
 	idFile = "id"
 	idPath = ownDir + "/" + idFile
 )
 
-// idDigits are the digits of an id, and idLength how many it has: 128 bits.
+// idDigits are the digits of an id. idLength is the number of its digits, for 128 bits.
 const (
 	idDigits = "0123456789abcdef"
 	idLength = 32
 )
 
-// newID is an id that no other folder has.
+// newID returns a new random id.
 func newID() string {
 	var bits [idLength / 2]byte
 	_, _ = rand.Read(bits[:]) // it never fails
 	return hex.EncodeToString(bits[:])
 }
 
-// A mark is what a folder says of itself.
+// A mark is the content of the id file of a folder.
 type mark struct {
-	id   string // empty: it has none
-	torn bool   // it was cut off, or is empty
+	id   string // empty if the folder has none
+	torn bool   // the file is empty or was cut off
 }
 
-// parseMark reads the file of an id, which an editor or a version control may have given other line
-// ends. What is not ours is not ok.
+// parseMark parses the id file. An editor or version control may have changed its line endings. ok
+// is false if the content is not an id.
 func parseMark(data []byte) (m mark, ok bool) {
 	text := string(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	switch {
@@ -52,7 +52,7 @@ func parseMark(data []byte) (m mark, ok bool) {
 	return mark{id: text}, true
 }
 
-// mark reads the id of the folder.
+// mark reads the id of the folder. A folder without an id file has the zero mark.
 func (t *top) mark() (mark, error) {
 	own, err := t.own()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,10 +78,10 @@ func (t *top) mark() (mark, error) {
 	return m, nil
 }
 
-// errForeign says that a name is taken by a thing that we do not make.
+// errForeign is the error for a name that belongs to a file of another kind.
 var errForeign = errors.New("it is of another kind")
 
-// readID reads the file of the id; not more of it than tells that it is none.
+// readID reads the id file, up to a size at which it is certainly not valid.
 func readID(own *os.Root) ([]byte, error) {
 	file, err := openID(own, os.O_RDONLY)
 	if err != nil {
@@ -92,7 +92,7 @@ func readID(own *os.Root) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, enough))
 }
 
-// openID opens the file of the id, and follows no link.
+// openID opens the id file. It does not follow a link.
 func openID(own *os.Root, flags int) (*os.File, error) {
 	info, err := own.Lstat(idFile)
 	if err != nil {
@@ -116,7 +116,8 @@ func openID(own *os.Root, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// own opens the directory that is ours, and follows no link.
+// own opens the .rookery directory of the folder. It does not follow a link. The error is
+// fs.ErrNotExist if there is no such directory.
 func (t *top) own() (*os.Root, error) {
 	info, err := t.root.Lstat(ownDir)
 	switch {
@@ -141,7 +142,7 @@ func (t *top) own() (*os.Root, error) {
 	return own, nil
 }
 
-// foreign is the fault of a thing that stands where one of ours belongs.
+// foreign returns the error for a file of another kind at a name that Rookery uses.
 func (t *top) foreign(name, why string) error {
 	return fault.New(fault.InvalidParameter, "%s in the folder %s %s", name, t.typed, why).
 		Fix("move %s out of the folder: rookery will make its own", name)

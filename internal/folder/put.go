@@ -9,8 +9,8 @@ import (
 	"path"
 )
 
-// putMark writes the id of the folder, durably and at once. It is fs.ErrExist if one has come there
-// meanwhile that was not to be replaced.
+// putMark writes the id of the folder, atomically and durably. If replace is false and another
+// process has written an id meanwhile, the error is fs.ErrExist.
 func (t *top) putMark(id string, replace bool) error {
 	err := t.root.Mkdir(ownDir, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -27,7 +27,7 @@ func (t *top) putMark(id string, replace bool) error {
 	name, err := stage(own, id+"\n")
 	if err == nil {
 		err = place(own, name, replace)
-		_ = own.Remove(name) // it is there no more, or has no use
+		_ = own.Remove(name) // after the rename it does not exist; otherwise it is useless
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", idPath, err)
@@ -35,10 +35,10 @@ func (t *top) putMark(id string, replace bool) error {
 	return syncRoot(own)
 }
 
-// stagedName is the name of a file that waits beside the id for the moment until it has its place.
+// stagedName returns the name of a temporary file beside the id.
 func stagedName(unique string) string { return idFile + "." + unique + ".new" }
 
-// stage writes a file that has no place yet.
+// stage writes a temporary file and syncs it. It returns its name.
 func stage(own *os.Root, text string) (name string, err error) {
 	name = stagedName(rand.Text())
 	file, err := own.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -53,14 +53,15 @@ func stage(own *os.Root, text string) (name string, err error) {
 		err = closed
 	}
 	if err != nil {
-		_ = own.Remove(name) // the first error is the one to tell
+		_ = own.Remove(name) // the caller needs the first error
 		return "", err
 	}
 	return name, nil
 }
 
-// place gives a staged file its place. Where files cannot have two names, there is a moment in which
-// another machine's would be replaced.
+// place renames a staged file to the id file. If replace is false, it fails with fs.ErrExist if
+// there is one. On a file system without hard links, an id that another machine writes at the same
+// moment may be replaced nevertheless.
 func place(own *os.Root, name string, replace bool) error {
 	if !replace {
 		err := own.Link(name, idFile)
@@ -78,7 +79,8 @@ func place(own *os.Root, name string, replace bool) error {
 	return own.Rename(name, idFile)
 }
 
-// sweep removes what killed processes had staged. Nobody else may be writing in the folder.
+// sweep removes temporary files of processes that were killed. The caller has the lock of the
+// folder.
 func (t *top) sweep() {
 	own, err := t.own()
 	if err != nil {
@@ -96,7 +98,7 @@ func (t *top) sweep() {
 	}
 }
 
-// syncRoot makes durable which names a directory has.
+// syncRoot makes the entries of a directory durable.
 func syncRoot(dir *os.Root) error {
 	self, err := dir.Open(".")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"rookery/internal/fault"
 )
 
-// database is the file by which a data directory is known.
+// database is the name of the file that identifies a data directory.
 const database = "rookery.db"
 
-// refuse is the fault of a folder that notes cannot be served from.
+// refuse returns the error for a folder that cannot be served, or nil.
 func (t *top) refuse() error {
 	if filepath.Dir(t.path) == t.path {
 		return t.refused("is the root of the file system; name the folder of notes in it")
@@ -41,11 +41,11 @@ func (t *top) refused(why string) *fault.Fault {
 	return fault.New(fault.InvalidParameter, "the folder %s %s", t.typed, why)
 }
 
-// contains reports whether a path is, or would be, that of the folder or of a thing in it.
+// contains reports whether path is inside the folder, or is the folder. The path need not exist.
 func (t *top) contains(path string) bool { return contains(t.info, resolved(path)) }
 
-// contains reports whether a path without links is that of a directory or of a thing in it, whatever
-// other names and mounts lead there.
+// contains reports whether path is inside dir, or is dir. It compares directories, not names, so
+// other names and mounts of dir count. The path must have no symbolic links.
 func contains(dir fs.FileInfo, path string) bool {
 	for at := range upwards(path) {
 		if info, err := os.Stat(at); err == nil && os.SameFile(info, dir) {
@@ -55,7 +55,7 @@ func contains(dir fs.FileInfo, path string) bool {
 	return false
 }
 
-// upwards yields a path and all that it lies in.
+// upwards yields a path and all its parents, the path first.
 func upwards(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for yield(path) && filepath.Dir(path) != path {
@@ -64,7 +64,7 @@ func upwards(path string) iter.Seq[string] {
 	}
 }
 
-// resolved is a path without links. Its last parts need not exist.
+// resolved returns a path without symbolic links. Its last elements need not exist.
 func resolved(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
@@ -76,7 +76,7 @@ func resolved(path string) string {
 	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 }
 
-// hasData reports whether the folder is a data directory, or lies among the vaults of one.
+// hasData reports whether the folder is a data directory, or is inside the vaults of one.
 func (t *top) hasData() bool {
 	for at := range upwards(t.path) {
 		below := strings.TrimPrefix(t.path, at)
@@ -88,8 +88,8 @@ func (t *top) hasData() bool {
 	return false
 }
 
-// isDataDir reports whether a directory has a database of ours, or the vaults that are left when it
-// was lost.
+// isDataDir reports whether a directory contains a database of Rookery, or the vaults that remain
+// after it was lost.
 func isDataDir(path string) bool {
 	dir := os.DirFS(path)
 	if info, err := fs.Stat(dir, database); err == nil && info.Mode().IsRegular() {
@@ -99,8 +99,8 @@ func isDataDir(path string) bool {
 	return err == nil && len(vaults) > 0
 }
 
-// IsState reports whether a directory is the state of a folder. It is no data directory: its notes lie
-// in the folder, and it is served through that alone.
+// IsState reports whether a directory is the state of a folder. Such a directory is not a data
+// directory: its notes are in the folder, and only the folder can be served.
 func IsState(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, recordFile))
 	return err == nil && info.Mode().IsRegular()

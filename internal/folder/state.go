@@ -15,22 +15,23 @@ import (
 	"rookery/internal/vault"
 )
 
-// states are the states of all folders: a directory with one for each, by its id.
+// A states is the directory that contains the states of all folders, each in a directory named by
+// its id.
 type states string
 
-// dir is the directory of the state of a folder.
+// dir returns the directory of the state of a folder.
 func (s states) dir(id string) string { return filepath.Join(string(s), id) }
 
-// The files of a state that are this package's.
+// The files of a state that belong to this package.
 const (
 	recordFile = "folder.json"
 	lockFile   = "lock"
 )
 
-// recordFormat is the form of a record that is written.
+// recordFormat is the format of the records that this release writes.
 const recordFormat = 1
 
-// A record says what folder a state is of.
+// A record identifies the folder of a state.
 type record struct {
 	Format int    `json:"format"`
 	ID     string `json:"id"`
@@ -39,7 +40,8 @@ type record struct {
 	Vault  string `json:"vault"`
 }
 
-// read is the record of a state, or nil if there is none.
+// read returns the record of a state, or nil if there is none. A record of a newer release is
+// INDEX_INCOMPATIBLE, a damaged one FILE_ERROR.
 func (s states) read(id string) (*record, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir(id), recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +64,9 @@ func (s states) read(id string) (*record, error) {
 	return &r, nil
 }
 
-// of is the record of a state whose path leads to a folder that is the same directory of the disk as
-// it was, or nil; not that of an id. Of several it is the one that was written last.
+// of returns the record of the state whose path leads to t and that records the same directory of
+// the disk, or nil. It skips the id except, and records that cannot be read. If there are several,
+// it returns the one that was written last.
 func (s states) of(t *top, except string) (*record, error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +81,7 @@ func (s states) of(t *top, except string) (*record, error) {
 		}
 		r, err := s.read(e.Name())
 		if err != nil || r == nil || r.Node != t.node() || !t.is(r.Path) {
-			continue // one that cannot be read is not the business of this folder
+			continue // an unreadable record must not affect other folders
 		}
 		if at := s.written(r.ID); found == nil || at.After(since) {
 			found, since = r, at
@@ -87,12 +90,12 @@ func (s states) of(t *top, except string) (*record, error) {
 	return found, nil
 }
 
-// isID reports whether a name is that of a state.
+// isID reports whether a name has the form of an id.
 func isID(name string) bool {
 	return len(name) == idLength && strings.Trim(name, idDigits) == ""
 }
 
-// written is when a record was written.
+// written returns when a record was written; the zero time if that is unknown.
 func (s states) written(id string) time.Time {
 	info, err := os.Stat(filepath.Join(s.dir(id), recordFile))
 	if err != nil {
@@ -101,7 +104,8 @@ func (s states) written(id string) time.Time {
 	return info.ModTime()
 }
 
-// write replaces the record of a state. Who calls it has the state.
+// write replaces the record of a state, atomically and durably. The caller has the lock of the
+// state.
 func (s states) write(r record) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -127,7 +131,7 @@ func (s states) write(r record) error {
 	return nil
 }
 
-// writeSynced writes a file that is on the disk when it returns.
+// writeSynced writes a file and syncs it to the disk.
 func writeSynced(dir *os.Root, name string, data []byte) error {
 	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -143,7 +147,8 @@ func writeSynced(dir *os.Root, name string, data []byte) error {
 	return err
 }
 
-// make makes the directory of a state where there is none, and opens the file that locks it.
+// make creates the directory of a state if needed, and opens its lock file. The caller closes the
+// file.
 func (s states) make(id string) (*os.File, error) {
 	err := fileblob.Make(s.dir(id))
 	if err == nil {
@@ -157,7 +162,7 @@ func (s states) make(id string) (*os.File, error) {
 		system(err)).Because(err)
 }
 
-// taken reports whether a process has a state.
+// taken reports whether a process has the lock of a state.
 func (s states) taken(id string) bool {
 	file, err := os.Open(filepath.Join(s.dir(id), lockFile))
 	if err != nil {

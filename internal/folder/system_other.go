@@ -9,11 +9,11 @@ import (
 	"runtime"
 )
 
-// lock locks nothing here. What is left is the database's own lock.
+// lock always returns errors.ErrUnsupported here. Only the lock of the database is left.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
-// unwritable reports whether nothing can be written to the folder. There is no way to ask; so it tries
-// it beside the id, if there is one.
+// unwritable reports whether the folder cannot be written. There is no call that reports this, so
+// it creates a file beside the id, if there is one.
 func (t *top) unwritable() bool {
 	own, err := t.own()
 	if err != nil {
@@ -22,15 +22,15 @@ func (t *top) unwritable() bool {
 	defer own.Close()
 	name, err := stage(own, "")
 	if err == nil {
-		_ = own.Remove(name) // the file is empty, and the next process tries again
+		_ = own.Remove(name) // the file is empty, and the next process tries to remove it again
 	}
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// nodeOf says nothing here: directories are known by their paths.
+// nodeOf returns "" here: directories are identified by their paths only.
 func nodeOf(fs.FileInfo) string { return "" }
 
-// syncEntries makes durable which names a directory has. Windows has no such call: NTFS journals its
+// syncEntries makes the entries of a directory durable. Windows has no such call: NTFS journals its
 // entries.
 func syncEntries(dir *os.File) error {
 	if runtime.GOOS == "windows" {

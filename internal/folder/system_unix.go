@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks a file or a directory as long as it is open, on this machine: errTaken if another has
-// it, errors.ErrUnsupported where the file system has no locks.
+// lock locks a file or a directory on this machine, as long as the file is open. It does not wait.
+// The error is errTaken if another process has the lock, and errors.ErrUnsupported if the file
+// system has no locks.
 func lock(file *os.File) error {
 	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	for errors.Is(err, unix.EINTR) {
@@ -28,14 +29,15 @@ func lock(file *os.File) error {
 	return err
 }
 
-// unwritable reports whether nothing can be written to the folder. It asks, for what is tried in the
-// folder of a person is seen by other programs.
+// unwritable reports whether the folder cannot be written. It asks the system and writes no file,
+// because other programs would see that file in the folder of a person.
 func (t *top) unwritable() bool {
 	err := unix.Faccessat(int(t.self.Fd()), ".", unix.W_OK, 0)
 	return errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// nodeOf says which directory of the disk this is, as long as that is mounted: its device and inode.
+// nodeOf identifies a directory on its disk, by device and inode, while the disk is mounted. It
+// returns "" if that is unknown.
 func nodeOf(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -44,7 +46,7 @@ func nodeOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%x:%x", stat.Dev, stat.Ino)
 }
 
-// syncEntries makes durable which names a directory has, where the file system can be asked to.
+// syncEntries makes the entries of a directory durable, if the file system supports that.
 func syncEntries(dir *os.File) error {
 	err := dir.Sync()
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, errors.ErrUnsupported) ||

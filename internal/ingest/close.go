@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// busyPause is how long a process waits while another one takes edits in.
+	// busyPause is how long a process waits while another one ingests edits.
 	busyPause = 5 * time.Second
 
 	// behindPause is how long edits wait while the files are far behind the log.
@@ -25,8 +25,8 @@ const (
 	emptied = time.Minute
 )
 
-// Close takes in what was noticed, if it is due. It returns after which time it is to be called again; 0: there is
-// nothing left.
+// Close ingests the noticed edits that are due. It returns the time after which it must be called
+// again; 0 if no edits are left.
 func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 	l, err := v.lease(ctx)
 	if errors.Is(err, errBusy) {
@@ -44,7 +44,8 @@ func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 	return b.again, err
 }
 
-// Reindex takes in all that was noticed, without waiting, and what the word of the Taking says of a batch that is held.
+// Reindex ingests all noticed edits without waiting. t.Pending is the decision about the held
+// batch, if there is one. It returns UNAVAILABLE while another process ingests edits of the vault.
 func (v Vault) Reindex(ctx context.Context, t checkout.Taking) (checkout.Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
 		return checkout.Taken{}, repo.OutsidePrefix(t.Prefix)
@@ -66,28 +67,28 @@ func (v Vault) Reindex(ctx context.Context, t checkout.Taking) (checkout.Taken, 
 	return b.done, err
 }
 
-// A batch is a number of edits that are taken in together.
+// A batch is a set of edits that are ingested together.
 type batch struct {
 	Vault
 	lease *lease
-	word  checkout.Pending // what somebody says of what is held; empty: nothing
-	who   repo.Who         // who says it
-	asked bool             // somebody has asked, and waits
+	word  checkout.Pending // the decision about the held batch; empty if there is none
+	who   repo.Who         // the author of the decision
+	asked bool             // a caller is waiting for the result
 
 	idx     *index.Index
-	control repo.Control // as it was at the beginning
+	control repo.Control // at the beginning
 	edits   map[string]*edit
-	whole   bool            // all that was held is among the edits
-	found   []*intake.Found // what others changed
-	held    []*intake.Found // of these what needs confirmation
-	left    map[string]left // files that cannot be taken in
-	stay    []string        // files that are to be written again
-	waits   []*edit         // what is not due
+	whole   bool            // edits contains all of the held batch
+	found   []*intake.Found // the outside edits
+	held    []*intake.Found // those that need confirmation
+	left    map[string]left // skipped files
+	stay    []string        // files that must be written again
+	waits   []*edit         // edits that are not due
 	again   time.Duration
 	done    intake.Taken
 }
 
-// close takes in what is due.
+// close ingests the edits that are due.
 func (b *batch) close(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (b *batch) close(ctx context.Context) error {
 	return b.finish(ctx)
 }
 
-// tryOut finds out what close would come to.
+// tryOut computes the result of close. It changes nothing.
 func (b *batch) tryOut(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (b *batch) tryOut(ctx context.Context) error {
 	return nil
 }
 
-// gather reads what is due, and finds out what others did.
+// gather reads the files of the edits that are due, and finds the outside edits among them.
 func (b *batch) gather(ctx context.Context) error {
 	all, err := b.noticed(ctx)
 	if err != nil {
@@ -186,8 +187,9 @@ func (b *batch) gather(ctx context.Context) error {
 	return intake.LookBack(ctx, b.Vault.Vault, b.found)
 }
 
-// choose chooses the edits of the batch: those that are due, and what is held if one of these changes that, or somebody
-// says a word. What could not be taken in before is bounded by what was noticed then.
+// choose chooses the edits of the batch: those that are due, and the held batch if one of them
+// changes it, or if a caller waits. An edit of a file that was skipped before is bounded by the
+// item of the skipped file.
 func (b *batch) choose(ctx context.Context, all, take []*edit) error {
 	b.edits, b.left = make(map[string]*edit, len(take)), map[string]left{}
 	for _, e := range take {
@@ -218,7 +220,7 @@ func (b *batch) choose(ctx context.Context, all, take []*edit) error {
 	return nil
 }
 
-// resume adds what is held to the batch, if that is to be looked at.
+// resume adds the held batch, if it must be examined.
 func (b *batch) resume(ctx context.Context) error {
 	held, err := b.heldEdits(ctx)
 	if err != nil {
@@ -242,7 +244,8 @@ func (b *batch) resume(ctx context.Context) error {
 	return nil
 }
 
-// add adds what was found of a file to the batch.
+// add adds the outside edit of a file to the batch, unless the file is as in the log, is skipped or
+// must wait.
 func (b *batch) add(s *sight) {
 	e := b.edits[s.path]
 	switch {
@@ -250,14 +253,14 @@ func (b *batch) add(s *sight) {
 	case s.why != "":
 		b.left[s.path] = left{repo.LeftFile{Path: s.path, Why: s.why}, e.note}
 	case !b.asked && !s.gone && len(s.text) == 0 && s.before != nil && s.before.Size > 0 &&
-		age(e.At, b.Now()) < emptied: // most likely by a program that is about to write it
+		age(e.At, b.Now()) < emptied: // most likely by a program that will write it next
 		b.postpone(e, busyPause)
 	default:
 		b.found = append(b.found, e.found(s))
 	}
 }
 
-// postpone takes an edit out of the batch, which is looked at again after a time.
+// postpone removes an edit from the batch. It is examined again after a time.
 func (b *batch) postpone(e *edit, after time.Duration) {
 	delete(b.edits, e.path)
 	b.waits = append(b.waits, e)
@@ -266,11 +269,12 @@ func (b *batch) postpone(e *edit, after time.Duration) {
 	}
 }
 
-// seenAfter is how long a text of the log must have been there before an older text that replaces it counts as a
-// decision to go back to that one. It is twice as long as in a folder: files are some seconds behind the log.
+// seenAfter is how long a text of the log must have been in a file before an older text that
+// replaces it counts as a decision to return to that text. It is twice as long as in a folder,
+// because files are some seconds behind the log.
 const seenAfter = time.Minute
 
-// found is the edit with what is in the file.
+// found returns the edit with the content of the file.
 func (e *edit) found(s *sight) *intake.Found {
 	f := &intake.Found{
 		Path: s.path, Before: s.before, UpTo: max(e.Head, 1), At: e.At, Modified: e.Saved, Kept: e.held,
@@ -279,7 +283,7 @@ func (e *edit) found(s *sight) *intake.Found {
 		f.Modified = e.At
 	}
 	f.Seen = func(r repo.Revision) bool { return r.Seq <= e.Cursor && f.Modified.Sub(r.Time) >= seenAfter }
-	if s.gone { // of what the file did not have yet for sure, somebody cannot have decided
+	if s.gone { // an author cannot have decided about a text that the file may not have had yet
 		f.UpTo = max(e.Cursor, 1)
 		return f
 	}
@@ -287,7 +291,8 @@ func (e *edit) found(s *sight) *intake.Found {
 	return f
 }
 
-// respell finds the files that have only another spelling of their name now: gone by one, there by another.
+// respell finds the files that only have another spelling of their names: one is gone, and the
+// other exists.
 func (b *batch) respell() {
 	gone := map[string]*intake.Found{}
 	for _, f := range b.found {
@@ -305,7 +310,7 @@ func (b *batch) respell() {
 	}
 }
 
-// call is the call that takes edits in.
+// call returns the call that ingests edits.
 func (b *batch) call() repo.Call {
 	c := repo.Call{Who: repo.Who{Principal: Outside}, Tool: intake.Tool, Outside: true}
 	if b.word != "" {
@@ -314,7 +319,7 @@ func (b *batch) call() repo.Call {
 	return c
 }
 
-// commit takes a part of the batch in.
+// commit ingests a part of the batch.
 func (b *batch) commit(ctx context.Context, part []*intake.Found) error {
 	e, err := intake.Commit(ctx, b.Vault.Vault, b.call(), part)
 	if err != nil {

@@ -8,15 +8,16 @@ import (
 	"rookery/internal/repo"
 )
 
-// fileLag is how long after a commit its text may come into a file at most for what somebody does to the file then to
-// count as done to that text. To remove a file sooner counts as a removal of the text before, so that the note stays.
+// fileLag is how late the text of a commit may reach its file so that an edit of the file counts as
+// an edit of that text. A removal sooner after the commit counts as a removal of the text before,
+// so the note stays.
 const fileLag = 5 * time.Second
 
-// clockSkew is by how much the clock of the bucket and that of commits may differ.
+// clockSkew is the largest difference between the clock of the bucket and that of commits.
 const clockSkew = 2 * time.Second
 
-// date bounds the edits of the batch by the times at which the files were changed: what was committed later was not in
-// them. Where nothing was, that costs nothing.
+// date bounds the edits of the batch by the times at which the files were changed: later commits
+// were not in them. It reads nothing if there are no later commits.
 func (b *batch) date(ctx context.Context) error {
 	var oldest time.Time
 	for _, e := range b.edits {
@@ -46,8 +47,8 @@ func (b *batch) date(ctx context.Context) error {
 	return nil
 }
 
-// before returns the last version of a stretch that was committed before a time, or the one that the stretch begins
-// behind.
+// before returns the last version of a stretch that was committed before a time, or the version
+// before the stretch.
 func before(s *repo.Stretch, at time.Time) uint64 {
 	i, _ := slices.BinarySearchFunc(s.Commits, at, func(c *repo.Commit, at time.Time) int { return c.Time.Compare(at) })
 	if i == 0 {

@@ -2,21 +2,23 @@ package ingest
 
 import "time"
 
-// How long what was noticed waits to be taken in.
+// Times that noticed edits wait before they are ingested.
 const (
-	// quiet is how long nothing must have been noticed for all of it to be one batch.
+	// quiet is the time without newly noticed edits after which all of them are one batch.
 	quiet = 2 * time.Second
 
-	// longest is how long files wait that are there, where something is noticed all the time.
+	// longest is the longest wait of files that exist, while edits are noticed all the time.
 	longest = 30 * time.Second
 
-	// removalsQuiet is how long no removal must have been noticed then for removals not to wait any longer, and
-	// removalsLongest how long they wait at most: half of a large removal is not to be taken in alone.
+	// removalsQuiet is the time without a newly noticed removal after which removals are ingested
+	// after all, and removalsLongest is their longest wait. They wait because one half of a large
+	// removal must not be ingested alone.
 	removalsQuiet   = 10 * time.Second
 	removalsLongest = 15 * time.Minute
 )
 
-// due returns which edits are to be taken in now, and if these are not all, after which time to look again.
+// due returns the edits that must be ingested now and, if these are not all, the time after which
+// to look again.
 func due(all []*edit, now time.Time) (take []*edit, again time.Duration) {
 	if len(all) == 0 {
 		return nil, 0
@@ -40,20 +42,20 @@ func due(all []*edit, now time.Time) (take []*edit, again time.Duration) {
 	return take, max(quiet-newest, time.Second)
 }
 
-// waits are how long ago the first and the newest of some removals were noticed.
+// A waits contains the times since the first and since the newest of some removals were noticed.
 type waits struct{ oldest, newest time.Duration }
 
 func (w *waits) add(first, at time.Duration) {
 	w.oldest, w.newest = max(w.oldest, first), min(w.newest, at)
 }
 
-// over reports whether removals wait no longer for others.
+// over reports whether removals no longer wait for others.
 func (w *waits) over() bool {
 	return w.oldest >= removalsLongest || w.oldest >= longest && w.newest >= removalsQuiet
 }
 
-// age is how long ago something was noticed. A time that is ahead of the clock by more than clocks differ does not
-// delay anything.
+// age returns how long ago an edit was noticed. A time far in the future counts as old, so that it
+// delays nothing.
 func age(at, now time.Time) time.Duration {
 	if at.Sub(now) > longest {
 		return removalsLongest

@@ -10,8 +10,9 @@ import (
 	"rookery/internal/repo"
 )
 
-// finish writes files again that stay, notes what is held and left, and forgets what was noticed. Each step may be done
-// twice; what was noticed is forgotten last.
+// finish restores the files that must stay, stores the held edits and the skipped files, and
+// removes the items of the edits. Each step may be repeated; the items of the edits are removed
+// last.
 func (b *batch) finish(ctx context.Context) error {
 	if err := b.restore(ctx, b.stay); err != nil {
 		return err
@@ -37,12 +38,12 @@ func (b *batch) finish(ctx context.Context) error {
 	return err
 }
 
-// keep writes the items of what is held, and of what cannot be taken in, and removes those of what is not any more: before
-// the control item says so, so that a call which is repeated finds what is left to be done.
+// keep writes the items of held edits and of skipped files, and removes obsolete ones. It runs
+// before the control item changes, so that a repeated call finds the rest of the work.
 func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 	err := together(slices.Sorted(maps.Keys(held)), func(path string) error {
 		if b.edits[path].held {
-			return nil // it is there
+			return nil // the item exists
 		}
 		return b.set(ctx, heldPrefix+path, b.edits[path].note)
 	})
@@ -68,7 +69,8 @@ func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 	return b.remove(ctx, over)
 }
 
-// change says in the control item what became of the batch. It reports whether something that was noticed waits still.
+// change writes the result of the batch to the control item. It reports whether noticed edits still
+// wait.
 func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	now := b.control.Left
 	if len(b.left) > 0 || now != nil && len(b.edits) > 0 {
@@ -91,7 +93,7 @@ func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	return noticed != nil, err
 }
 
-// noticedNow is what the control item is to say of what waits still.
+// noticedNow returns the waiting edits for the control item; nil if there are none.
 func (b *batch) noticedNow() *repo.Noticed {
 	if len(b.waits) == 0 {
 		return nil
@@ -108,7 +110,7 @@ func (b *batch) noticedNow() *repo.Noticed {
 	return n
 }
 
-// leftNow is what the control item is to say of files that cannot be taken in.
+// leftNow returns the skipped files for the control item; nil if there are none.
 func (v Vault) leftNow(ctx context.Context) (*repo.Left, error) {
 	lefts, err := v.lefts(ctx)
 	if err != nil || len(lefts) == 0 {
@@ -126,7 +128,7 @@ func (v Vault) leftNow(ctx context.Context) (*repo.Left, error) {
 	return now, nil
 }
 
-// sameLeft reports whether two say the same.
+// sameLeft reports whether two lists of skipped files are the same.
 func sameLeft(a, b *repo.Left) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -134,7 +136,7 @@ func sameLeft(a, b *repo.Left) bool {
 	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
 }
 
-// forget removes the items of what was noticed.
+// forget removes the items of the batch's edits.
 func (b *batch) forget(ctx context.Context) error {
 	var sorts []string
 	for _, e := range b.edits {
@@ -144,8 +146,8 @@ func (b *batch) forget(ctx context.Context) error {
 	return b.remove(ctx, sorts)
 }
 
-// discard makes the files of the batch that is held what the log says. Texts that no version has go to the trash of the
-// vault first.
+// discard restores the files of the held batch from the log. Texts that are in no version are moved
+// to the trash of the vault first.
 func (b *batch) discard(ctx context.Context) error {
 	kept := b.keptOf(b.found)
 	err := intake.InHalves(intake.Unknown(kept), func(part []*intake.Found) error {
@@ -155,7 +157,7 @@ func (b *batch) discard(ctx context.Context) error {
 		return err
 	}
 	for _, f := range b.found {
-		if !f.Kept { // it is looked at by itself
+		if !f.Kept { // it is a separate edit
 			b.postpone(b.edits[f.Path], quiet)
 		}
 	}

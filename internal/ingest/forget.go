@@ -7,8 +7,9 @@ import (
 	"rookery/internal/repo"
 )
 
-// Forget forgets that a file is held, or could not be taken in: neither items nor the control item name it after that.
-// The file itself stays; a change of it, or a sweep, notices it again.
+// Forget removes a file from the held batch and from the skipped files: neither items nor the
+// control item name it afterwards. The file itself stays. A change of it, or a sweep, finds it
+// again.
 func (v Vault) Forget(ctx context.Context, path string) error {
 	if err := v.remove(ctx, []string{heldPrefix + path, leftPrefix + path}); err != nil {
 		return err
@@ -37,7 +38,7 @@ func (v Vault) Forget(ctx context.Context, path string) error {
 	})
 }
 
-// without is what the control item says of a held batch when it does not name a file.
+// without returns the description of a held batch without the path of a file.
 func without(h *repo.Held, path string) *repo.Held {
 	i := slices.Index(h.Paths, path)
 	if i < 0 {

@@ -13,16 +13,18 @@ import (
 	"rookery/internal/table"
 )
 
-// streakLife is how long after a removal another one counts with it for the guard: a large change may come in slices.
+// streakLife is the time after a removal within which another one counts with it for the guard,
+// because a large change may come in parts.
 const streakLife = time.Minute
 
-// A streak is a number of removals that follow each other closely.
+// A streak is a series of removals that follow each other closely.
 type streak struct {
 	Count int       `json:"count"`
 	Last  time.Time `json:"last"`
 }
 
-// guard holds back what would take away too much, together with what was taken away shortly before.
+// guard moves edits that remove too much, counted with removals shortly before, from b.found to
+// b.held.
 func (b *batch) guard(ctx context.Context) error {
 	earlier := 0
 	if n, _ := intake.Away(b.found); n > 0 && !b.asked {
@@ -40,7 +42,7 @@ func (b *batch) guard(ctx context.Context) error {
 	return nil
 }
 
-// streak returns the streak that goes on now; the zero value if there is none.
+// streak returns the present streak; the zero value if there is none.
 func (b *batch) streak(ctx context.Context) (s streak, err error) {
 	it, err := b.Table.Get(ctx, b.key(streakKey))
 	if errors.Is(err, table.ErrNotFound) {
@@ -58,7 +60,8 @@ func (b *batch) streak(ctx context.Context) (s streak, err error) {
 	return s, nil
 }
 
-// track counts the removals of the batch in the streak. A decision about the held batch ends it.
+// track adds the removals of the batch to the streak. A decision about the held batch ends the
+// streak.
 func (b *batch) track(ctx context.Context) error {
 	if b.word != "" {
 		return b.remove(ctx, []string{streakKey})
@@ -88,7 +91,8 @@ func (b *batch) track(ctx context.Context) error {
 	return nil
 }
 
-// heldNow is what the control item is to say of what needs confirmation, after what it says now; nil if nothing does.
+// heldNow returns the description of edits that need confirmation for the control item c; nil if
+// there are none.
 func (b *batch) heldNow(c repo.Control) *repo.Held {
 	if len(b.held) == 0 && !b.whole {
 		return c.Held
@@ -114,7 +118,7 @@ func (b *batch) heldNow(c repo.Control) *repo.Held {
 	return &now
 }
 
-// keptOf returns those edits that were held before.
+// keptOf returns those edits that were in the held batch before.
 func (b *batch) keptOf(all []*intake.Found) []*intake.Found {
 	return slices.DeleteFunc(slices.Clone(all), func(f *intake.Found) bool { return !f.Kept })
 }

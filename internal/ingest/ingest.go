@@ -1,9 +1,11 @@
-// Package ingest turns what others do to the files of a vault in a bucket into commits of its log.
+// Package ingest turns outside edits of the files of a vault in a bucket into commits of its log.
 //
-// It has two steps. The first notices: an event of the bucket names an object, and if that is not as the log says, an
-// item of the vault's partition says so. The second closes: when nothing was noticed for two seconds, one process at a
-// time takes in all that was, as one batch (package intake). Nothing is kept in memory between the steps, so events may
-// come twice, late and in any order, and a process may end anywhere: what is noticed stays until it is in the log.
+// It has two steps. First, edits are noticed: an event of the bucket names an object and, if that
+// is not as in the log, an item is written to the vault's partition. Second, a batch is closed:
+// when no edit was noticed for two seconds, one process at a time ingests all noticed edits as one
+// batch (package intake). Nothing is kept in memory between the steps, so events may arrive twice,
+// late and in any order, and a process may end at any point: the items stay until the edits are in
+// the log.
 package ingest
 
 import (
@@ -19,31 +21,32 @@ import (
 	"rookery/internal/team"
 )
 
-// CloseKind is the kind of the message that asks for what was noticed in a vault to be taken in.
+// CloseKind is the kind of the message that asks to ingest the noticed edits of a vault.
 const CloseKind = "close"
 
-// Outside is the principal of the commits that take edits in: S3 does not say which person made them.
+// Outside is the principal of commits that ingest edits. S3 does not report which person made an
+// edit.
 const Outside = "outside"
 
 // mostFiles is how many objects or items are read or written at once.
 const mostFiles = 16
 
-// A Vault is one whose files others write in a bucket.
+// A Vault is a vault whose files in a bucket have outside edits.
 type Vault struct {
 	Vault *repo.Vault
-	Notes stream.Files // its files by their paths
+	Notes stream.Files // the files of the vault by path
 	Table table.Table
-	Part  string // the partition of the vault in it
+	Part  string // the partition of the vault in Table
 	Now   func() time.Time
 }
 
-// Of returns the Vault of one that is open; see team.Edited.
+// Of returns the Vault of an open vault; see team.Edited.
 func Of(f team.Followed, now func() time.Time) (Vault, error) {
 	files, err := stream.FilesOf(f.Notes)
 	return Vault{Vault: f.Vault, Notes: files, Table: f.Table, Part: f.Part, Now: now}, err
 }
 
-// An Ingester notices and takes in what others change in the files of the vaults of a deployment. It is safe for
+// An Ingester notices and ingests the outside edits of the vaults of a deployment. It is safe for
 // concurrent use.
 type Ingester struct {
 	Teams *team.Teams
@@ -51,11 +54,11 @@ type Ingester struct {
 	Now   func() time.Time
 }
 
-// A Name names a vault.
+// A Name is the name of a vault with that of its tenant.
 type Name struct{ Tenant, Vault string }
 
-// Notice notices which of the files of a vault that events tell of are not as the log says, and asks for them to be
-// taken in. Files of a vault that does not exist, or is in the trash, stay as they are.
+// Notice notices the outside edits among the files of some events, and queues a message to ingest
+// them. It ignores the files of a vault that does not exist, or that is in the trash.
 func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
 	return i.with(ctx, n, func(f team.Followed, v Vault) error {
 		return v.Notice(ctx, changes, func(ctx context.Context, after time.Duration) error {
@@ -64,11 +67,11 @@ func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
 	})
 }
 
-// Close works on a message of the kind CloseKind.
+// Close handles a message of the kind CloseKind.
 func (i *Ingester) Close(ctx context.Context, m job.Message) error {
 	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
 		if f.Incarnation != m.Incarnation {
-			return nil // what was noticed went with the earlier vault of the name
+			return nil // the edits were deleted with the earlier vault of this name
 		}
 		again, err := v.Close(ctx)
 		if err != nil || again == 0 {
@@ -78,8 +81,8 @@ func (i *Ingester) Close(ctx context.Context, m job.Message) error {
 	})
 }
 
-// Sweep works on a message of the kind SweepKind: it brings the files of a vault in step with its log, and compares all
-// of them.
+// Sweep handles a message of the kind SweepKind: it writes the commits that the files of a vault do
+// not have yet, and compares all files with the log.
 func (i *Ingester) Sweep(ctx context.Context, m job.Message) error {
 	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
 		if f.Incarnation != m.Incarnation {
@@ -93,7 +96,7 @@ func (i *Ingester) Sweep(ctx context.Context, m job.Message) error {
 	})
 }
 
-// Forget forgets what is kept of a file whose note's history is erased; see team.Options.
+// Forget removes the items about a file whose note's history is erased; see team.Options.
 func (i *Ingester) Forget(ctx context.Context, own *team.Team, vault, path string) error {
 	f, ok, err := own.Edited(ctx, vault)
 	if err != nil || !ok {
@@ -106,15 +109,15 @@ func (i *Ingester) Forget(ctx context.Context, own *team.Team, vault, path strin
 	return v.Forget(ctx, path)
 }
 
-// ask asks for what was noticed to be taken in, after a time.
+// ask queues a message to ingest the noticed edits after a time.
 func (i *Ingester) ask(ctx context.Context, f team.Followed, after time.Duration) error {
 	return i.Queue.Send(ctx, job.Message{
 		V: 1, Kind: CloseKind, Tenant: f.Tenant, Vault: f.Name, Incarnation: f.Incarnation, After: after,
 	})
 }
 
-// with does something with a vault. What is known of the tenant may be a minute old: where the vault turns out to be
-// gone, it is looked up once more.
+// with calls do with a vault. It returns nil if the vault or the tenant does not exist. The cached
+// state of the tenant may be a minute old, so it is read again if the vault seems to be gone.
 func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vault) error) error {
 	own, err := i.Teams.Team(ctx, n.Tenant)
 	if err == nil {
@@ -131,6 +134,7 @@ func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vaul
 	return err
 }
 
+// attempt calls do with a vault of a tenant.
 func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(team.Followed, Vault) error) error {
 	f, ok, err := own.Edited(ctx, n.Vault)
 	if err != nil {
@@ -146,10 +150,10 @@ func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(
 	return do(f, v)
 }
 
-// together does something with each of some things, several at once.
+// together calls do with each of some values, several at once.
 func together[T any](all []T, do func(T) error) error { return stream.Together(mostFiles, all, do) }
 
-// unwritten is the fault of an item that could not be written.
+// unwritten returns the fault for an item that could not be written.
 func unwritten(err error) error {
 	return fault.New(fault.Unavailable, "what was noticed cannot be written just now").After(time.Second).Because(err)
 }

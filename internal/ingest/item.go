@@ -14,38 +14,38 @@ import (
 	"rookery/internal/table"
 )
 
-// Sort keys in the partition of a vault. What is noticed has a key of its own each time, so that the process that takes
-// it in removes what it has seen, and nothing that was noticed since.
+// Sort keys in the partition of a vault. Each noticed edit has its own key, so that the process
+// that ingests it removes the items that it has read, and no newer ones.
 const (
-	noticedPrefix = "noticed/" // and a path, '#' and a text of its own
-	heldPrefix    = "held/"    // and a path: of a batch that needs confirmation
-	leftPrefix    = "left/"    // and a key of the bucket: a file that cannot be taken in
+	noticedPrefix = "noticed/" // followed by a path, '#' and a random text
+	heldPrefix    = "held/"    // followed by a path: an edit that needs confirmation
+	leftPrefix    = "left/"    // followed by a key of the bucket: a skipped file
 	leaseKey      = "lease/files"
 	streakKey     = "streak/files"
 
-	// behind all keys with a prefix
+	// last follows a prefix to form the end of a range of keys.
 	last = "\U0010FFFF"
 )
 
-// A note is what an item says of a file that others changed.
+// A note is the content of an item about an outside edit.
 type note struct {
-	At     time.Time `json:"at"`               // when it was noticed
-	Saved  time.Time `json:"saved,omitzero"`   // when it was changed, as the bucket tells
+	At     time.Time `json:"at"`               // when the edit was noticed
+	Saved  time.Time `json:"saved,omitzero"`   // when the file was changed, as the bucket reports; zero if unknown
 	Gone   bool      `json:"gone,omitempty"`   // there was no file
-	Head   uint64    `json:"head,omitempty"`   // the version of the vault then
-	Cursor uint64    `json:"cursor,omitempty"` // up to which the files were known to be in step
+	Head   uint64    `json:"head,omitempty"`   // the version of the vault at that time
+	Cursor uint64    `json:"cursor,omitempty"` // the version up to which the files were known to be written
 }
 
-// An edit is all that was noticed of one file.
+// An edit is the sum of the items about one file.
 type edit struct {
 	path  string
-	note  // what was noticed last
+	note  // the newest one
 	first time.Time
-	sorts []string // of the items
+	sorts []string // keys of the items
 	held  bool
 }
 
-// noticed reads what was noticed, by path.
+// noticed returns the noticed edits, sorted by path.
 func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 	byPath := map[string]*edit{}
 	for it, err := range v.Table.Query(ctx, v.Part, noticedPrefix, noticedPrefix+last) {
@@ -73,7 +73,7 @@ func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 	return all, nil
 }
 
-// add adds what an item says.
+// add adds an item.
 func (e *edit) add(n note, sort string) {
 	e.sorts = append(e.sorts, sort)
 	if n.At.Before(e.first) {
@@ -87,11 +87,11 @@ func (e *edit) add(n note, sort string) {
 	e.bound(n)
 }
 
-// bound notes what was noticed of the file before: it has not been as the log says since, and had nothing that came
-// into the log later.
+// bound applies an earlier item of the file: the file has differed from the log since, and contains
+// no later commits.
 func (e *edit) bound(n note) { e.Head, e.Cursor = min(e.Head, n.Head), min(e.Cursor, n.Cursor) }
 
-// heldEdits reads the batch that needs confirmation, by path.
+// heldEdits returns the held batch by path.
 func (v Vault) heldEdits(ctx context.Context) (map[string]*edit, error) {
 	all := map[string]*edit{}
 	for it, err := range v.Table.Query(ctx, v.Part, heldPrefix, heldPrefix+last) {
@@ -108,6 +108,7 @@ func (v Vault) heldEdits(ctx context.Context) (map[string]*edit, error) {
 	return all, nil
 }
 
+// noteOf decodes an item.
 func noteOf(it table.Item) (n note, err error) {
 	if err := json.Unmarshal(it.Data, &n); err != nil {
 		return n, fmt.Errorf("read what was noticed: %w", err)
@@ -115,7 +116,7 @@ func noteOf(it table.Item) (n note, err error) {
 	return n, nil
 }
 
-// set writes an item, whatever is there.
+// set writes an item unconditionally.
 func (v Vault) set(ctx context.Context, sort string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -137,7 +138,7 @@ func (v Vault) remove(ctx context.Context, sorts []string) error {
 	})
 }
 
-// has reports whether there is an item.
+// has reports whether an item exists.
 func (v Vault) has(ctx context.Context, sort string) (bool, error) {
 	_, err := v.Table.Get(ctx, v.key(sort))
 	if errors.Is(err, table.ErrNotFound) {
@@ -146,21 +147,22 @@ func (v Vault) has(ctx context.Context, sort string) (bool, error) {
 	return err == nil, err
 }
 
+// key returns the key of an item of the vault.
 func (v Vault) key(sort string) table.Key { return table.Key{Part: v.Part, Sort: sort} }
 
-// noticedKey is a new key for what is noticed of a file.
+// noticedKey returns a new sort key for an edit of a file.
 func noticedKey(path string) string { return noticedPrefix + path + "#" + rand.Text()[:13] }
 
-// unread is the error of a Query.
+// unread returns the error for items that cannot be read.
 func unread(err error) error { return fmt.Errorf("read what was noticed: %w", err) }
 
-// A left is a file that cannot be taken in, and what was noticed then.
+// A left is a skipped file, with the edit that was noticed.
 type left struct {
 	repo.LeftFile
 	Noticed note `json:"noticed"`
 }
 
-// lefts reads which files cannot be taken in, by their keys in the bucket.
+// lefts returns the skipped files by their keys in the bucket.
 func (v Vault) lefts(ctx context.Context) (map[string]left, error) {
 	all := map[string]left{}
 	for it, err := range v.Table.Query(ctx, v.Part, leftPrefix, leftPrefix+last) {

@@ -9,23 +9,24 @@ import (
 	"rookery/internal/table"
 )
 
-// leaseLife is how long a lease holds that is not given back or renewed.
+// leaseLife is how long a lease lasts that is not released or renewed.
 const leaseLife = 5 * time.Minute
 
-// errBusy says that another process takes in what was noticed in the vault.
+// errBusy is the error if another process ingests edits of the vault.
 var errBusy = errors.New("another process has the files")
 
-// errLost says that the lease ended before the work did, and another process may have it.
+// errLost is the error if the lease ended before the work did, so that another process may have it.
 var errLost = errors.New("the lease of the files has ended")
 
-// A lease keeps other processes from taking in the same edits at the same time. To do it twice loses nothing, but a
-// text that cannot be merged would have two copies.
+// A lease is the right to ingest edits of a vault. Without it, two processes could ingest the same
+// edits at once, which loses nothing, but writes a second conflict copy of a text that cannot be
+// merged.
 type lease struct {
 	v  Vault
 	it table.Item
 }
 
-// lease takes the lease of the files. errBusy: another process has it.
+// lease acquires the lease of the files. It returns errBusy if another process has it.
 func (v Vault) lease(ctx context.Context) (*lease, error) {
 	l := &lease{v: v, it: table.Item{
 		Key: v.key(leaseKey), Data: []byte(rand.Text()), Expires: v.Now().Add(leaseLife),
@@ -41,7 +42,8 @@ func (v Vault) lease(ctx context.Context) (*lease, error) {
 	return l, nil
 }
 
-// renew begins the time of the lease once more. errLost: another process has it.
+// renew extends the lease if half of its time is over. It returns errLost if another process has
+// the lease.
 func (l *lease) renew(ctx context.Context) error {
 	now := l.v.Now()
 	if l.it.Expires.Sub(now) > leaseLife/2 {
@@ -61,9 +63,10 @@ func (l *lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// release gives the lease back. One whose time may be over is left, for another process may have it.
+// release releases the lease. It keeps a lease that may have expired, because another process may
+// have it.
 func (l *lease) release(ctx context.Context) {
 	if l.v.Now().Before(l.it.Expires.Add(-leaseLife / 10)) {
-		_ = l.v.remove(context.WithoutCancel(ctx), []string{leaseKey}) // else it ends by itself
+		_ = l.v.remove(context.WithoutCancel(ctx), []string{leaseKey}) // if it fails, the lease expires
 	}
 }

@@ -12,47 +12,50 @@ import (
 	"rookery/internal/stream"
 )
 
-// furthest bounds the stretch of the log that files may be behind for it to be known which of them others changed.
+// furthest bounds the part of the log that files may be behind while outside edits can still be
+// recognised.
 var furthest = repo.Most{Commits: 10_000, Bytes: 64 << 20}
 
-// A view is what is in some files, and what the log says of them. The index is not older than the files.
+// A view is the content of some files, and the state of the log. The index is not older than the
+// files.
 type view struct {
 	idx    *index.Index
-	cursor uint64 // up to which the files were in step before they were read
+	cursor uint64 // the version up to which the files were written before they were read
 	all    []*sight
-	behind bool // the files are so far behind the log that it is not known which texts are from there
+	behind bool // the files are so far behind the log that outside edits cannot be recognised
 }
 
-// A sight is what is at the place of a file.
+// A sight is the content of a file, or its absence.
 type sight struct {
 	path   string
-	gone   bool        // there is none
-	text   []byte      // of one that is too large, the beginning
-	why    repo.Reason // it cannot be taken in; empty: it can
-	ours   bool        // it is as the log says, or will be when the files are in step
-	before *index.File // what the log has; nil: nothing
+	gone   bool        // there is no file
+	text   []byte      // only the beginning of a file that is too large
+	why    repo.Reason // why it is skipped; empty if it is not
+	ours   bool        // it is as in the log, or an earlier state that will be updated
+	before *index.File // the file in the log; nil if there is none
 }
 
-// A snapshot is the vault as it is before files are looked at.
+// A snapshot is the state of the vault before files are examined.
 type snapshot struct {
 	idx     *index.Index
 	control repo.Control
 }
 
+// snapshot reads the state of the vault.
 func (v Vault) snapshot(ctx context.Context) (s snapshot, err error) {
 	s.idx, s.control, err = v.Vault.ReadControl(ctx)
 	return s, err
 }
 
-// look reads files, and compares them with the log. For files that are as the log says that is one read each; if one is
-// not, two Queries more.
+// look reads files, and compares them with the log. It reads each file once. If one is not as in
+// the log, it makes two more Queries.
 func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error) {
 	w := &view{idx: s.idx, cursor: s.control.Cursors[repo.FilesCursor].Seq, all: all}
 	err := together(all, func(s *sight) error { return v.read(ctx, w.idx, s) })
 	if err != nil || w.judge() {
 		return w, err
 	}
-	if w.idx, err = v.Vault.Read(ctx); err != nil { // what was read may be newer
+	if w.idx, err = v.Vault.Read(ctx); err != nil { // the files that were read may be newer
 		return w, err
 	}
 	if w.judge() || w.cursor >= w.idx.Version() {
@@ -73,7 +76,8 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error
 	return w, nil
 }
 
-// read reads a file: as much as a note can have, and a byte more. What the vault cannot have is not read.
+// read reads a file, up to one byte more than a note can have. It does not read the text of a file
+// that the vault cannot have.
 func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
 	most := int64(repo.MaxNote + 1)
 	switch path, p := intake.PlaceOf(idx, s.path); {
@@ -84,7 +88,7 @@ func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
 	}
 	text, _, err := v.Notes.Get(ctx, s.path, 0, most)
 	switch {
-	case errors.Is(err, blob.ErrKey): // what was told of it stands
+	case errors.Is(err, blob.ErrKey): // keep the state that the event reported
 		return nil
 	case errors.Is(err, blob.ErrNotExist):
 		s.gone, s.text = true, nil
@@ -96,7 +100,7 @@ func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
 	return nil
 }
 
-// judge compares all files with the index, and reports whether all are as it says.
+// judge compares all files with the index, and reports whether all are the same.
 func (w *view) judge() bool {
 	same := true
 	for _, s := range w.all {
@@ -106,7 +110,7 @@ func (w *view) judge() bool {
 	return same
 }
 
-// judge compares a file with the index.
+// judge compares a file with the index, and sets why, ours and before.
 func (s *sight) judge(idx *index.Index) {
 	s.why, s.before = "", nil
 	path, p := intake.PlaceOf(idx, s.path)
@@ -114,7 +118,7 @@ func (s *sight) judge(idx *index.Index) {
 		s.ours = true
 		return
 	}
-	if p == intake.Misnamed || path != s.path { // in a bucket a name has one spelling
+	if p == intake.Misnamed || path != s.path { // in a bucket, a name has only one spelling
 		s.why, s.ours = repo.LeftName, s.gone
 		return
 	}

@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// closeAfter is how long after the first change of a batch a process looks whether it can be taken in.
+	// closeAfter is the time after the first edit of a batch at which a process checks whether the
+	// batch is due.
 	closeAfter = 3 * time.Second
 
-	// lost is how old what was noticed may be before the message that asks for it to be taken in counts as lost.
+	// lost is the age of a noticed edit at which the message to ingest it counts as lost.
 	lost = time.Minute
 )
 
-// A Change is what an event tells of a file. The file may be another by the time at which the event comes.
+// A Change is an event of a file. The file may have changed again when the event arrives.
 type Change struct {
 	Path string
 	Gone bool
-	At   time.Time // when it was changed; zero: that is not known
+	At   time.Time // when it was changed; zero if unknown
 }
 
-// An Ask asks for what was noticed to be taken in, after a time.
+// An Ask queues a message to ingest the noticed edits after a time.
 type Ask func(ctx context.Context, after time.Duration) error
 
-// Notice notices which files are not as the log says. Those that are, such as those that were written from the log, cost
-// one read each, and one Query together.
+// Notice writes items for the files that are not as in the log. Files that are, such as those that
+// were written from the log, cost one read each, and one Query together.
 func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
 	newest := map[string]Change{}
 	for _, c := range changes {
@@ -63,8 +64,8 @@ func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
 	return v.tell(ctx, news, ask)
 }
 
-// news returns the files of which there is something to be noticed: those that are not as the log says, and those that
-// were not, and are held or left for that.
+// news returns the files that need an item: those that are not as in the log, and those that are
+// again but are in the held batch or among the skipped files.
 func (v Vault) news(ctx context.Context, c repo.Control, all []*sight) (news []*sight, err error) {
 	for _, s := range all {
 		known := false
@@ -85,9 +86,10 @@ func (v Vault) news(ctx context.Context, c repo.Control, all []*sight) (news []*
 	return news, nil
 }
 
-// tell says in the control item that there are edits, at the first one and where a batch has many, and asks for them to
-// be taken in. It reads the control item after the items of the edits are written, and a process that takes edits in
-// looks for more after it has changed the control item: so one of them sees the other.
+// tell records in the control item that there are edits, at the first one and if a batch has many,
+// and asks to ingest them. It reads the control item after the items were written, and a process
+// that ingests edits looks for more after it has changed the control item, so one of them notices
+// the other.
 func (v Vault) tell(ctx context.Context, all []*sight, ask Ask) error {
 	c, err := v.Vault.Control(ctx)
 	if err != nil {
@@ -98,14 +100,14 @@ func (v Vault) tell(ctx context.Context, all []*sight, ask Ask) error {
 	if most := v.Vault.MaxNamed(); !asks && (len(all) < most || len(c.Noticed.Paths) >= most) {
 		return nil
 	}
-	if asks { // before it is written: what asks twice does no harm
+	if asks { // before the control item is written: asking twice does no harm
 		if err := ask(ctx, closeAfter); err != nil {
 			return err
 		}
 	}
 	return v.Vault.Change(ctx, func(c *repo.Control) bool {
 		if c.Noticed == nil && !asks {
-			return false // it was taken in meanwhile
+			return false // the edits were ingested meanwhile
 		}
 		n := repo.Noticed{At: now}
 		if c.Noticed != nil {

@@ -11,10 +11,10 @@ import (
 	"rookery/internal/stream"
 )
 
-// restores is how often files are compared with the log that are written again, while that goes on.
+// restores is how often restored files are compared with the log while it goes on.
 const restores = 5
 
-// restore makes files of the batch what the log says. What was in them is known to the batch.
+// restore restores files of the batch from the log. Only texts of the batch are replaced.
 func (b *batch) restore(ctx context.Context, paths []string) (err error) {
 	known := known{}
 	for _, path := range paths {
@@ -29,12 +29,13 @@ func (b *batch) restore(ctx context.Context, paths []string) (err error) {
 	return err
 }
 
-// known are the texts that files may have to be written again.
+// A known contains, by path, the digests of texts that may be overwritten.
 type known map[string]map[index.Digest]bool
 
-// restore makes files what the log says, and returns how many it wrote. A file with a text that is not known is another
-// edit, and stays. The log may go on meanwhile, and a process that follows it leaves such a file: so it is looked at
-// again until it is as the log says, or another process has changed it.
+// restore writes files as they are in the log, and returns how many it wrote. A file with another
+// text than those in known has another edit, and stays. The log may continue meanwhile, and a
+// process that follows it does not write such a file, so restore examines the file again until it
+// is as in the log, or until another process has changed it.
 func (v Vault) restore(ctx context.Context, paths []string, known known) (int, error) {
 	restored := map[string]bool{}
 	for range restores {
@@ -65,7 +66,7 @@ func (v Vault) restore(ctx context.Context, paths []string, known known) (int, e
 	return len(restored), nil
 }
 
-// indices are those of a list.
+// indices returns the indices of a slice.
 func indices[T any](all []T) []int {
 	n := make([]int, len(all))
 	for i := range n {
@@ -74,8 +75,8 @@ func indices[T any](all []T) []int {
 	return n
 }
 
-// bring makes one file what an index says, and reports whether it wrote. known are the texts that may be replaced, to
-// which it adds its own.
+// bring writes one file as it is in an index, and reports whether it wrote. known contains the
+// digests of texts that may be overwritten; bring adds that of its own text.
 func (v Vault) bring(
 	ctx context.Context, idx *index.Index, path string, known map[index.Digest]bool,
 ) (written bool, err error) {
@@ -90,7 +91,7 @@ func (v Vault) bring(
 	case !gone && !known[index.DigestOf(now)]:
 		return false, nil // another edit
 	}
-	var text []byte // nil: the file goes
+	var text []byte // nil: remove the file
 	if note {
 		if text, err = v.textOf(ctx, want); err != nil {
 			return false, err
@@ -99,7 +100,7 @@ func (v Vault) bring(
 	}
 	err = stream.Replace(ctx, v.Notes, path, stream.Was{Tag: tag, There: !gone}, text)
 	if errors.Is(err, blob.ErrCondition) {
-		return true, nil // it is looked at again
+		return true, nil // the file is examined again
 	}
 	if err != nil {
 		return false, fmt.Errorf("write a file again: %w", err)
@@ -107,7 +108,7 @@ func (v Vault) bring(
 	return true, nil
 }
 
-// textOf is the text of a file; not nil if it is empty.
+// textOf returns the text of a file, which is not nil if it is empty.
 func (v Vault) textOf(ctx context.Context, f *index.File) ([]byte, error) {
 	text, err := v.Vault.Text(ctx, f.Body)
 	if err == nil && text == nil {

@@ -14,18 +14,19 @@ import (
 	"rookery/internal/vault"
 )
 
-// A RolledBack says what Rollback did to the files of a vault.
+// A RolledBack is the result of Rollback.
 type RolledBack struct {
 	Version  string `json:"version"`  // of the log
-	Written  int    `json:"written"`  // files that are as the log says again
-	Kept     int    `json:"kept"`     // texts that the log does not have, now below .trash/
-	Segments int    `json:"segments"` // that were deleted
+	Written  int    `json:"written"`  // files that were written or removed
+	Kept     int    `json:"kept"`     // texts that the log does not have, which were moved to .trash/
+	Segments int    `json:"segments"` // segments that were deleted
 }
 
-// Rollback makes the bucket what the log of a vault says, after the table was restored to an earlier time: its
-// segments (see repo.Vault.Rollback), and the files of all notes. A file whose text is not that of its note is copied
-// below .trash/rollback-TIME/ first, where it is no note, so that no text is lost and none comes back as an edit. No
-// other process may write the vault or take in its files meanwhile. A second call does nothing.
+// Rollback rolls the bucket back to the log of a vault after the table was restored to an earlier
+// time: its segments (see repo.Vault.Rollback), and the files of all notes. A file with another
+// text than its note is copied to .trash/rollback-TIME/ first, where it is not a note, so that no
+// text is lost and none returns as an edit. Meanwhile no other process may write the vault or
+// ingest its files. A second call does nothing.
 func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err error) {
 	err = i.with(ctx, n, func(_ team.Followed, v Vault) error {
 		done, err = v.rollback(ctx)
@@ -34,6 +35,7 @@ func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err e
 	return done, err
 }
 
+// rollback implements Rollback.
 func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 	if done.Segments, err = v.Vault.Rollback(ctx); err != nil {
 		return done, err
@@ -57,15 +59,15 @@ func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 	return done, err
 }
 
-// A rollback makes files what an index says.
+// A rollback writes files as they are in an index.
 type rollback struct {
 	Vault
 	idx           *index.Index
-	below         string // the folder of texts that the log does not have
-	written, kept []bool // by the number of the file
+	below         string // the folder for texts that the log does not have
+	written, kept []bool // by the index of the file
 }
 
-// paths are those of all files and notes of the vault.
+// paths returns the paths of all files and notes of the vault.
 func (b *rollback) paths(ctx context.Context) ([]string, error) {
 	var all []string
 	there := map[string]bool{}
@@ -87,7 +89,7 @@ func (b *rollback) paths(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// file makes one file what the index says.
+// file writes one file as it is in the index.
 func (b *rollback) file(ctx context.Context, i int, path string) error {
 	text, tag, err := b.Notes.Get(ctx, path, 0, -1)
 	gone := errors.Is(err, blob.ErrNotExist)
@@ -105,7 +107,7 @@ func (b *rollback) file(ctx context.Context, i int, path string) error {
 		}
 		b.kept[i] = true
 	}
-	var restored []byte // nil: the file goes
+	var restored []byte // nil: remove the file
 	if note {
 		if restored, err = b.textOf(ctx, want); err != nil {
 			return err

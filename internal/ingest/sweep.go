@@ -18,25 +18,27 @@ import (
 	"rookery/internal/vault"
 )
 
-// SweepKind is the kind of the message that asks for the files of a vault to be compared with its log.
+// SweepKind is the kind of the message that asks to compare the files of a vault with its log.
 const SweepKind = "sweep"
 
 const (
-	// eventLag is how late the event of a file may be. A sweep leaves a file to its event as long as that, and compares
-	// with the next sweep what was changed shortly before it.
+	// eventLag is the longest delay of the event of a file. For that long, a sweep leaves a changed
+	// file to its event. The next sweep compares the files that were changed shortly before this
+	// one.
 	eventLag = 15 * time.Minute
 
-	// writeLag is how late a process may write a file of a note that the log has removed.
+	// writeLag is the longest delay with which a process may write the file of a note that the log
+	// has removed.
 	writeLag = 24 * time.Hour
 
 	// atOnce is how many files of a sweep are read, compared or noticed as one group.
 	atOnce = 1000
 )
 
-// Sweep compares all files with the log, once those are in step with it, and notices files that differ and of which no
-// event told; ask is as with Notice. A file with an earlier text of its note is written again: a process that was killed
-// wrote it late, or an event of a person's file was lost. It costs a LIST for each 1,000 objects, and reads texts only of
-// what was changed since the last sweep.
+// Sweep compares all files that are up to date with the log, and notices files that differ and
+// whose events were lost; ask is as in Notice. It restores a file with an earlier text of its note:
+// either a process that was killed wrote it late, or the event of an outside edit was lost. It
+// costs one LIST per 1,000 objects, and reads only texts that were changed since the last sweep.
 func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 	s := &sweep{Vault: v, began: v.Now().UTC(), stale: known{}}
 	if err := s.begin(ctx); err != nil {
@@ -69,30 +71,30 @@ func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 	return s.end(ctx)
 }
 
-// A sweep is a comparison of all files with the log.
+// A sweep is a running comparison of all files with the log.
 type sweep struct {
 	Vault
 	began  time.Time
 	idx    *index.Index
-	upTo   uint64          // the version that the files were brought in step with
-	last   repo.Sweep      // of the last comparison; zero: there was none
-	waits  map[string]bool // files that are noticed or held already
-	left   map[string]left // files that could not be taken in
-	same   []*pair         // files that have the size of their notes
-	differ []*pair         // files that may have another text than their notes
-	absent []*pair         // files that no note has
-	older  []string        // files that are to be written again, or to be removed
-	stale  known           // the texts of these
-	news   []Change        // files that are to be noticed
+	upTo   uint64          // the version up to which the files were written
+	last   repo.Sweep      // the last comparison; zero if there was none
+	waits  map[string]bool // paths of edits that are noticed or held already
+	left   map[string]left // skipped files
+	same   []*pair         // files with the size of their notes
+	differ []*pair         // files whose text may differ from that of their notes
+	absent []*pair         // files without a note
+	older  []string        // files that must be restored or removed
+	stale  known           // the texts of the files in older
+	news   []Change        // files that must be noticed
 }
 
-// A pair is a file and what the log says of it.
+// A pair is a file and its note in the log.
 type pair struct {
 	blob.Object
 	note *index.File
 }
 
-// begin reads the vault, and what of its files is known to differ.
+// begin reads the vault, and the edits and skipped files that are already known.
 func (s *sweep) begin(ctx context.Context) error {
 	at, err := s.snapshot(ctx)
 	if err != nil {
@@ -127,7 +129,7 @@ func (s *sweep) begin(ctx context.Context) error {
 	return err
 }
 
-// list lists the files, and sorts out which are to be looked at.
+// list lists the files, and sorts those that must be examined into the lists of the sweep.
 func (s *sweep) list(ctx context.Context) error {
 	there := map[string]bool{}
 	for o, err := range s.Notes.List(ctx, "") {
@@ -148,8 +150,9 @@ func (s *sweep) list(ctx context.Context) error {
 	return nil
 }
 
-// file sorts out whether a file is to be looked at. What neither the log nor a person changed since the last sweep is as
-// it was then. What the log changed behind the cursor of the files is brought later.
+// file decides whether a file must be examined. A file that neither the log nor an edit has changed
+// since the last sweep is as it was then. A file that the log changed after the cursor of the files
+// is written later.
 func (s *sweep) file(o blob.Object) {
 	path, place := intake.PlaceOf(s.idx, o.Key)
 	if place == intake.NotOurs {
@@ -171,11 +174,12 @@ func (s *sweep) file(o blob.Object) {
 	}
 }
 
-// young reports whether the event of a file may still come.
+// young reports whether the event of a file may still arrive.
 func (s *sweep) young(o blob.Object) bool { return s.began.Sub(o.Modified) < eventLag }
 
-// sumOf returns the MD5 that a tag of S3 may be, in hexadecimal digits; empty if it is another tag. An object that S3
-// encrypts with a key of a customer has one of the same form, which is no MD5.
+// sumOf returns the MD5 sum in a tag of S3, in hexadecimal digits; empty if the tag has another
+// form. The tag of an object that S3 encrypts with a customer's key has the same form, but is not
+// an MD5 sum.
 func sumOf(t blob.Tag) string {
 	sum := strings.Trim(string(t), `"`)
 	if data, err := hex.DecodeString(sum); err != nil || len(data) != md5.Size {
@@ -184,7 +188,7 @@ func sumOf(t blob.Tag) string {
 	return sum
 }
 
-// compare compares files by their tags with the texts of the log. No file is read.
+// compare compares files by their tags with the texts of the log. It reads no file.
 func (s *sweep) compare(ctx context.Context, group []*pair) error {
 	var bodies []index.Body
 	for _, p := range group {
@@ -204,7 +208,7 @@ func (s *sweep) compare(ctx context.Context, group []*pair) error {
 	return nil
 }
 
-// texts reads files whose events do not come any more. The file of a pair that is gone has none.
+// texts reads the files whose events cannot arrive any more. A file that is gone has no text.
 func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sights []*sight, err error) {
 	settled = slices.DeleteFunc(slices.Clone(group), func(p *pair) bool { return s.young(p.Object) })
 	for _, p := range settled {
@@ -213,7 +217,8 @@ func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sigh
 	return settled, sights, together(sights, func(f *sight) error { return s.read(ctx, s.idx, f) })
 }
 
-// judge reads files, and finds out which have an earlier text of their notes, and which a text of others.
+// judge reads files, and separates those with an earlier text of their notes from those with
+// outside edits.
 func (s *sweep) judge(ctx context.Context, group []*pair) error {
 	group, sights, err := s.texts(ctx, group)
 	if err != nil {
@@ -239,7 +244,7 @@ func (s *sweep) judge(ctx context.Context, group []*pair) error {
 	return nil
 }
 
-// lookBack finds out which files have an earlier text of their notes, or one that was taken in from them.
+// lookBack finds the files whose text is an earlier one of their notes, or was ingested from them.
 func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[string]index.Digest) error {
 	looked := map[string]int{}
 	err := s.Vault.Vault.Trail(ctx, from, func(path string, r repo.Revision) bool {
@@ -252,13 +257,13 @@ func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[
 		return looked[path] < intake.MaxEarlier
 	})
 	if fault.Is(err, fault.IndexError) {
-		return nil // as far back as the log can be read
+		return nil // the log cannot be read further back
 	}
 	return err
 }
 
-// judgeNew finds out which of the files that no note has are those of notes which were removed since the day before the
-// last sweep, and which are new.
+// judgeNew separates the files without notes into those whose notes were removed since one day
+// before the last sweep, and new ones.
 func (s *sweep) judgeNew(ctx context.Context) error {
 	absent, sights, err := s.texts(ctx, s.absent)
 	if err != nil || len(absent) == 0 {
@@ -288,7 +293,7 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 	return nil
 }
 
-// again notes that a file is to be what the log says, unless it could not be taken in.
+// again adds a file that must be restored, unless it is a skipped file.
 func (s *sweep) again(path string, text index.Digest) {
 	if _, left := s.left[path]; left {
 		return
@@ -297,7 +302,7 @@ func (s *sweep) again(path string, text index.Digest) {
 	s.older = append(s.older, path)
 }
 
-// end says in the control item that all files were compared.
+// end records in the control item that all files were compared.
 func (s *sweep) end(ctx context.Context) error {
 	return s.Vault.Vault.Change(ctx, func(c *repo.Control) bool {
 		if c.Sweep != nil && !c.Sweep.Listed.Before(s.began) {

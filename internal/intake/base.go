@@ -10,12 +10,13 @@ import (
 	"rookery/internal/repo"
 )
 
-// MaxEarlier is how many earlier texts of a note are looked at.
+// MaxEarlier is how many earlier texts of a note are compared.
 const MaxEarlier = 1000
 
-// LookBack finds for every file with another text the earlier text of the note that is nearest to it,
-// ties to the newest: that is what somebody began to edit. With the newest as base, a copy that is a
-// week old would take back what was done in that week (log.md §5).
+// LookBack sets for every file with another text the earlier text of the note that is nearest to
+// it, or the newest one if several are equally near. That is the text with which the edit began.
+// With the newest text as the base, saving a copy that is a week old would revert the changes of
+// that week (log.md §5).
 func LookBack(ctx context.Context, v *repo.Vault, all []*Found) error {
 	from, near := map[string]uint64{}, map[string]*Nearest{}
 	for _, f := range all {
@@ -43,49 +44,50 @@ func LookBack(ctx context.Context, v *repo.Vault, all []*Found) error {
 	return nil
 }
 
-// A Nearest looks for the text that somebody began with: the earlier text that is nearest to theirs.
+// A Nearest searches for the base of an edit: the earlier text that is nearest to its text.
 //
-// It looks no further back than to the newest text that somebody saved in this folder: whoever saves
-// now has read that, or written it. If it were passed over, one who takes back what they wrote a moment
-// ago would get it back, for the text before it is nearer to what they have. For a text that was
-// displaced this does not hold: it is older than it seems.
+// It does not search before the newest text that was saved in this folder, because the author of
+// the present edit has read or written that text. If it were skipped, an author who reverts a
+// recent change would get it back, because the text before the change is nearer. This does not hold
+// for a displaced text, which is older than it seems.
 //
-// A text that is one of the earlier ones to the byte may come from an editor that has not read the file
-// since, or from somebody who wants to have it back. So it takes back only what its author had seen; it
-// changes nothing if it is no older than that.
+// A text that is equal to an earlier one may come from an editor that has not read the file since,
+// or from an author who wants to return to it. So it reverts only what its author had seen, and
+// changes nothing if it is not older than that.
 //
-// To save once more what was merged already says nothing new: so does an editor that never reads the
-// file again. Who saves it a third time, and found the same each time, means the note to be so, if they
-// had seen it.
+// Saving the same text again after it was merged means nothing new, because an editor may never
+// read the file again. Saving it a third time, with the same merge result each time, is a decision
+// for this text, if the author had seen the result.
 type Nearest struct {
 	measure merge.Measure
 	text    []byte
-	upTo    uint64                     // what is newer than this version was not in the file; 0: all was
-	came    func(r repo.Revision) bool // whether the text of a version was seen; nil: that is not known
-	written time.Time                  // what is newer was not there when the text was written; zero: that is not known
-	was     []byte
-	apart   int
-	exact   bool
-	found   bool   // the base is found, and older texts are only looked at for one that is the same
-	passed  bool   // what is older than this was seen
-	seen    []byte // the newest text that was seen
-	again   []byte // the text of the newest version, if it was merged with this very text
-	looked  int
+	upTo    uint64                     // later versions were not in the file; 0: all were
+	came    func(r repo.Revision) bool // reports whether the text of a version was seen; nil: unknown
+	written time.Time                  // later versions did not exist when the text was written; zero: unknown
+	was     []byte                     // the base so far
+	apart   int                        // the distance between was and text
+	exact   bool                       // text is equal to an earlier one
+	found   bool                       // the base is final, and older texts are only searched for an equal one
+	passed  bool                       // all older texts were seen
+	seen    []byte                     // the newest text that was seen
+	again   []byte                     // the text of the newest version, if it was merged with the same text
+	looked  int                        // number of texts that were compared
 }
 
-// NearestTo looks for the base of a text that was in the file until a time, and not after it.
+// NearestTo returns a search for the base of a text that was in the file at a time, but not later.
 func NearestTo(text []byte, written time.Time) *Nearest {
 	return &Nearest{measure: merge.From(text), text: text, written: written}
 }
 
-// Was returns the text that somebody began with, as far as that can be told. Nil: it cannot.
+// Was returns the base, or nil if there is none.
 func (n *Nearest) Was() []byte { return n.was }
 
-// Exact reports whether the text is one of the earlier ones, to the byte.
+// Exact reports whether the text is equal to an earlier one.
 func (n *Nearest) Exact() bool { return n.exact }
 
-// Take looks at an earlier text, and at what somebody had put into the file then: what they saved next
-// may build on that. It reports whether it is worth it to look further back.
+// Take compares an earlier text, and the text that an edit had put into the file then, on which the
+// next edit may build. Texts must come newest first. Take reports whether older texts can still
+// change the result.
 func (n *Nearest) Take(r repo.Revision) bool {
 	if r.Deleted || r.Erased || n.upTo > 0 && r.Seq > n.upTo {
 		return true
@@ -113,9 +115,9 @@ func (n *Nearest) Take(r repo.Revision) bool {
 	return n.looked < MaxEarlier
 }
 
-// tooNew reports whether a version was not there when the text was written. Its time is a whole
-// millisecond, rounded down. What was saved in the folder and was taken in within the millisecond is
-// newer: it was found in the place of the text.
+// tooNew reports whether a version did not exist when the text was written. The time of a version
+// is in whole milliseconds, rounded down. A version that was ingested from the folder within the
+// same millisecond is newer, because it was found in place of the text.
 func (n *Nearest) tooNew(r repo.Revision) bool {
 	if n.written.IsZero() {
 		return false
@@ -124,10 +126,11 @@ func (n *Nearest) tooNew(r repo.Revision) bool {
 		r.Tool == Tool && !r.Time.Before(n.written.Truncate(time.Millisecond))
 }
 
+// hasSeen reports whether the text of a version is known to have been seen.
 func (n *Nearest) hasSeen(r repo.Revision) bool { return n.came != nil && n.came(r) }
 
-// pass notes the newest text that was seen: one that was in the file for long enough, or that somebody
-// saved there.
+// pass records the newest text that was seen: one that was in the file for long enough, or one that
+// was saved there.
 func (n *Nearest) pass(r repo.Revision) {
 	saved := savedIn(r)
 	switch {
@@ -143,8 +146,8 @@ func (n *Nearest) pass(r repo.Revision) {
 	n.passed = true
 }
 
-// savedIn returns the text that somebody had saved in the folder when a version was made of it; nil if
-// nobody had.
+// savedIn returns the text that was saved in the folder and became a version; nil if there was
+// none.
 func savedIn(r repo.Revision) []byte {
 	if r.Theirs == nil && r.Tool == Tool {
 		return r.Text
@@ -152,12 +155,13 @@ func savedIn(r repo.Revision) []byte {
 	return r.Theirs
 }
 
-// weigh compares the text with those of a version.
+// weigh compares the text with those of a version, and decides whether the base is final.
 func (n *Nearest) weigh(r repo.Revision) {
 	saved := savedIn(r)
 	if saved != nil && bytes.HasPrefix(n.text, saved) {
-		// They have only written on, however near the text is to another. An editor may save so slowly
-		// that the beginning of a text, or an empty file, is taken in before the rest is there.
+		// The author only appended text, however near it is to another one. An editor may save so
+		// slowly that the beginning of a text, or an empty file, is ingested before the rest is
+		// written.
 		n.was, n.apart, n.found = bytes.Clone(saved), 0, true
 		return
 	}
@@ -168,6 +172,7 @@ func (n *Nearest) weigh(r repo.Revision) {
 	n.found = n.apart == 0 || saved != nil && n.written.IsZero()
 }
 
+// consider makes text the base if it is nearer than the present one.
 func (n *Nearest) consider(text []byte) {
 	if apart := n.measure.To(text); n.was == nil || apart < n.apart {
 		n.was, n.apart = bytes.Clone(text), apart

@@ -12,15 +12,16 @@ import (
 	"rookery/internal/vault"
 )
 
-// An Effect is what taking in a part of a batch comes to. The function of an Update may run again, so
-// each run begins with an empty one.
+// An Effect is the result of ingesting a part of a batch. The function of an Update may run again,
+// so each run begins with an empty Effect.
 type Effect struct {
 	Taken Taken
-	Stay  []*Found                 // gone from the files, and changed in the log since
-	Left  map[string]repo.LeftFile // what the vault refuses, by path
+	Stay  []*Found                 // removed outside, but changed in the log since: their files must be written again
+	Left  map[string]repo.LeftFile // files that the vault refuses, by path
 }
 
-// Commit takes a part of a batch in.
+// Commit ingests a part of a batch in one commit. A file that the vault refuses is left out, and is
+// in Effect.Left. If there is an error, the Effect is empty.
 func Commit(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (Effect, error) {
 	var e Effect
 	receipt, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (_ any, err error) {
@@ -30,13 +31,13 @@ func Commit(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (
 	if err != nil {
 		return Effect{}, err // the function may still run
 	}
-	if receipt.Changed && !call.Untold { // else the commit tells of nothing
+	if receipt.Changed && !call.Untold { // otherwise the commit has no events
 		e.Taken.Index, err = countsIn(ctx, v, receipt.Seq)
 	}
 	return e, err
 }
 
-// Try returns what Commit would come to, and writes nothing.
+// Try returns the Effect that Commit would have, and writes nothing.
 func Try(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (Effect, error) {
 	var e Effect
 	call.DryRun = true
@@ -53,7 +54,7 @@ func Try(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (Eff
 	return e, nil
 }
 
-// draft drafts what becomes of a part of a batch.
+// draft stages the changes for a part of a batch.
 func draft(ctx context.Context, tx *repo.Tx, part []*Found) (Effect, error) {
 	e := Effect{Left: map[string]repo.LeftFile{}}
 	for _, f := range part {
@@ -64,7 +65,8 @@ func draft(ctx context.Context, tx *repo.Tx, part []*Found) (Effect, error) {
 	return e, nil
 }
 
-// countsIn counts what a commit tells of.
+// countsIn counts the changes in the reindex events of a commit. It skips events that are not
+// valid.
 func countsIn(ctx context.Context, v *repo.Vault, seq uint64) (told index.Counts, err error) {
 	c, err := v.Commit(ctx, seq)
 	if err != nil {
@@ -82,7 +84,7 @@ func countsIn(ctx context.Context, v *repo.Vault, seq uint64) (told index.Counts
 	return told, nil
 }
 
-// countsOf counts what a commit of this draft would tell of.
+// countsOf counts the changes in the reindex events that a commit of this draft would have.
 func countsOf(ctx context.Context, tx *repo.Tx) (told index.Counts, err error) {
 	staged, err := tx.Staged(ctx)
 	if err != nil {
@@ -98,7 +100,7 @@ func countsOf(ctx context.Context, tx *repo.Tx) (told index.Counts, err error) {
 	return told, nil
 }
 
-// take drafts what becomes of one edit.
+// take stages the changes for one edit.
 func (e *Effect) take(ctx context.Context, tx *repo.Tx, f *Found) error {
 	path := vault.Path(f.Path)
 	switch {
@@ -121,8 +123,8 @@ func (e *Effect) take(ctx context.Context, tx *repo.Tx, f *Found) error {
 	return e.refused(f, e.merge(ctx, tx, f, ours))
 }
 
-// remove takes a note away whose file is gone, unless the log has changed it since: then it stays, and
-// its file is written again.
+// remove removes the note of a missing file, unless the log has changed it since: then the note
+// stays, and the edit is added to e.Stay so that its file is written again.
 func (e *Effect) remove(ctx context.Context, tx *repo.Tx, f *Found) error {
 	now, exists := tx.Before().File(f.Path)
 	if !exists {
@@ -136,15 +138,18 @@ func (e *Effect) remove(ctx context.Context, tx *repo.Tx, f *Found) error {
 	return tx.Remove(ctx, vault.Path(f.Path))
 }
 
-// merge merges what was found into the note as it is now. A text that is older than what its author had
-// seen is taken as what they want the note to be again: it takes back what they had seen since.
+// merge merges the text that was found into the present text of the note. If the text is older than
+// the version that its author had seen, it counts as a deliberate revert: it undoes the changes
+// that the author had seen since.
 func (e *Effect) merge(ctx context.Context, tx *repo.Tx, f *Found, ours []byte) error {
 	m := merged(f.Was, ours, f.Text)
 	e.Taken.Changed++
 	return e.keep(ctx, tx, f, repo.Outside{Text: m.Text, Found: f.Text}, m.Overlaps)
 }
 
-// merged is a merge that a note can hold. Where the two together are too large, each is kept for itself.
+// merged merges two texts, of which base is the common ancestor. If the result is larger than a
+// note may be, it returns ours as the text and reports an overlap, so that theirs is kept as a
+// copy.
 func merged(base, ours, theirs []byte) merge.Merged {
 	m := merge.Texts(base, ours, theirs)
 	if len(m.Text) > repo.MaxNote {
@@ -153,20 +158,20 @@ func merged(base, ours, theirs []byte) merge.Merged {
 	return m
 }
 
-// keep drafts the text of a note; and, where a merge could not keep all of both, a copy of what was
-// found beside it.
+// keep stages the text of a note. If a merge could not keep all of both texts, it also stages a
+// conflict copy with the text that was found.
 func (e *Effect) keep(
 	ctx context.Context, tx *repo.Tx, f *Found, o repo.Outside, overlaps bool,
 ) error {
 	err := tx.TakeIn(ctx, vault.Path(f.Path), o)
-	if err != nil || !overlaps || len(f.Text) == 0 { // of nothing there is nothing to keep
+	if err != nil || !overlaps || len(f.Text) == 0 { // an empty text needs no copy
 		return err
 	}
 	e.Taken.Conflicts++
 	return e.copy(ctx, tx, f)
 }
 
-// copy drafts a note beside the one that was found, with the text that was found.
+// copy stages a conflict copy beside the note, with the text that was found.
 func (e *Effect) copy(ctx context.Context, tx *repo.Tx, f *Found) error {
 	for n := 1; ; n++ {
 		path := vault.ConflictCopy(vault.Path(f.Path), repo.Version(tx.Seq()), n)
@@ -177,7 +182,8 @@ func (e *Effect) copy(ctx context.Context, tx *repo.Tx, f *Found) error {
 	}
 }
 
-// move drafts that a note goes to another path. What the log has changed in it since goes with it.
+// move stages the move of a note to another path. Changes that the log has made to the note since
+// are merged into it. The error is DUPLICATE_ID if another note has the path.
 func (e *Effect) move(ctx context.Context, tx *repo.Tx, f *Found) error {
 	from := vault.Path(f.From.Path)
 	if other, taken := tx.Folded(vault.Path(f.Path)); taken && other != f.From.Path {
@@ -204,7 +210,8 @@ func (e *Effect) move(ctx context.Context, tx *repo.Tx, f *Found) error {
 	return e.keep(ctx, tx, f, o, m.Overlaps)
 }
 
-// refused leaves a file that the vault refuses: the others are taken in without it.
+// refused records a file that the vault refuses, with err as the reason, so that the other files
+// are ingested without it. It returns any other error.
 func (e *Effect) refused(f *Found, err error) error {
 	switch {
 	case fault.Is(err, fault.DuplicateID):

@@ -7,16 +7,18 @@ import (
 	"rookery/internal/repo"
 )
 
-// The guard: a batch that takes away or puts back more than both of these is held (log.md §5).
+// The limits of the removal guard: it holds a batch that removes or reverts more than both of these
+// (log.md §5).
 const (
 	guardNotes = 20
-	guardShare = 10 // one part in so many of the vault
+	guardShare = 10 // one part in guardShare of the notes
 )
 
-// TooMany reports whether the guard holds so many removals, in a vault of so many notes.
+// TooMany reports whether the guard holds n removals in a vault of that many notes.
 func TooMany(n, notes int) bool { return n > guardNotes && n*guardShare > notes }
 
-// Away returns how many edits take something away, and when the first of them was seen to change.
+// Away returns the number of edits that count as removals, and when the first of them was seen to
+// change.
 func Away(all []*Found) (n int, first time.Time) {
 	for _, f := range all {
 		if !f.TakesAway() {
@@ -30,9 +32,10 @@ func Away(all []*Found) (n int, first time.Time) {
 	return n, first
 }
 
-// Guard divides a batch into what is taken in and what is held. What is held stays so as long as it takes
-// anything away, until somebody accepts it; what was found beside it is taken in, unless it takes away more than
-// the guard lets through, which trips reports.
+// Guard divides a batch into the edits to ingest and the edits to hold. Edits that were held before
+// stay held as long as one of them counts as a removal, until they are accepted. Other edits are
+// ingested, unless trips reports that they remove more than the guard allows. accepted reports that
+// the held batch is accepted; new edits that trip the guard are then held.
 func Guard(all []*Found, accepted bool, trips func([]*Found) bool) (take, hold []*Found) {
 	var fresh, kept []*Found
 	for _, f := range all {
@@ -43,7 +46,7 @@ func Guard(all []*Found, accepted bool, trips func([]*Found) bool) (take, hold [
 		}
 	}
 	switch {
-	case accepted && trips(fresh): // nobody has seen what these take away
+	case accepted && trips(fresh): // the new removals were not shown to the user
 		return kept, fresh
 	case accepted:
 		return all, nil
@@ -56,14 +59,14 @@ func Guard(all []*Found, accepted bool, trips func([]*Found) bool) (take, hold [
 	return fresh, kept
 }
 
-// HeldOf returns what is told of edits that are held: how many of each kind, and all their paths. Since and
-// Version are the caller's.
+// HeldOf returns the description of edits that need confirmation: the number of each kind, and all
+// paths. The caller sets Since and Version.
 func HeldOf(all []*Found) repo.Held {
 	var held repo.Held
 	for _, f := range all {
 		held.Paths = append(held.Paths, f.Path)
 		switch {
-		case f.Moved: // it is told of where it went
+		case f.Moved: // its target is listed
 		case f.From != nil:
 			held.Moved++
 		case f.Before == nil:

@@ -1,8 +1,9 @@
-// Package intake turns what somebody did to the files of a vault into commits of its log: it pairs moves, finds the
-// text that an edit began with, merges, and holds back what would take away too much (reference/log.md §5).
+// Package intake turns outside edits of the files of a vault into commits of its log: it pairs the
+// halves of moves, finds the text with which an edit began, merges, and holds back edits that
+// remove too much (reference/log.md §5).
 //
-// It knows files only as what was found of them, so that it serves a folder and a bucket alike. Which files changed,
-// when they are taken in, and what is written back is decided by its callers.
+// It does not access files, so it is used for folders and for buckets. Its callers find the changed
+// files, decide when they are ingested, and write files back.
 package intake
 
 import (
@@ -13,51 +14,52 @@ import (
 	"rookery/internal/vault"
 )
 
-// Tool is the operation of commits that take edits in (log.md §5).
+// Tool is the operation of commits that ingest edits (log.md §5).
 const Tool = "reindex"
 
-// A Found is what is in the files of a vault where somebody changed something. Path is required.
+// A Found is an outside edit of a file. Path is required.
 type Found struct {
 	Path     string
 	Text     []byte       // nil: the file is gone
 	Digest   index.Digest // of Text
-	Before   *index.File  // what the file had been; nil: there was none
-	UpTo     uint64       // the file had nothing of the log that is newer than this version; 0: than before
-	At       time.Time    // when it was seen to change last
-	Modified time.Time    // of the file, as its store has it
-	To       string       // this file has only another spelling of its name now
-	Kept     bool         // it was held before
+	Before   *index.File  // the file in the log before the edit; nil: there was none
+	UpTo     uint64       // the file contained no later version of the log than this one; 0: than that of Before
+	At       time.Time    // when its last change was seen
+	Modified time.Time    // the file's modification time in its store
+	To       string       // the new spelling of the file's name, if only that has changed
+	Kept     bool         // it was in the held batch before
 
-	// Seen reports whether the author of the edit had seen the text of a version. Nil: that is not known.
+	// Seen reports whether the author of the edit had seen the text of a version. It is nil if that
+	// is unknown.
 	Seen func(repo.Revision) bool
 
 	From  *Found // the file that was moved here; see Pair
-	Moved bool   // away, to another path
+	Moved bool   // the file was moved to another path
 
-	Was     []byte // the text that they began with, as far as that can be told; see LookBack
-	Exact   bool   // it is one of the earlier texts
-	Reverts bool   // it is older than what they had seen, and so takes that back
+	Was     []byte // the text with which the edit began, nil if unknown; see LookBack
+	Exact   bool   // Text is equal to an earlier text
+	Reverts bool   // Text is older than a text that the author had seen, so it reverts that
 }
 
-// Gone reports whether there is no file any more.
+// Gone reports whether the file does not exist any more.
 func (f *Found) Gone() bool { return f.Text == nil }
 
-// TakesAway reports whether taking the edit in takes something away, so that it counts for the guard.
-// To move a note does not.
+// TakesAway reports whether the edit removes or reverts a note, so that it counts for the removal
+// guard. A move does not count.
 func (f *Found) TakesAway() bool {
 	return f.Before != nil && !vault.InTrash(f.Path) && (f.Reverts || f.Gone() && !f.Moved)
 }
 
-// Taken says what was taken in.
+// A Taken is the result of ingesting edits.
 type Taken struct {
-	Created, Changed, Moved, Removed int          // files
-	Conflicts                        int          // copies that were made of texts that could not be merged
-	Restored                         int          // files that were written again: the log had changed them since, or the batch was discarded
-	Index                            index.Counts // objects, traits and files that the commits tell of
-	Held                             *repo.Held   // what waits for a word
+	Created, Changed, Moved, Removed int          // number of files
+	Conflicts                        int          // conflict copies of texts that could not be merged
+	Restored                         int          // files that were written again, because the log had changed them since or the batch was discarded
+	Index                            index.Counts // objects, traits and files in the commits
+	Held                             *repo.Held   // the edits that need confirmation; nil if there are none
 }
 
-// Add adds the counts of another.
+// Add adds the counts of more. It does not change Held.
 func (t *Taken) Add(more Taken) {
 	t.Created += more.Created
 	t.Changed += more.Changed

@@ -5,8 +5,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// Pair finds the files that were moved: gone in one place, and there in another with the same text or,
-// but for case, the same name.
+// Pair finds the files that were moved: gone at one path, and at another with the same text or,
+// except for case, the same path. It sets From and Moved.
 func Pair(all []*Found) {
 	gone := map[index.Digest][]*Found{}
 	names := map[string]*Found{}
@@ -30,8 +30,9 @@ func Pair(all []*Found) {
 	}
 }
 
-// likeliest is the file of some with the same text that was moved to a path: one with the same name in
-// another folder, else the first.
+// likeliest returns the file that was probably moved to a path, out of files with the same text:
+// one with the same name in another folder, or else the first. It returns nil if all were moved
+// elsewhere.
 func likeliest(from []*Found, path string) *Found {
 	var first *Found
 	for _, f := range from {
@@ -46,4 +47,5 @@ func likeliest(from []*Found, path string) *Found {
 	return first
 }
 
+// name returns the last part of a path.
 func name(path string) string { return path[len(vault.Path(path).Dir()):] }

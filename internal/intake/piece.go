@@ -7,8 +7,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// How much one commit takes in at most. Where a batch takes something away it is one commit as far as
-// a commit can hold it, so that nobody sees half of it; else it may come piece by piece.
+// Bounds of one commit. A batch that changes or moves existing notes is one commit up to the larger
+// bounds, so that readers never see half of it. Other batches are divided.
 const (
 	PieceFiles = 500
 	pieceBytes = 4 << 20
@@ -16,8 +16,8 @@ const (
 	wholeBytes = 24 << 20
 )
 
-// Pieces are the parts of a batch that are one commit each: the settings first, by which notes are
-// read, and what is taken away last, so that nothing is gone before what is new is there.
+// Pieces divides a batch into commits. The settings come first, because they determine how notes
+// are read, and removals last, so that nothing is removed before the new notes exist.
 func Pieces(all []*Found) [][]*Found {
 	order := slices.Clone(all)
 	order = slices.DeleteFunc(order, func(f *Found) bool { return f.Moved }) // with where they went
@@ -40,7 +40,7 @@ func Pieces(all []*Found) [][]*Found {
 	return pieces
 }
 
-// rank is where in a batch an edit has its place.
+// rank returns the position of an edit in a batch.
 func (f *Found) rank() int {
 	k := vault.Path(f.Path).Kind()
 	switch {
@@ -52,8 +52,8 @@ func (f *Found) rank() int {
 	return 1
 }
 
-// InHalves does something that is a commit, in two parts where one commit cannot hold all of it: what
-// was found is not all that goes into it.
+// InHalves calls do with a part that is one commit. If do returns BATCH_TOO_LARGE, because a commit
+// contains more than the files, InHalves calls it with each half instead.
 func InHalves(piece []*Found, do func(part []*Found) error) error {
 	err := do(piece)
 	half := len(piece) / 2

@@ -7,18 +7,18 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Place says what a file is to the vault in whose folder or bucket it is.
+// A Place is the relation of a file to the vault of its folder or bucket.
 type Place int
 
 // The places.
 const (
-	NotOurs  Place = iota // it is none of the vault's
-	Ours                  // a note, or another file that a vault has
-	Misnamed              // it would be a note, but for its name
+	NotOurs  Place = iota // not a file of the vault
+	Ours                  // a note, or another kind of file that a vault has
+	Misnamed              // would be a note if its name were valid
 )
 
-// PlaceOf returns the path that a file has in a vault. Names that are decomposed, as macOS makes them, are composed
-// there.
+// PlaceOf returns the path in the vault of a file, and its Place. The path is composed (NFC),
+// unlike names that macOS creates, and empty unless the Place is Ours.
 func PlaceOf(idx *index.Index, key string) (path string, p Place) {
 	if strings.HasPrefix(key, vault.Trash) {
 		if _, ok := idx.File(key); ok {
@@ -37,5 +37,5 @@ func PlaceOf(idx *index.Index, key string) (path string, p Place) {
 	return path, Ours
 }
 
-// Hidden reports whether a file, or a folder that it is in, has a name that begins with a dot.
+// Hidden reports whether the name of a file, or of a folder that contains it, begins with a dot.
 func Hidden(key string) bool { return key[0] == '.' || strings.Contains(key, "/.") }

@@ -6,7 +6,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// Unfit says why a text can be no note's; empty if it can.
+// Unfit returns the reason why a text cannot be that of a note; empty if it can.
 func Unfit(text []byte) repo.Reason {
 	switch {
 	case len(text) > repo.MaxNote:

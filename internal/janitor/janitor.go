@@ -1,6 +1,6 @@
-// Package janitor looks once an hour at all tenants and their vaults, and asks for what was left undone: what was to be
-// done by a message that did not come, and what only time makes due. It opens no vault and reads no index. What it finds
-// becomes messages of the queue of jobs, each of which may come twice, or for nothing.
+// Package janitor examines all tenants and their vaults once an hour, and queues work that was left
+// undone: work whose message was lost, and work that is due by time only. It opens no vault and
+// reads no index. Its messages to the queue of jobs may be sent twice, or without need.
 package janitor
 
 import (
@@ -19,34 +19,35 @@ import (
 	"rookery/internal/team"
 )
 
-// TenantKind is the kind of the message that asks for the refused calls of a tenant to be archived, and for its log to be
-// folded if that is due.
+// TenantKind is the kind of the message that asks to archive the refused calls of a tenant, and to
+// compact its log if that is due.
 const TenantKind = "tenant"
 
 const (
-	// MostMessages is how many messages a run sends at most. The next one goes on where it ended.
+	// MostMessages is how many messages a run sends at most. The next run continues where it ended.
 	MostMessages = 1000
 
-	// runTime is how long a run begins to look at tenants.
+	// runTime is the time of a run after which it does not begin another group of tenants.
 	runTime = 5 * time.Minute
 
-	// groupSize is after how many tenants a run writes down how far it is, and atOnce how many of them it looks at at
-	// once.
+	// groupSize is the number of tenants after which a run stores its position, and atOnce how many
+	// of them it examines at once.
 	groupSize = 50
 	atOnce    = 8
 )
 
-// A Janitor looks at the tenants of a deployment. It is safe for concurrent use; two runs at once send messages twice.
+// A Janitor examines the tenants of a deployment. It is safe for concurrent use; two runs at once
+// send messages twice.
 type Janitor struct {
 	Teams *team.Teams
-	Table table.Table // of the deployment; it keeps the place where a run ended
+	Table table.Table // of the deployment; it stores the position of a run
 	Queue job.Queue
 	Log   *slog.Logger
 	Now   func() time.Time
 }
 
-// Run looks at all tenants, beginning behind the place where the run before ended. A tenant or a vault that cannot be
-// looked at is logged, and holds up no other. The error is that of the queue, or of the table.
+// Run examines all tenants, beginning after the position of the last run. It logs a tenant or a
+// vault that cannot be examined, and continues. It returns errors of the queue and of the table.
 func (j *Janitor) Run(ctx context.Context) error {
 	began := j.Now()
 	all, err := j.Teams.Registered(ctx)
@@ -66,7 +67,8 @@ func (j *Janitor) Run(ctx context.Context) error {
 		if ctx.Err() != nil || j.Now().Sub(began) >= runTime {
 			return nil
 		}
-		// If the process is killed, the next run begins behind the group: what killed it keeps none of the others waiting.
+		// If the process is killed, the next run begins after this group, so that the cause does
+		// not delay the others.
 		last := group[len(group)-1].Name
 		if err := j.save(ctx, last); err != nil {
 			return err
@@ -83,7 +85,7 @@ func (j *Janitor) Run(ctx context.Context) error {
 	return j.forget(ctx)
 }
 
-// behind returns all tenants, beginning with the first behind a name.
+// behind returns all tenants, beginning with the first one after a name.
 func behind(all []team.Registered, name string) []team.Registered {
 	i, found := slices.BinarySearchFunc(all, name, func(r team.Registered, name string) int {
 		return cmp.Compare(r.Name, name)
@@ -94,22 +96,22 @@ func behind(all []team.Registered, name string) []team.Registered {
 	return slices.Concat(all[i:], all[:i])
 }
 
-// A run is one look at all tenants.
+// A run is one examination of all tenants.
 type run struct {
 	*Janitor
 	sent atomic.Int64
 }
 
-// errFull says that a run has sent as many messages as it may.
+// errFull is the error of a run that has sent MostMessages.
 var errFull = errors.New("the run has sent all messages that it may send")
 
-// untold is the error of a queue that could not be told.
+// An untold is an error of the queue.
 type untold struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the error of the queue.
 func (u untold) Unwrap() error { return u.error }
 
-// send asks for something.
+// send sends a message, or returns errFull or an untold.
 func (r *run) send(ctx context.Context, m job.Message) error {
 	if r.sent.Add(1) > MostMessages {
 		return errFull
@@ -120,8 +122,8 @@ func (r *run) send(ctx context.Context, m job.Message) error {
 	return nil
 }
 
-// group looks at some tenants. It returns how many of them, from the first on, need not be looked at again by the next
-// run, and the error of the queue.
+// group examines some tenants. It returns how many of them, from the first on, the next run need
+// not examine again, and the error of the queue.
 func (r *run) group(ctx context.Context, all []team.Registered) (done int, err error) {
 	ended := make([]error, len(all))
 	at := make([]int, len(all))
@@ -143,7 +145,7 @@ func (r *run) group(ctx context.Context, all []team.Registered) (done int, err e
 	return len(all), nil
 }
 
-// look looks at a tenant. The error is errFull, or that of the queue; another one is logged.
+// look examines a tenant. It returns errFull or an error of the queue, and logs other errors.
 func (r *run) look(ctx context.Context, at team.Registered) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -152,7 +154,7 @@ func (r *run) look(ctx context.Context, at team.Registered) (err error) {
 		if err == nil || errors.Is(err, errFull) || errors.As(err, &untold{}) {
 			return
 		}
-		if !fault.Is(err, fault.Unauthenticated) { // it is gone by now
+		if !fault.Is(err, fault.Unauthenticated) { // a tenant that is gone is no error
 			r.Log.ErrorContext(ctx, "a tenant could not be looked at",
 				slog.String("tenant", at.Name), slog.Any("cause", err))
 		}

@@ -13,7 +13,7 @@ import (
 	"rookery/internal/team"
 )
 
-// How late something may be before its message counts as lost.
+// Delays after which the message for a piece of work counts as lost.
 const (
 	jobLate   = time.Minute
 	closeLate = time.Minute
@@ -21,10 +21,10 @@ const (
 	filesLate = 5 * time.Minute
 )
 
-// sweepEvery is how often the files of a vault are compared with its log.
+// sweepEvery is the time between two comparisons of the files of a vault with its log.
 const sweepEvery = 24 * time.Hour
 
-// tenant looks at one tenant, and at its vaults.
+// tenant examines one tenant and its vaults.
 func (r *run) tenant(ctx context.Context, at team.Registered) error {
 	if at.Erasing {
 		if err := r.send(ctx, team.JobsMessage(at.Name)); err != nil {
@@ -58,7 +58,7 @@ func (r *run) tenant(ctx context.Context, at team.Registered) error {
 	return nil
 }
 
-// jobs asks for the jobs that should have gone on by now, and for those of erasures that have none.
+// jobs queues the overdue jobs of a tenant, and its erasures without jobs.
 func (r *run) jobs(ctx context.Context, at team.Registered, s *team.Survey) error {
 	if s.Adopts && !at.Erasing {
 		if err := r.send(ctx, team.JobsMessage(at.Name)); err != nil {
@@ -78,7 +78,7 @@ func (r *run) jobs(ctx context.Context, at team.Registered, s *team.Survey) erro
 	return nil
 }
 
-// entry looks at one vault. The error is that of send; another one is logged.
+// entry examines one vault. It returns errors of send, and logs others.
 func (r *run) entry(ctx context.Context, s *team.Survey, e team.Entry) error {
 	f, err := s.Followed(e)
 	var kinds []string
@@ -97,8 +97,8 @@ func (r *run) entry(ctx context.Context, s *team.Survey, e team.Entry) error {
 	return nil
 }
 
-// due are the kinds of the messages that a vault needs: by its control item, and by whether the log has more than the
-// cursor of the files says.
+// due returns the kinds of the messages that a vault needs, from its control item, and from whether
+// the log is ahead of the cursor of the files.
 func (r *run) due(ctx context.Context, f team.Followed, e team.Entry) (kinds []string, err error) {
 	now := r.Now().UTC()
 	if e.ClearDue(now) {
@@ -112,7 +112,7 @@ func (r *run) due(ctx context.Context, f team.Followed, e team.Entry) (kinds []s
 		return nil, err
 	}
 	since, behind, err := f.Vault.BehindSince(ctx, files(&c))
-	if err != nil { // what the control item says is true all the same
+	if err != nil { // the control item is valid nevertheless
 		behind = false
 	}
 	if behind && now.Sub(since) >= filesLate || files(&c) < c.Low {
@@ -130,11 +130,11 @@ func (r *run) due(ctx context.Context, f team.Followed, e team.Entry) (kinds []s
 	return kinds, err
 }
 
-// files returns the version up to which the files are in step with the log.
+// files returns the version up to which the files are written.
 func files(c *repo.Control) uint64 { return c.Cursors[repo.FilesCursor].Seq }
 
-// foldDue reports whether a pass is due that no message makes: the one that was asked for has not come, the audit log
-// has not all that the files have, or only time has made one due.
+// foldDue reports whether a pass is due that no message starts: its message was lost, the audit log
+// is behind the files, or the pass is due by time only.
 func foldDue(c *repo.Control, now time.Time) bool {
 	switch {
 	case c.Passing.Held(now):
@@ -145,7 +145,7 @@ func foldDue(c *repo.Control, now time.Time) bool {
 	return c.Cursors[repo.AuditCursor].Seq < files(c) || c.PassDue(stream.Cursors(), now)
 }
 
-// swept returns when the files were compared with the log, or were in step for the first time; else when the log was made.
+// swept returns when the files were last compared with the log, or else when the log was created.
 func swept(c *repo.Control) time.Time {
 	if c.Sweep == nil {
 		return c.Made

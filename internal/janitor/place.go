@@ -9,15 +9,16 @@ import (
 	"rookery/internal/table"
 )
 
-// placeKey is the key of the item that says where the next run begins. No tenant can have the name of its partition.
+// placeKey is the key of the item with the position of the last run. No tenant can have the name of
+// its partition.
 var placeKey = table.Key{Part: "~janitor", Sort: "place"}
 
-// A place says behind which tenant the next run begins.
+// A place is the tenant after which the next run begins.
 type place struct {
 	Tenant string `json:"tenant"`
 }
 
-// place returns behind which tenant a run begins; empty: with the first.
+// place returns the tenant after which a run begins, or "" for the first one.
 func (j *Janitor) place(ctx context.Context) (string, error) {
 	it, err := j.Table.Get(ctx, placeKey)
 	if errors.Is(err, table.ErrNotFound) {
@@ -33,7 +34,7 @@ func (j *Janitor) place(ctx context.Context) (string, error) {
 	return p.Tenant, nil
 }
 
-// save writes behind which tenant the next run begins.
+// save stores the tenant after which the next run begins.
 func (j *Janitor) save(ctx context.Context, tenant string) error {
 	data, err := json.Marshal(place{tenant})
 	if err == nil {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// renamed are headers of a function that a client sees under another name. Documented for REST APIs, and not for HTTP
-// APIs.
+// renamed contains the headers of a function that a client gets under another name. This is
+// documented for REST APIs, but not for HTTP APIs.
 var renamed = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authenticate"}
 
-// ours are headers of a function that the gateway sets itself.
+// ours contains the headers that the gateway sets itself.
 var ours = map[string]bool{"Content-Length": true, "Date": true, "Server": true}
 
-// An answer is what a function returns for an event of version 2.0.
+// An answer is the response of a function to an event of version 2.0.
 type answer struct {
 	StatusCode      int                        `json:"statusCode"`
 	Headers         map[string]json.RawMessage `json:"headers"`
@@ -25,8 +25,8 @@ type answer struct {
 	IsBase64Encoded bool                       `json:"isBase64Encoded"`
 }
 
-// relay sends the answer of a function. An answer without a statusCode is a 200 whose body is the answer
-// itself, as JSON. One that the gateway does not understand is a 500.
+// relay sends the response of a function. A response without a statusCode is the body of a 200, as
+// JSON. A response that the gateway does not understand is a 500.
 func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, text []byte) {
 	a, body, err := parseAnswer(text)
 	if err != nil {
@@ -59,6 +59,8 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, text []byte) {
 	}
 }
 
+// setHeader sets a header of the response, under its new name if it is renamed. It drops headers
+// that the gateway sets itself.
 func setHeader(h http.Header, name, value string) {
 	name = http.CanonicalHeaderKey(name)
 	if hopByHop[name] || ours[name] {
@@ -70,7 +72,7 @@ func setHeader(h http.Header, name, value string) {
 	h.Set(name, value)
 }
 
-// scalar is a value of a header: a string, or a number or a truth value as JSON writes it.
+// scalar returns the value of a header: a string, or the JSON of a number or a bool.
 func scalar(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -79,6 +81,7 @@ func scalar(value json.RawMessage) string {
 	return string(value)
 }
 
+// parseAnswer decodes the response of a function, and returns it and its body.
 func parseAnswer(text []byte) (answer, []byte, error) {
 	if !json.Valid(text) {
 		return answer{}, nil, errors.New("the answer is not JSON")
@@ -103,7 +106,7 @@ func parseAnswer(text []byte) (answer, []byte, error) {
 	return a, body, err
 }
 
-// plain is the answer of a function that returns only a body.
+// plain returns the answer for a response that is only a body.
 func plain() answer {
 	kind := json.RawMessage(`"application/json"`)
 	return answer{StatusCode: http.StatusOK, Headers: map[string]json.RawMessage{"content-type": kind}}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// routes are the four routes of the Runtime API
+// routes returns the handler of the Runtime API, which has four routes
 // (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html).
 func (e *environment) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -34,8 +34,8 @@ func (e *environment) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finish ends the call before, and makes the environment ready. Where a process serves several at the same time, it
-// is not known which was before: each ends with its answer.
+// finish ends the call before, and makes the environment ready. If a process serves several calls
+// at once, it is unknown which one was before, so each call ends with its answer.
 func (e *environment) finish() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,7 +51,7 @@ func (e *environment) finish() {
 	}
 }
 
-// end ends a call. The caller holds the lock.
+// end ends a call. The caller holds e.mu.
 func (e *environment) end(c *call) {
 	delete(e.now, c.id)
 	close(c.done)
@@ -70,14 +70,14 @@ func (c *call) write(w http.ResponseWriter, f Function) {
 	_, _ = w.Write(c.event)
 }
 
-// traceID is the id of a trace that is not sampled.
+// traceID returns the id of a trace that is not sampled.
 func traceID() string {
 	id := requestID()
 	at := strconv.FormatInt(time.Now().Unix(), 16)
 	return "Root=1-" + at + "-" + id[24:] + id[24:] + ";Parent=" + id[:8] + id[:8] + ";Sampled=0"
 }
 
-// response takes the answer of a call.
+// response receives the answer of a call.
 func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
 	var large *http.MaxBytesError
@@ -87,19 +87,19 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		return // the connection was cut: the process has not posted
+		return // the connection was cut, so the process has posted nothing
 	}
 	e.accept(w, r, outcome{answer: body})
 }
 
-// failure takes the error of a call.
+// failure receives the error of a call.
 func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
 	if err := reported(w, r); err != nil {
 		e.accept(w, r, outcome{err: err})
 	}
 }
 
-// initFailure takes the error of a start, after which the process ends.
+// initFailure receives the error of a start, after which the process ends.
 func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
 	err := reported(w, r)
 	if err == nil {
@@ -112,7 +112,7 @@ func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
 	e.kill()
 }
 
-// reported reads the error that a process posts; nil if the connection was cut.
+// reported returns the error that a process posted; nil if the connection was cut.
 func reported(w http.ResponseWriter, r *http.Request) *Error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
 	if err != nil {
@@ -125,6 +125,7 @@ func reported(w http.ResponseWriter, r *http.Request) *Error {
 	return failed
 }
 
+// accept posts the outcome of a call, and answers the process.
 func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) {
 	if !e.post(r.PathValue("id"), o) {
 		status(w, http.StatusBadRequest, "InvalidRequestID")
@@ -133,7 +134,8 @@ func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) 
 	status(w, http.StatusAccepted, "")
 }
 
-// post sets the outcome of a call. It reports false if none with this id is under way, or it has an outcome.
+// post sets the outcome of a call. It returns false if no call with this id is running, or if it
+// has an outcome already.
 func (e *environment) post(id string, o outcome) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -148,7 +150,7 @@ func (e *environment) post(id string, o outcome) bool {
 	return true
 }
 
-// status answers a post, with the type of an error if it has one.
+// status answers a post, with an error type if failed is not empty.
 func status(w http.ResponseWriter, code int, failed string) {
 	w.Header().Set("Content-Type", "application/json")
 	answer := map[string]string{"status": "OK"}

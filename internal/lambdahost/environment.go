@@ -13,42 +13,42 @@ import (
 	"time"
 )
 
-// An environment is one process of a function, with a Runtime API of its own.
+// An environment is one process of a function with its own Runtime API.
 type environment struct {
 	function Function
 	pid      int
 	api      *http.Server
-	calls    chan *call    // to the process, when it asks for the next event
+	calls    chan *call    // to the process, sent when it asks for the next event
 	ready    chan struct{} // closed when the process has asked for its first event
 	ended    chan struct{} // closed when the process has ended
-	exit     error         // of the process; read it after ended
-	calling  int           // calls that it was taken for; the lock of the host guards it
+	exit     error         // of the process; valid after ended is closed
+	calling  int           // calls that have taken the environment; guarded by Host.mu
 
 	mu     sync.Mutex
 	asked  bool             // ready is closed
-	served bool             // it has seen an event
-	now    map[string]*call // that the process works on, by their ids
+	served bool             // the process has received an event
+	now    map[string]*call // running calls, by id
 	broken *Error
 	frozen bool
 }
 
-// A call is one event on its way through a process.
+// A call is one event that a process handles.
 type call struct {
 	id       string
 	event    []byte
 	deadline time.Time
-	outcome  outcome       // what the process posted
+	outcome  outcome       // posted by the process
 	posted   bool          // outcome is set
-	done     chan struct{} // closed when the process has asked for the event after this one, see finish
+	done     chan struct{} // closed when the call has ended; see finish
 }
 
-// An outcome is what a call returns.
+// An outcome is the result of a call.
 type outcome struct {
 	answer []byte
 	err    error
 }
 
-// launch starts a process. The caller holds the lock of the host.
+// launch starts a process. The caller holds h.mu.
 func (h *Host) launch() (*environment, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Host) launch() (*environment, error) {
 	return e, nil
 }
 
-// wait starts the process and waits for its end, which it tells forget before anyone else.
+// wait starts the process and waits for its end. It calls forget before ended is closed.
 func (e *environment) wait(cmd *exec.Cmd, started chan<- error, forget func(*environment)) {
 	defer ownThread()()
 	err := startGroup(cmd)
@@ -92,7 +92,7 @@ func (e *environment) wait(cmd *exec.Cmd, started chan<- error, forget func(*env
 	_ = e.api.Close()
 }
 
-// environ are the variables that Lambda sets.
+// environ returns the variables that Lambda sets.
 func environ(f Function, api string) []string {
 	return []string{
 		"AWS_LAMBDA_RUNTIME_API=" + api,
@@ -111,8 +111,8 @@ func environ(f Function, api string) []string {
 	}
 }
 
-// serve passes an event to the process and waits for its end. It reports false if an idle process ended
-// before it saw the event.
+// serve passes an event to the process and waits until the call ends. It returns false if an idle
+// process ended before it received the event.
 func (e *environment) serve(event []byte) (outcome, bool) {
 	e.thaw()
 	if err := e.begin(); err != nil {
@@ -141,7 +141,8 @@ func (e *environment) serve(event []byte) (outcome, bool) {
 	return e.result(c, nil), true
 }
 
-// begin waits until the process has asked for its first event.
+// begin waits until the process has asked for its first event. It kills the process after
+// initTimeout.
 func (e *environment) begin() error {
 	timer := time.NewTimer(initTimeout)
 	defer timer.Stop()
@@ -157,7 +158,7 @@ func (e *environment) begin() error {
 	}
 }
 
-// result is what the process posted, or else the error, or else that the process ended.
+// result returns the posted outcome, or else err, or else the end of the process as an error.
 func (e *environment) result(c *call, err error) outcome {
 	e.mu.Lock()
 	posted := c.posted
@@ -171,7 +172,7 @@ func (e *environment) result(c *call, err error) outcome {
 	return outcome{err: e.ending()}
 }
 
-// ending says how the process ended.
+// ending returns the end of the process as an error.
 func (e *environment) ending() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -185,12 +186,13 @@ func (e *environment) ending() error {
 	return &Error{TypeExit, "the process ended without an answer"}
 }
 
+// timedOut returns the error of a call that exceeded the timeout.
 func (e *environment) timedOut() error {
 	seconds := e.function.Timeout.Seconds()
 	return &Error{TypeTimeout, fmt.Sprintf("Task timed out after %.2f seconds", seconds)}
 }
 
-// used reports whether the process has seen an event.
+// used reports whether the process has received an event.
 func (e *environment) used() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -207,9 +209,12 @@ func (e *environment) over() bool {
 	}
 }
 
+// freeze stops the process of the environment, as Lambda does between two invocations. thaw continues
+// it.
 func (e *environment) freeze() { e.hold(true) }
 func (e *environment) thaw()   { e.hold(false) }
 
+// hold stops or continues the process, unless it has ended or is in that state.
 func (e *environment) hold(frozen bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -219,13 +224,14 @@ func (e *environment) hold(frozen bool) {
 	}
 }
 
+// kill kills the process, unless it has ended.
 func (e *environment) kill() {
 	if !e.over() {
 		killGroup(e.pid)
 	}
 }
 
-// requestID is a random id in the form of a UUID.
+// requestID returns a random id in the form of a UUID.
 func requestID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])

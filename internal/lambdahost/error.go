@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// The errors of a call that no process has seen.
+// Errors of a call that no process has received.
 var (
 	ErrEventTooLarge = errors.New("the event is larger than Lambda takes")
 	ErrThrottled     = errors.New("all environments that the function may have are busy")
 	ErrClosed        = errors.New("the host is closed")
 )
 
-// Types of an Error, as Lambda names them. A function that answers with an error of its own has the type
-// that it gave.
+// The types of an Error, as Lambda names them. The error that a function reports has its own type.
 const (
 	TypeExit       = "Runtime.ExitError"
 	TypeTimeout    = "Sandbox.Timedout"
@@ -23,8 +22,8 @@ const (
 	TypeUnknown    = "Unhandled"
 )
 
-// An Error is the end of a call that has no answer: the function reported an error, its process ended, or
-// its time was over.
+// An Error is the end of a call without an answer: the function reported an error, its process
+// ended, or its timeout was exceeded.
 type Error struct {
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`

@@ -14,30 +14,30 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// A request is what an event is made of.
+// A request is the input of an event.
 type request struct {
 	r          *http.Request
 	id         string
 	path       string // decoded
-	key        string // of the route
+	key        string // the key of the route
 	parameters map[string]string
 	body       []byte
 }
 
-// hopByHop are headers that end at the gateway (RFC 9110 §7.6.1).
+// hopByHop contains the headers that end at the gateway (RFC 9110 §7.6.1).
 var hopByHop = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true,
 	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// decodedPath is the path as an HTTP API passes it on: decoded, and cut at the first "?" that was
-// escaped. Escaped slashes become slashes. Not documented.
+// decodedPath returns the path as an HTTP API passes it on: decoded, including escaped slashes, and
+// cut at the first escaped "?". Not documented.
 func decodedPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.URL.Path, "?")
 	return path
 }
 
-// event is the event of version 2.0 of the payload format.
+// event returns the event in version 2.0 of the payload format.
 func (in request) event() ([]byte, error) {
 	now := time.Now()
 	body, encoded := in.text()
@@ -73,8 +73,9 @@ func (in request) event() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// headers are those of the request, the names in lower case, the values of one name joined by a comma.
-// Cookies are apart. The gateway adds its own (not documented: which).
+// headers returns the headers of the request, with names in lower case, and with the values of one
+// name joined by commas. It omits cookies, and adds the headers of the gateway (not documented:
+// which).
 func (in request) headers() map[string]string {
 	all := map[string]string{}
 	for name, values := range in.r.Header {
@@ -96,7 +97,7 @@ func (in request) headers() map[string]string {
 	return all
 }
 
-// cookies are those of all Cookie headers, one each.
+// cookies returns the cookies of all Cookie headers.
 func (in request) cookies() []string {
 	var all []string
 	for _, line := range in.r.Header.Values("Cookie") {
@@ -109,7 +110,7 @@ func (in request) cookies() []string {
 	return all
 }
 
-// source is the address of the client, without its port.
+// source returns the address of the client, without its port.
 func (in request) source() string {
 	host, _, err := net.SplitHostPort(in.r.RemoteAddr)
 	if err != nil {
@@ -118,7 +119,7 @@ func (in request) source() string {
 	return host
 }
 
-// text is the body, in base64 where it is not text.
+// text returns the body, in base64 if it is not text.
 func (in request) text() (body string, encoded bool) {
 	if len(in.body) == 0 {
 		return "", false
@@ -129,8 +130,8 @@ func (in request) text() (body string, encoded bool) {
 	return base64.StdEncoding.EncodeToString(in.body), true
 }
 
-// isText reports whether a body goes into an event as it is: text, JSON, XML and JavaScript that are not
-// compressed. Bytes of it that are not UTF-8 become U+FFFD. Not documented.
+// isText reports whether a body is not encoded in an event: uncompressed text, JSON, XML and
+// JavaScript. Bytes of it that are not UTF-8 become U+FFFD. Not documented.
 func isText(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || h.Get("Content-Encoding") != "" {
@@ -144,8 +145,8 @@ func isText(h http.Header) bool {
 		strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
-// joined are the parameters of a query, decoded, the values of one name joined by a comma. Those that
-// cannot be decoded are left out.
+// joined returns the decoded parameters of a query, with the values of one name joined by commas.
+// It drops parameters that cannot be decoded.
 func joined(query string) map[string]string {
 	values, _ := url.ParseQuery(query)
 	if len(values) == 0 {

@@ -11,38 +11,39 @@ import (
 	"time"
 )
 
-// Quotas of an HTTP API.
+// Quotas of an HTTP API, in bytes.
 const (
-	MaxHeader = 10_240   // bytes of the request line and the headers
-	MaxBody   = 10 << 20 // bytes of the body of a request
+	MaxHeader = 10_240   // the request line and the headers
+	MaxBody   = 10 << 20 // the body of a request
 
 	integrationTimeout = 30 * time.Second
 )
 
-// An Invoker passes an event to a function and returns its answer. A *Host is one.
+// An Invoker passes an event to a function and returns its answer, as a *Host does.
 type Invoker interface {
 	Invoke(ctx context.Context, event []byte) ([]byte, error)
 }
 
 var _ Invoker = (*Host)(nil)
 
-// A Gateway serves functions over HTTP as an HTTP API does, with its default stage, events of version 2.0
-// and no authorizer. It is safe for concurrent use.
+// A Gateway serves functions over HTTP as an HTTP API does, with its default stage, events of
+// version 2.0 and no authorizer. It is safe for concurrent use.
 type Gateway struct {
-	routes   []route // in the order in which they are tried
-	fallback *route  // $default
+	routes   []route // in the order of byRank
+	fallback *route  // $default; nil: none
 	patience time.Duration
 
-	// Overwrites are the response parameters of the integrations: by the status of an answer, the headers that are
-	// overwritten with one of the function. The gateway renames headers of the function first. Not documented: that it
-	// does not rename what is overwritten. Set it before the first request.
+	// Overwrites contains the response parameters of the integrations: by the status of an answer,
+	// the headers that are overwritten with the value of a header of the function. The gateway
+	// renames the function's headers, but not overwritten ones (not documented). Overwrites must be
+	// set before the first request.
 	Overwrites map[int]map[string]string
 }
 
 var _ http.Handler = (*Gateway)(nil)
 
-// NewGateway returns the gateway over routes: their keys are those of an HTTP API, such as
-// "ANY /v1/vaults/{vault}/objects/{rest+}" and "$default". A malformed key is an error.
+// NewGateway returns the gateway over routes. Their keys are those of an HTTP API, such as "ANY
+// /v1/vaults/{vault}/objects/{rest+}" and "$default". A malformed key is an error.
 func NewGateway(routes map[string]Invoker) (*Gateway, error) {
 	g := &Gateway{patience: integrationTimeout}
 	for key, function := range routes {
@@ -60,7 +61,7 @@ func NewGateway(routes map[string]Invoker) (*Gateway, error) {
 	return g, nil
 }
 
-// ServeHTTP passes a request to the function of its route. What the gateway answers itself is
+// ServeHTTP passes a request to the function of its route. The gateway's own answers are
 // {"message":…}, without the headers of a function.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID()
@@ -96,7 +97,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.relay(w, r, answer)
 }
 
-// find returns the most specific route that matches.
+// find returns the most specific route that matches, and its path parameters. ok is false if no
+// route matches.
 func (g *Gateway) find(method, path string) (route, map[string]string, bool) {
 	for _, r := range g.routes {
 		if parameters, ok := r.match(method, path); ok {
@@ -109,7 +111,7 @@ func (g *Gateway) find(method, path string) (route, map[string]string, bool) {
 	return route{}, nil, false
 }
 
-// headerSize is the size of the request line and the headers as HTTP/1.1 sends them.
+// headerSize returns the size in bytes of the request line and the headers in HTTP/1.1.
 func headerSize(r *http.Request) int {
 	size := len(r.Method) + len(r.RequestURI) + len(r.Proto) + len(r.Host)
 	for name, values := range r.Header {
@@ -120,8 +122,9 @@ func headerSize(r *http.Request) int {
 	return size
 }
 
-// statusOf is the status with which an HTTP API answers where a function has not. An event that is too
-// large for Lambda is 413, no free environment and a function that is too slow for the gateway 503. Not documented.
+// statusOf returns the status with which an HTTP API answers if the function has not: 413 for an
+// event that is too large for Lambda, 503 if no environment is free or if the function is too slow
+// for the gateway, and otherwise 500. Not documented.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, ErrEventTooLarge):
@@ -133,6 +136,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
+// refuseBody answers a request whose body cannot be read.
 func refuseBody(w http.ResponseWriter, err error) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -142,7 +146,7 @@ func refuseBody(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusBadRequest)
 }
 
-// refuse answers for the gateway. Not documented: the body.
+// refuse sends an answer of the gateway. Not documented: the body.
 func refuse(w http.ResponseWriter, code int) {
 	text := fmt.Sprintf(`{"message":%q}`, http.StatusText(code))
 	w.Header().Set("Content-Type", "application/json")

@@ -1,18 +1,19 @@
-// Package lambdahost runs functions of AWS Lambda as processes of this machine, behind a gateway that
-// behaves as an HTTP API of API Gateway does. It serves the documented Runtime API to the same bootstrap
-// that Lambda runs. Tests and the local cloud use it; no function links it.
+// Package lambdahost runs functions of AWS Lambda as processes of this machine, behind a gateway
+// that behaves as an HTTP API of API Gateway does. It serves the documented Runtime API to the same
+// bootstrap that Lambda runs. Tests and the local cloud use it; no function links it.
 //
-// What it does follows the developer guides of AWS, as far as they say it: the routes and headers of the Runtime API
-// and the variables of a function (AWS Lambda, "Using the Lambda runtime API", "Defined runtime environment
-// variables"); the format of events and answers, with values joined by commas and cookies apart (API Gateway, "Create
-// AWS Lambda proxy integrations for HTTP APIs"); precedence of routes ("Create routes for HTTP APIs"); the sizes and
-// the timeout of 30 s ("Quotas for configuring and running an HTTP API"); the sizes of events and answers (AWS Lambda,
-// "Lambda quotas").
+// It follows the developer guides of AWS where these are specific: the routes and headers of the
+// Runtime API and the variables of a function (AWS Lambda, "Using the Lambda runtime API", "Defined
+// runtime environment variables"); the format of events and answers, with values joined by commas
+// and separate cookies (API Gateway, "Create AWS Lambda proxy integrations for HTTP APIs"); the
+// precedence of routes ("Create routes for HTTP APIs"); the sizes and the timeout of 30 s ("Quotas
+// for configuring and running an HTTP API"); the sizes of events and answers (AWS Lambda, "Lambda
+// quotas").
 //
-// The guides do not say the following, which is from memory, and marked "not documented" where it is done: a path
-// arrives decoded and cut at a "?"; WWW-Authenticate is renamed; which status and body the gateway answers with where
-// a function has not; which content types are passed on as text; the headers that the gateway adds to a request.
-// Each has to be checked in an account of AWS.
+// The following is not in the guides. It is from memory, must be checked in an AWS account, and is
+// marked "not documented" in the code: a path arrives decoded and cut at a "?"; WWW-Authenticate is
+// renamed; the status and the body with which the gateway answers if a function has not; the
+// content types that are passed on as text; the headers that the gateway adds to a request.
 package lambdahost
 
 import (
@@ -23,57 +24,60 @@ import (
 	"time"
 )
 
-// Lambda's quotas, and the defaults of a Function.
+// Quotas of Lambda, and defaults of a Function.
 const (
-	MaxEvent  = 6_291_456 // bytes of an event
-	MaxAnswer = 6_291_556 // bytes of an answer
+	MaxEvent  = 6_291_456 // size of an event in bytes
+	MaxAnswer = 6_291_556 // size of an answer in bytes
 
 	defaultTimeout = 29 * time.Second
 	defaultMost    = 64
 	defaultMemory  = 1769
 	defaultName    = "function"
 
-	// initTimeout is the time from the start of a process to its first request for an event.
+	// initTimeout is the longest time between the start of a process and its first request for an
+	// event.
 	initTimeout = 10 * time.Second
 )
 
-// A Function is a program that serves events. Only Binary is required.
+// A Function is a program that handles events. Only Binary is required.
 type Function struct {
-	Binary string   // absolute path of a bootstrap: a program that calls lambda.Start
-	Env    []string // "KEY=value"; the process has these and Lambda's own variables, no others
+	Binary string   // the absolute path of a bootstrap, which is a program that calls lambda.Start
+	Env    []string // "KEY=value"; the process has only these and Lambda's own variables
 
 	Name    string        // AWS_LAMBDA_FUNCTION_NAME; empty: "function"
-	Memory  int           // MB, AWS_LAMBDA_FUNCTION_MEMORY_SIZE, which is not enforced; 0: 1769
-	Timeout time.Duration // of a call, its start of a process not included; 0: 29 seconds
-	Most    int           // processes at the same time; 0: 64
+	Memory  int           // AWS_LAMBDA_FUNCTION_MEMORY_SIZE in MB, which is not enforced; 0: 1769
+	Timeout time.Duration // of a call, without the start of a process; 0: 29 seconds
+	Most    int           // the most processes at once; 0: 64
 
-	// Concurrency is how many events a process serves at the same time, AWS_LAMBDA_MAX_CONCURRENCY, as on managed
-	// instances of Lambda. A call then ends with its answer, not with the next request for an event. 0: 1.
+	// Concurrency is how many events a process handles at once, AWS_LAMBDA_MAX_CONCURRENCY, as on
+	// managed instances of Lambda. If it is more than 1, a call ends with its answer, and not with
+	// the next request for an event. 0: 1.
 	Concurrency int
 
-	// Freezes stops a process between calls, as Lambda does. Without it, a process can work on after its
-	// call has ended.
+	// Freezes stops a process between calls, as Lambda does. Without it, a process can continue to
+	// work after its call has ended.
 	Freezes bool
 
-	Output io.Writer // stdout and stderr of all processes, one write at a time; nil: discarded
+	Output io.Writer // stdout and stderr of all processes, one write at a time; nil: discard
 }
 
-// A Host keeps the environments of a function: processes, each of which serves one event at a time, or as many as
-// Function.Concurrency says. It is safe for concurrent use. Close ends all processes.
+// A Host manages the environments of a function: processes, each of which handles one event at a
+// time, or as many as Function.Concurrency. It is safe for concurrent use. Close ends all
+// processes.
 type Host struct {
 	function Function
 	output   io.Writer
-	stop     func() bool // the context of Start is no longer watched
+	stop     func() bool // stops watching the context of Start
 
 	mu     sync.Mutex
 	closed bool
 	all    []*environment
-	idle   []*environment // one entry for each call that a process is free for; the one that was used last is the last
-	busy   sync.WaitGroup // calls and processes
+	idle   []*environment // one entry for each call that a process is free for; the last one was used last
+	busy   sync.WaitGroup // counts calls and processes
 }
 
-// Start returns the host of a function, without a process. The first call starts one. The host is closed
-// when ctx is done.
+// Start returns the host of a function without a process. The first call starts one. The host is
+// closed when ctx is done.
 func Start(ctx context.Context, f Function) *Host {
 	h := &Host{function: f.withDefaults()}
 	h.output = &serial{w: h.function.Output}
@@ -81,6 +85,7 @@ func Start(ctx context.Context, f Function) *Host {
 	return h
 }
 
+// withDefaults returns f with defaults for zero fields.
 func (f Function) withDefaults() Function {
 	if f.Name == "" {
 		f.Name = defaultName
@@ -103,10 +108,11 @@ func (f Function) withDefaults() Function {
 	return f
 }
 
-// Invoke passes an event to an environment and returns its answer: the idle environment that was used
-// last, or a new one if there is none. The error is ErrEventTooLarge, ErrThrottled or ErrClosed if the
-// function did not see the event, a *Error if it ended without an answer, or that of ctx. A function goes
-// on with its call after ctx is done, until its timeout.
+// Invoke passes an event to an environment and returns its answer. It uses the idle environment
+// that was used last, or a new one if there is none. It returns ErrEventTooLarge, ErrThrottled or
+// ErrClosed if the function did not receive the event, a *Error if the function ended without an
+// answer, or the error of ctx. The function continues its call after ctx is done, until its
+// timeout.
 func (h *Host) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,7 +137,7 @@ func (h *Host) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	}
 }
 
-// run serves an event in an environment, which take has returned, and makes it idle again.
+// run handles an event in an environment that take has returned, and makes it idle again.
 func (h *Host) run(e *environment, event []byte) outcome {
 	for {
 		o, taken := e.serve(event)
@@ -139,7 +145,7 @@ func (h *Host) run(e *environment, event []byte) outcome {
 			h.give(e)
 			return o
 		}
-		// An idle process ended before it saw the event: another one gets it.
+		// An idle process ended before it received the event, so another one gets it.
 		next, err := h.take()
 		if err != nil {
 			return outcome{err: err}
@@ -149,7 +155,7 @@ func (h *Host) run(e *environment, event []byte) outcome {
 	}
 }
 
-// take returns the idle environment that was used last, or a new one. busy counts it as a call.
+// take returns the idle environment that was used last, or a new one. It adds the call to busy.
 func (h *Host) take() (*environment, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,7 +188,7 @@ func (h *Host) take() (*environment, error) {
 	return e, nil
 }
 
-// give makes an environment free for a call more, if its process lives.
+// give makes an environment free for one more call, if its process is running.
 func (h *Host) give(e *environment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -204,23 +210,23 @@ func (h *Host) forget(e *environment) {
 	h.idle = slices.DeleteFunc(h.idle, is)
 }
 
-// Freeze stops all processes where they are, also within a call. A call's timeout goes on. A process is
-// stopped until Thaw, or until it gets an event.
+// Freeze stops all processes, even within a call. Timeouts continue. A process is stopped until
+// Thaw, or until it gets an event.
 func (h *Host) Freeze() {
 	for _, e := range h.environments() {
 		e.freeze()
 	}
 }
 
-// Thaw lets all processes go on.
+// Thaw continues all processes.
 func (h *Host) Thaw() {
 	for _, e := range h.environments() {
 		e.thaw()
 	}
 }
 
-// Kill ends all processes with SIGKILL and returns when they have ended. Calls end with
-// Runtime.ExitError; the next one starts a process.
+// Kill ends all processes with SIGKILL and returns when they have ended. Their calls end with
+// Runtime.ExitError. The next call starts a process.
 func (h *Host) Kill() {
 	all := h.environments()
 	for _, e := range all {
@@ -232,12 +238,13 @@ func (h *Host) Kill() {
 }
 
 // Close ends all processes and returns when they have ended. Calls end with Runtime.ExitError or
-// ErrClosed. Closing twice is no error.
+// ErrClosed. Close may be repeated.
 func (h *Host) Close() {
 	h.stop()
 	h.end()
 }
 
+// end refuses further calls, and ends all processes.
 func (h *Host) end() {
 	h.mu.Lock()
 	h.closed = true
@@ -255,13 +262,14 @@ func (h *Host) Processes() []int {
 	return ids
 }
 
+// environments returns a copy of all environments.
 func (h *Host) environments() []*environment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
 }
 
-// A serial writer passes on one write at a time.
+// A serial is a writer that serializes concurrent writes.
 type serial struct {
 	mu sync.Mutex
 	w  io.Writer

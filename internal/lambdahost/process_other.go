@@ -7,11 +7,13 @@ import (
 	"os/exec"
 )
 
-// startGroup refuses: processes cannot be stopped and continued as a group here.
+// startGroup returns an error, because process groups cannot be stopped and continued on this
+// system.
 func startGroup(*exec.Cmd) error { return errors.ErrUnsupported }
 
 func stopGroup(int, bool) {}
 
 func killGroup(int) {}
 
+// ownThread does nothing.
 func ownThread() (release func()) { return func() {} }

@@ -14,7 +14,7 @@ func startGroup(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// stopGroup stops the processes of a group, or lets them go on.
+// stopGroup stops the processes of a group, or continues them if stop is false.
 func stopGroup(pid int, stop bool) {
 	signal := syscall.SIGCONT
 	if stop {
@@ -23,5 +23,5 @@ func stopGroup(pid int, stop bool) {
 	_ = syscall.Kill(-pid, signal)
 }
 
-// killGroup ends the processes of a group, also stopped ones.
+// killGroup ends the processes of a group, even stopped ones.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// defaultRoute is the key of the route that takes what no other route does.
+// defaultRoute is the key of the route for requests without another route.
 const defaultRoute = "$default"
 
 // A route is one route of an HTTP API: "ANY /v1/vaults/{vault}/objects", "GET /{rest+}".
 type route struct {
 	key      string
-	method   string // empty: any
+	method   string // empty: any method
 	segments []segment
-	greedy   bool // the last segment takes the rest of the path
+	greedy   bool // the last segment matches the rest of the path
 	function Invoker
 }
 
-// A segment is a part of a path: a text, or a parameter of any text.
+// A segment is a part of a path: a fixed text, or a parameter.
 type segment struct {
 	text, parameter string
 }
 
-// parseRoute reads the key of a route.
+// parseRoute parses the key of a route.
 func parseRoute(key string, function Invoker) (route, error) {
 	r := route{key: key, function: function}
 	method, path, ok := strings.Cut(key, " /")
@@ -45,6 +45,7 @@ func parseRoute(key string, function Invoker) (route, error) {
 	return r, nil
 }
 
+// parseSegment parses a segment of a path. greedy reports that it matches the rest of the path.
 func parseSegment(text string) (s segment, greedy bool, err error) {
 	name, inside := strings.CutPrefix(text, "{")
 	if !inside {
@@ -61,8 +62,8 @@ func parseSegment(text string) (s segment, greedy bool, err error) {
 	return segment{parameter: name}, greedy, nil
 }
 
-// byRank orders routes as the gateway tries them: those without a greedy parameter first, then the one
-// that has a text where another has a parameter, then the longer one, then the one of a single method.
+// byRank orders routes as the gateway tries them: routes without a greedy parameter first, then
+// those with a text where the other has a parameter, then longer ones, then those with one method.
 func byRank(a, b route) int {
 	if a.greedy != b.greedy {
 		return order(b.greedy, a.greedy)
@@ -79,7 +80,8 @@ func byRank(a, b route) int {
 	)
 }
 
-// order is negative if only the first holds, positive if only the second.
+// order returns a negative number if only first is true, a positive one if only second is, and
+// otherwise 0.
 func order(first, second bool) int {
 	switch {
 	case first == second:
@@ -90,7 +92,7 @@ func order(first, second bool) int {
 	return 1
 }
 
-// match returns the parameters of a decoded path.
+// match returns the parameters of a decoded path, and whether the route matches.
 func (r route) match(method, path string) (map[string]string, bool) {
 	if r.method != "" && r.method != method {
 		return nil, false

@@ -13,44 +13,46 @@ import (
 	"rookery/internal/fault"
 )
 
-// addressFile, beside the database, says where the server of the directory listens.
+// addressFile is the name of the address file. It is beside the database and contains the Address
+// of the server of the directory.
 const addressFile = "serve.json"
 
-// An Address is where a server that holds a data directory can be called.
+// An Address is the URL, the process and the keys of a server that has a data directory open.
 type Address struct {
-	URL  string `json:"url"` // by everybody
+	URL  string `json:"url"` // the URL for all clients
 	PID  int    `json:"pid"`
-	Host string `json:"host,omitempty"` // the name of the machine, or container, that the process runs on
+	Host string `json:"host,omitempty"` // the name of the machine, or container, of the process
 
-	// Listener is the URL of its listener as this machine sees it. Empty: an earlier release wrote this.
+	// Listener is the URL of the server's listener for programs of this machine. It is empty in a
+	// file that an earlier release wrote.
 	Listener string `json:"listener,omitempty"`
-	// Direct says that it is called by a name that its listener does not have, and that programs of this
-	// machine may call the listener all the same; see Direct.
+	// Direct reports whether the server's public URL has another name than its listener, and
+	// programs of this machine may call the listener without TLS; see Direct.
 	Direct bool `json:"direct,omitempty"`
 
-	// Key is the bearer token of a Holder. Empty: a server wrote this.
+	// Key is the bearer token of a Holder. It is empty if a server wrote the file.
 	Key string `json:"key,omitempty"`
 
 	Metrics string `json:"metrics,omitempty"` // the URL of the listener of the metrics
 
-	Operator *Operator `json:"operator,omitempty"` // nil: an earlier release wrote this
+	Operator *Operator `json:"operator,omitempty"` // nil in a file that an earlier release wrote
 }
 
-// InUse says that another process holds the data directory, or the folder.
+// InUse is the error for a data directory, or a folder, that another process has open.
 type InUse struct {
-	Server string // the URL of its server; empty if it is none, or has not begun to listen
-	Direct string // HOST:PORT of its listener, if that is the way from this machine; see Direct
+	Server string // the URL of its server; empty if it is no server, or does not listen yet
+	Direct string // HOST:PORT of its listener, if programs of this machine must use it; see Direct
 	Vault  string // the name of the folder's vault; empty for a data directory
-	Key    string // the bearer token for the process, if it is a Holder; else empty
-	PID    int    // of the process; 0 if it is not known, or not on this machine
+	Key    string // the bearer token for the process if it is a Holder; otherwise empty
+	PID    int    // of the process; 0 if it is unknown, or on another machine
 
 	Operator *Operator // nil: the process has none
 }
 
-// Error says what to do.
+// Error returns the message of Fault.
 func (e *InUse) Error() string { return e.Fault().Message }
 
-// Fault is UNAVAILABLE, with what to do.
+// Fault returns UNAVAILABLE with the process that has the place, as far as it is known, and a fix.
 func (e *InUse) Fault() *fault.Fault {
 	what, verb, option := "the data directory", "serve the directory", dataOption
 	if e.Vault != "" {
@@ -71,7 +73,7 @@ func (e *InUse) Fault() *fault.Fault {
 		Fix("wait until it has ended, or %s: rookery serve %s", verb, option)
 }
 
-// inUse is the error for a place that another process holds.
+// inUse returns the error for a place that another process has open. It reads the address file.
 func (p place) inUse() error {
 	at, err := readAddress(p.dir)
 	if err != nil {
@@ -80,14 +82,14 @@ func (p place) inUse() error {
 	return p.inUseAt(at)
 }
 
-// inUseAt is the error for a place that is served at an address.
+// inUseAt returns the error for a place whose server has an address.
 func (p place) inUseAt(at Address) *InUse {
 	return &InUse{
 		Server: at.URL, Direct: at.direct(), Vault: p.vault, Key: at.Key, PID: at.pid(), Operator: at.Operator,
 	}
 }
 
-// readAddress reads where the server of a directory listens.
+// readAddress reads the address file of a directory.
 func readAddress(dir string) (Address, error) {
 	var at Address
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
@@ -97,7 +99,8 @@ func readAddress(dir string) (Address, error) {
 	return at, err
 }
 
-// announce leaves the address for other processes, and the key of a Holder. The function removes it.
+// announce writes the address file, with the key of a Holder, and opens the listener of the
+// Operator. The function that it returns removes the file and closes the listener.
 func (a *App) announce(ctx context.Context, l net.Listener, key string) (func(), error) {
 	operator, closeOperator, err := a.operate(ctx)
 	if err != nil {
@@ -114,13 +117,13 @@ func (a *App) announce(ctx context.Context, l net.Listener, key string) (func(),
 	}, nil
 }
 
-// leaveAddress writes the address file, and the listings. The function removes them.
+// leaveAddress writes the address file and the listings. The function that it returns removes them.
 func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func(), error) {
 	at := Address{
 		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l), Key: key,
 		Operator: operator,
 	}
-	at.Host, _ = os.Hostname() // without one, the id of the process is not told
+	at.Host, _ = os.Hostname() // without a name, pid returns 0
 	if m := a.door.metrics; m != nil {
 		at.Metrics = "http://" + m.Addr().String()
 	}
@@ -139,12 +142,12 @@ func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func
 	unlist := a.list(l, a.door.metrics)
 	return func() {
 		unlist()
-		_ = os.Remove(path) // a stale one is forgotten by the next process
+		_ = os.Remove(path) // the next process removes a stale one
 	}, nil
 }
 
-// forget takes away the address that a killed server left. Who has the lock knows that nobody
-// serves.
+// forget removes the address file of a server that was killed. The caller has the lock of the
+// directory, so no server runs.
 func (a *App) forget() error {
 	err := os.Remove(filepath.Join(a.dir, addressFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -153,5 +156,5 @@ func (a *App) forget() error {
 	return nil
 }
 
-// Unwrap lets every caller see the fault.
+// Unwrap returns the fault, so that fault.Of finds it.
 func (e *InUse) Unwrap() error { return e.Fault() }

@@ -12,16 +12,16 @@ import (
 	"rookery/internal/fault"
 )
 
-// demo is the vault that a newcomer tries things on.
+// demo contains the notes of the demo vault.
 //
 //go:embed demo
 var demo embed.FS
 
-// demoVault is its name.
+// demoVault is the name of the demo vault.
 const demoVault = "demo"
 
-// Demo makes the vault `demo`, if the tenant has no vault at all. One that was made, and whose
-// notes a crash kept from coming in, gets them now.
+// Demo creates the vault `demo` with its notes if the tenant has no vault. If the demo vault exists
+// but has no notes, because an earlier process ended in between, it adds them.
 func (a *App) Demo(ctx context.Context) error {
 	ctx = auth.WithCaller(ctx, auth.LocalCaller())
 	empty, err := a.emptyDemo(ctx)
@@ -40,8 +40,8 @@ func (a *App) Demo(ctx context.Context) error {
 	return err
 }
 
-// emptyDemo reports whether there is a demo vault that nobody ever wrote to, and makes it where
-// there is no vault. One that is in the trash stays there: somebody has seen enough of it.
+// emptyDemo reports whether there is a demo vault without commits after its first one. It creates
+// the demo vault if the tenant has no vault. A demo vault in the trash stays there.
 func (a *App) emptyDemo(ctx context.Context) (bool, error) {
 	names, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller(), true)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *App) emptyDemo(ctx context.Context) (bool, error) {
 	return err == nil && idx.Version() <= 1, err
 }
 
-// demoNotes are the files of the demo vault, as an import takes them.
+// demoNotes returns the files of the demo vault as arguments of team_vault_import.
 func demoNotes() ([]map[string]string, error) {
 	files, err := fs.Sub(demo, "demo")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"rookery/internal/peer"
 )
 
-// listenerURL is the URL of a listener for programs of this machine.
+// listenerURL returns the URL of a listener for programs of this machine.
 func (a *App) listenerURL(l net.Listener) string {
 	scheme, addr := "http", l.Addr().String()
 	if a.door.tls != nil {
@@ -25,9 +25,10 @@ func (a *App) listenerURL(l net.Listener) string {
 	return scheme + "://" + addr
 }
 
-// takesDirect reports whether a program of this machine may call a listener on loopback in the clear, as the
-// proxy does that the server stands behind: it is as trusted as that one, for it comes from the same address,
-// and what it sends never leaves the machine.
+// takesDirect reports whether a program of this machine may call a listener on loopback without
+// TLS, as the reverse proxy before the server does. Such a program is as trusted as the proxy: its
+// requests come from the same address, and they never leave the machine. It returns false if the
+// public URL is that of the listener.
 func (a *App) takesDirect(l net.Listener) bool {
 	at, ok := l.Addr().(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() || a.door.tls != nil || a.URL(l) == a.listenerURL(l) {
@@ -41,11 +42,12 @@ func (a *App) takesDirect(l net.Listener) bool {
 	return a.server.Proxies().Check(r) == nil
 }
 
-// dialPatience is how long a listener of this machine may take to take a connection.
+// dialPatience is the timeout for a connection to a listener of this machine.
 const dialPatience = time.Second
 
-// direct is HOST:PORT of the listener, if it is the way from this machine. Where nobody takes connections
-// there, the server is in another network, such as that of a container, and has its URL only.
+// direct returns HOST:PORT of the listener if programs of this machine must use it, and otherwise
+// "". It connects to find out: if the connection fails, the server is in another network, such as
+// that of a container, and only its URL can be used.
 func (at Address) direct() string {
 	u, err := url.Parse(at.Listener)
 	if err != nil || !at.Direct {
@@ -59,8 +61,9 @@ func (at Address) direct() string {
 	return u.Host
 }
 
-// Direct is a client whose calls go to this listener on loopback in the clear, whatever the URL, in place of
-// the proxy before it; nil for an empty one. It says what the proxy would: that nobody could read them.
+// Direct returns a client that sends every request to this listener on loopback without TLS,
+// whatever the URL, instead of to the proxy before it. As the proxy would, it adds a header that
+// says that the request came over a private connection. It returns nil if listener is empty.
 func Direct(listener string) *http.Client {
 	if listener == "" {
 		return nil
@@ -68,13 +71,13 @@ func Direct(listener string) *http.Client {
 	return &http.Client{Transport: direct{listener, &http.Transport{}}}
 }
 
-// direct is the way to a listener.
+// A direct is an http.RoundTripper that sends every request to one listener.
 type direct struct {
 	listener string
 	by       http.RoundTripper
 }
 
-// RoundTrip sends a request to the listener, under the name that its server is called by.
+// RoundTrip sends a request to the listener, with the host of its URL in the Host header.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Host = r.URL.Host
@@ -83,8 +86,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.by.RoundTrip(r)
 }
 
-// alive reports whether the process behind the listener answers, to whomever. Nothing is told to it, so a
-// certificate that is not believed is an answer, too.
+// alive reports whether the server at the Listener answers within serverPatience. No data is sent
+// to it, so an untrusted certificate counts as an answer too.
 func (at Address) alive(ctx context.Context) bool {
 	if at.Listener == "" {
 		return false
@@ -101,6 +104,6 @@ func (at Address) alive(ctx context.Context) bool {
 		var certificate *tls.CertificateVerificationError
 		return errors.As(err, &certificate)
 	}
-	_ = resp.Body.Close() // that it came is all
+	_ = resp.Body.Close() // the response itself is enough
 	return true
 }

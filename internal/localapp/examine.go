@@ -21,23 +21,25 @@ import (
 	"rookery/internal/team"
 )
 
-// An Examination says what is to be examined. Data is required, or Folder and State.
+// An Examination is the options of Examine. Data is required, or Folder and State.
 type Examination struct {
 	Data   string // a data directory
 	Folder string // a folder that is served in place
-	State  string // where the databases of such folders lie
+	State  string // the directory of the databases of such folders
 	Vault  string // only this vault; empty: all
-	Full   bool   // every payload is compared with its digest
+	Full   bool   // compare every payload with its digest
 	Now    func() time.Time
 
-	// Server is what the file of a hosted server says: the rules of tenants are compared with its issuers.
+	// Server is the configuration of a hosted server. The rules of tenants are compared with its
+	// issuers.
 	Server config.Config
 
-	// Token is what a server that holds the directory is shown, by its URL. Nil, or an empty one: nothing.
+	// Token returns the bearer token for the server at a URL that has the directory open. Requests
+	// have no token if Token is nil or returns "".
 	Token func(ctx context.Context, server string) (string, error)
 }
 
-// An examination is one that is being made.
+// An examination is the state of one call of Examine.
 type examination struct {
 	Examination
 	place
@@ -45,9 +47,9 @@ type examination struct {
 	found  []repo.Finding
 }
 
-// Examine looks a data directory over, or a folder that is served, and says what it found, and what to
-// do. It changes nothing there. While a server holds it, what cannot be seen from beside it is asked of
-// the server.
+// Examine checks a data directory, or a folder that is served, and returns its findings with fixes.
+// It changes nothing there. If a server has the directory open, Examine asks the server for
+// everything that needs the database.
 func Examine(ctx context.Context, how Examination) []repo.Finding {
 	if how.Now == nil {
 		how.Now = time.Now
@@ -63,8 +65,8 @@ func Examine(ctx context.Context, how Examination) []repo.Finding {
 
 func (e *examination) add(all ...repo.Finding) { e.found = append(e.found, all...) }
 
-// enter finds the state of the folder, if one is to be examined. It reports whether there is something
-// to look at.
+// enter finds the state of the folder, if one is examined. It reports whether there is a directory
+// to examine.
 func (e *examination) enter() bool {
 	const check = "folder"
 	if e.Folder == "" {
@@ -84,7 +86,7 @@ func (e *examination) enter() bool {
 	return f.State != ""
 }
 
-// origin says what the folder is.
+// origin returns the finding about the folder: served, moved, copied or never served.
 func (e *examination) origin() repo.Finding {
 	const check = "folder"
 	f := e.folder
@@ -103,7 +105,7 @@ func (e *examination) origin() repo.Finding {
 		f.State))
 }
 
-// directory looks at the directory itself. It reports whether there is one that can be read.
+// directory examines the directory itself. It reports whether it can be read.
 func (e *examination) directory() bool {
 	const check = "directory"
 	info, err := os.Stat(e.dir)
@@ -129,7 +131,7 @@ func (e *examination) directory() bool {
 	return true
 }
 
-// exposure looks at what other users of the machine have permissions for.
+// exposure examines the permissions of other users of the machine.
 func (e *examination) exposure() {
 	const check = "directory"
 	name, mode, count, err := e.exposed()
@@ -143,16 +145,17 @@ func (e *examination) exposure() {
 	}
 }
 
-// The space that a disk should have left: below the first nothing works for long, and below either of
-// the others it is time to do something.
+// Limits of the free space of a disk. Less than leastSpace is a failure. Less than littleSpace, or
+// than one part in littleShare of the disk, is a warning.
 const (
 	leastSpace   = 64 << 20
 	littleSpace  = 1 << 30
-	littleShare  = 20 // one part in so many
+	littleShare  = 20 // the divisor of the size of the disk
 	makeSomeRoom = "free some space on the disk: a write that finds none is refused"
 )
 
-// space looks at what the disk has left; where the folder is on another one, at that too.
+// space examines the free space of the disk, and that of the disk of the folder if it is another
+// one.
 func (e *examination) space() {
 	e.spaceOf(e.dir)
 	if e.folder != nil && !sameDisk(e.dir, e.folder.Path) {
@@ -160,14 +163,15 @@ func (e *examination) space() {
 	}
 }
 
-// sameDisk reports whether two directories have the same room left.
+// sameDisk reports whether two directories seem to be on one disk: their disks have the same size
+// and about the same free space.
 func sameDisk(a, b string) bool {
 	freeA, totalA, errA := fileblob.Space(a)
 	freeB, totalB, errB := fileblob.Space(b)
 	return errA == nil && errB == nil && totalA == totalB && freeA/littleSpace == freeB/littleSpace
 }
 
-// spaceOf looks at what the disk of a directory has left.
+// spaceOf examines the free space of the disk of a directory.
 func (e *examination) spaceOf(dir string) {
 	const check = "space"
 	free, total, err := fileblob.Space(dir)
@@ -186,7 +190,7 @@ func (e *examination) spaceOf(dir string) {
 	}
 }
 
-// files opens, to be looked at, the folder that people see.
+// files opens the folder with the notes read-only. The caller must close it.
 func (e *examination) files() (*fileblob.Bucket, error) {
 	if e.folder == nil {
 		return fileblob.Look(e.dir)
@@ -196,7 +200,7 @@ func (e *examination) files() (*fileblob.Bucket, error) {
 	})
 }
 
-// leftovers looks for what a killed process left.
+// leftovers looks for files that a killed process left: displaced files and temporary files.
 func (e *examination) leftovers(ctx context.Context) {
 	const check = "leftovers"
 	files, err := e.files()
@@ -227,7 +231,8 @@ func (e *examination) leftovers(ctx context.Context) {
 	}
 }
 
-// database looks at the database and at what it holds; if another process has it, through that.
+// database examines the database and its tenants. If another process has it open, it asks that
+// process.
 func (e *examination) database(ctx context.Context) {
 	const check = "database"
 	if err := e.checkLoss(); err != nil {
@@ -263,14 +268,14 @@ func (e *examination) database(ctx context.Context) {
 	}
 }
 
-// restore is what to do about a database that is damaged.
+// restore returns the fix for a damaged database.
 func (p place) restore() string {
 	return "stop every process that uses the data directory, and keep a copy of it as it is; then " +
 		"restore all of it from one backup, or move " + database + " away and make the vaults anew from " +
 		"their files: rookery rebuild " + p.option
 }
 
-// sound checks the pages of the database. It reports whether what is in it can be read.
+// sound checks the pages of the database. It reports whether its data can be read.
 func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	const check = "database"
 	for damage := range db.Check(ctx) {
@@ -281,7 +286,7 @@ func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	return true
 }
 
-// vaults looks at the tenants and their vaults.
+// vaults examines the tenants and their vaults.
 func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
 	o := team.Options{
@@ -307,7 +312,7 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 	e.tenants(ctx, o)
 }
 
-// tenants looks at the tenants of a deployment.
+// tenants examines the tenants of a deployment, and adds a failure if none has the vault e.Vault.
 func (e *examination) tenants(ctx context.Context, o team.Options) {
 	seen := false
 	for found := range team.Examine(ctx, o, team.Examination{Vault: e.Vault, Full: e.Full}) {
@@ -319,8 +324,8 @@ func (e *examination) tenants(ctx context.Context, o team.Options) {
 	}
 }
 
-// serverPatience is how long to wait for an answer of the server, and fullPatience for one that it has
-// to read the whole log for.
+// serverPatience is the timeout for an answer of a server, and fullPatience the timeout for a call
+// that reads the whole log.
 const (
 	serverPatience = 5 * time.Second
 	fullPatience   = time.Minute

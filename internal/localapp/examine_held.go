@@ -9,7 +9,7 @@ import (
 	"rookery/internal/repo"
 )
 
-// held looks at a directory that another process holds.
+// held examines a directory that another process has open.
 func (e *examination) held(ctx context.Context) {
 	const check = "lock"
 	at, err := readAddress(e.dir)
@@ -38,7 +38,8 @@ func (e *examination) held(ctx context.Context) {
 	s.examine(ctx)
 }
 
-// ask asks the server of a directory for the vaults, by the way that works from this machine.
+// ask asks the server of a directory for its vaults, through its listener if that can be used, and
+// otherwise at its URL.
 func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
 	client := &httptool.Client{Base: at.URL, HTTP: Direct(at.direct()), Token: at.Key}
 	if e.Token != nil && at.Key == "" {
@@ -51,7 +52,7 @@ func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
 	return s, s.list(ctx)
 }
 
-// answers reports whether an error is what a server says that is there, but does not let us look.
+// answers reports whether an error is the answer of a running server that refuses this caller.
 func answers(err error) bool {
 	switch fault.Of(err).Status() {
 	case fault.StatusUnauthenticated, fault.StatusForbidden, fault.StatusRateLimited:
@@ -60,7 +61,7 @@ func answers(err error) bool {
 	return false
 }
 
-// unshown is the finding of vaults that the server does not let us see.
+// unshown returns the finding for vaults that the server does not let this caller read.
 func unshown(err error) repo.Finding {
 	f := fault.Of(err)
 	fix := "show a token of an admin: ROOKERY_TOKEN"
@@ -70,7 +71,8 @@ func unshown(err error) repo.Finding {
 	return repo.Skipped("vaults", f.Message, fix)
 }
 
-// unanswered is the finding of a server whose URL does not answer: it is stuck, or only out of reach from here.
+// unanswered returns the finding for a server whose URL does not answer: the server is stuck, or
+// only its URL cannot be reached from this machine.
 func unanswered(ctx context.Context, at Address, err error) repo.Finding {
 	const check = "lock"
 	why := fault.Of(err).Message

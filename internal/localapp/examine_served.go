@@ -12,14 +12,16 @@ import (
 	"rookery/internal/tool"
 )
 
-// served is an examination of a directory that a server holds, through the server's tools.
+// A served is an examination of a directory that a server has open, through the tools of that
+// server.
 type served struct {
 	*examination
 	call   func(ctx context.Context, name string, args, data any) error
 	vaults []string
 }
 
-// asking is how the tools of a server are called.
+// asking returns a function that calls a tool of a server and decodes the data of its answer into
+// data.
 func asking(client *httptool.Client) func(ctx context.Context, name string, args, data any) error {
 	return func(ctx context.Context, name string, args, data any) error {
 		in, err := tool.Marshal(args)
@@ -38,7 +40,7 @@ func asking(client *httptool.Client) func(ctx context.Context, name string, args
 	}
 }
 
-// list asks for the vaults.
+// list lists the active vaults that are examined, 200 at most.
 func (s *served) list(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -56,7 +58,7 @@ func (s *served) list(ctx context.Context) error {
 	return nil
 }
 
-// examine asks about every vault.
+// examine examines every vault, and the issuers of the tenant.
 func (s *served) examine(ctx context.Context) {
 	if s.Vault != "" && len(s.vaults) == 0 {
 		s.add(repo.Failure("vault", fault.NoVault(s.Vault), ""))
@@ -71,7 +73,8 @@ func (s *served) examine(ctx context.Context) {
 	s.issuers(ctx)
 }
 
-// issuers asks which rules of the tenant are disabled. Who is no admin of the tenant is not told.
+// issuers adds a finding for every disabled issuer of the tenant. It is skipped if the caller is
+// not an admin of the tenant.
 func (s *served) issuers(ctx context.Context) {
 	const check = "issuers"
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
@@ -93,7 +96,7 @@ func (s *served) issuers(ctx context.Context) {
 	}
 }
 
-// counts are what raven_stats answers, as far as a doctor looks at it.
+// A counts is the part of the data of raven_stats that is examined.
 type counts struct {
 	Notes       int            `json:"file_count"`
 	Quarantined int            `json:"quarantined_count"`
@@ -114,14 +117,15 @@ type counts struct {
 	LeftFiles   []leftFile     `json:"left"`
 }
 
-// A leftFile is a file that cannot be taken in.
+// A leftFile is a skipped file.
 type leftFile struct {
 	File   string      `json:"file"`
 	Reason repo.Reason `json:"reason"`
 	Twin   string      `json:"twin"`
 }
 
-// control is the control item, as far as the counts tell of it.
+// control returns a control item with the counts, so that the findings are those of an examination
+// without a server.
 func (n *counts) control() repo.Control {
 	c := repo.Control{
 		Sweep: &repo.Sweep{
@@ -139,7 +143,7 @@ func (n *counts) control() repo.Control {
 	return c
 }
 
-// stats asks for what is in a vault, and for how its files are.
+// stats returns the findings about the notes and files of a vault.
 func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -157,7 +161,7 @@ func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 	return all
 }
 
-// chain asks the server to verify the history of a vault, if everything is to be examined.
+// chain asks the server to verify the history of a vault, if Full is set.
 func (s *served) chain(ctx context.Context, name string) repo.Finding {
 	const check = "chain"
 	if !s.Full {

@@ -2,5 +2,5 @@
 
 package localapp
 
-// maxFiles is not known: such systems limit the memory of a process instead.
+// maxFiles reports that the limit is unknown: such systems limit the memory of a process instead.
 func maxFiles() (files uint64, known bool) { return 0, false }

@@ -4,7 +4,7 @@ package localapp
 
 import "syscall"
 
-// maxFiles is how many files the process may open.
+// maxFiles returns how many files the process may have open, and whether that is known.
 func maxFiles() (files uint64, known bool) {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

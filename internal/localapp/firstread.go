@@ -11,21 +11,21 @@ import (
 	"rookery/internal/tool"
 )
 
-// firstWait is how long a call waits for the first reading of the folder of its vault. It is also after
-// how long a call may be repeated that did not find what it asked for.
+// firstWait is the longest time that a call waits for the first reading of the folder of its vault.
+// It is also the time after which a call may be repeated if its object was not found meanwhile.
 const firstWait = 3 * time.Second
 
-// A partial is a vault of whose folder not all files are read yet.
+// A partial is a vault whose folder is not read completely yet.
 type partial struct {
 	vault  string
 	folder *checkout.Checkout
 	read   checkout.Reading
 }
 
-// firstReading has calls wait for the first reading of the folder of their vault, for up to firstWait.
-// Where it is still under way then, every answer has the warning INDEX_UPDATING, and NOT_FOUND becomes
-// UNAVAILABLE: the file may be there and not be read yet. A call that names no vault is about all that its
-// caller may read.
+// firstReading returns an interceptor that makes calls wait for the first reading of the folder of
+// their vault, for up to firstWait. If the reading goes on after that, every answer has the warning
+// INDEX_UPDATING, and NOT_FOUND becomes UNAVAILABLE, because the file may exist without having been
+// read. A call without a vault is about all vaults that its caller may read.
 func (a *App) firstReading(after func(time.Duration) <-chan time.Time) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -42,8 +42,9 @@ func (a *App) firstReading(after func(time.Duration) <-chan time.Time) tool.Inte
 	}
 }
 
-// partials returns the vaults that a call is about and whose folders are being read. What prevents that
-// from being known is reported by the tool.
+// partials returns the vaults of a call that have a folder. Of a call without a vault, it returns
+// those whose folder is being read. It returns nil on an error, because the tool reports the same
+// error.
 func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 	if c.Malformed != nil || c.Tool.Makes || c.Tool.Anywhere {
 		return nil
@@ -66,7 +67,7 @@ func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 	return []partial{{vault: name, folder: folder}}
 }
 
-// visible returns the vaults of some folders that the caller may read.
+// visible returns those vaults that the caller may read.
 func visible(all []team.BeingRead, c *tool.Call) []partial {
 	var seen []partial
 	for _, b := range all {
@@ -77,8 +78,8 @@ func visible(all []team.BeingRead, c *tool.Call) []partial {
 	return seen
 }
 
-// waitFor waits until all of some folders are read, or firstWait has passed, and returns those that are
-// still being read.
+// waitFor waits until all folders are read, or until firstWait has passed, and returns those that
+// are still being read.
 func waitFor(
 	ctx context.Context, all []partial, after func(time.Duration) <-chan time.Time,
 ) (left []partial) {
@@ -92,7 +93,7 @@ func waitFor(
 		if over != nil && !p.wait(ctx, over) {
 			closed := make(chan time.Time)
 			close(closed)
-			over = closed // the others are not waited for any more
+			over = closed // do not wait for the others
 		}
 		if p.under() {
 			left = append(left, p)
@@ -101,13 +102,13 @@ func waitFor(
 	return left
 }
 
-// under reports whether the reading is still under way, and takes down how far it is.
+// under reports whether the reading goes on, and records its progress in p.read.
 func (p *partial) under() (under bool) {
 	p.read, under = p.folder.Reading()
 	return under
 }
 
-// wait waits until the folder is read, and reports whether it is.
+// wait waits until the folder is read, and returns true; false if over or the context ended first.
 func (p *partial) wait(ctx context.Context, over <-chan time.Time) bool {
 	select {
 	case <-p.folder.First():
@@ -118,12 +119,13 @@ func (p *partial) wait(ctx context.Context, over <-chan time.Time) bool {
 	return false
 }
 
-// progress says how far the reading is.
+// progress returns a sentence with the progress of the reading.
 func (p *partial) progress() string {
 	return fmt.Sprintf("the folder of vault %q is being read for the first time since the server started: "+
 		"%d of %d files so far", p.vault, p.read.Read, p.read.Total)
 }
 
+// warning returns the warning INDEX_UPDATING with the progress of the reading.
 func (p *partial) warning() tool.Warning {
 	return tool.Warning{
 		Code: "INDEX_UPDATING", Message: p.progress() + "; this answer may be incomplete",
@@ -131,7 +133,8 @@ func (p *partial) warning() tool.Warning {
 	}
 }
 
-// unsure is the fault of a call that did not find what it asked for in what is read so far.
+// unsure returns UNAVAILABLE in place of the fault of a call whose object was not found among the
+// files read so far.
 func (p *partial) unsure(f *fault.Fault) error {
 	unsure := fault.New(fault.Unavailable, "not found yet: %s; %s", f.Message, p.progress()).
 		With("read", p.read.Read).With("total", p.read.Total).After(firstWait).Because(f).

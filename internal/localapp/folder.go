@@ -15,8 +15,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// makeVault makes the vault of the folder that is served, if there is none yet. What is in the folder
-// is taken in behind it, by who looks after the folder.
+// makeVault creates the vault of the folder that is served, if it does not exist. It does not wait
+// for the files of the folder: the checkout ingests them afterwards.
 func (a *App) makeVault(ctx context.Context) error {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -35,7 +35,8 @@ func (a *App) makeVault(ctx context.Context) error {
 	return err
 }
 
-// unwritable refuses every mutation of a vault whose folder cannot be written.
+// unwritable returns an interceptor that refuses every mutation with READ_ONLY if the folder cannot
+// be written. f is nil for a data directory.
 func unwritable(f *folder.Folder) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -50,10 +51,10 @@ func unwritable(f *folder.Folder) tool.Interceptor {
 	}
 }
 
-// mayWrite is what to do about a folder that cannot be written.
+// mayWrite is the fix for a folder that cannot be written.
 const mayWrite = "give the user that runs rookery the right to write to the folder and to all that is in it"
 
-// Served is a fault where the folder of a Config was never served. It changes nothing.
+// Served returns NOT_FOUND if the folder of a Config was never served. It changes nothing.
 func Served(cfg Config) error {
 	f, err := folder.Find(cfg.Folder, cfg.State)
 	if err == nil && f.State == "" {
@@ -63,11 +64,12 @@ func Served(cfg Config) error {
 	return err
 }
 
-// Vault is the name of the vault of the folder that is served; empty where that is a data directory.
+// Vault returns the name of the vault of the folder that is served, or "" for a data directory.
 func (a *App) Vault() string { return a.vault }
 
-// CaughtUp waits until what was done in the folder that is served, up to now, is taken in, or is held
-// because it would take away too much. In a data directory nobody waits.
+// CaughtUp waits until all changes that were made in the folder before the call are ingested, or
+// until the removal guard holds them back. It returns nil at once for a data directory, and
+// UNAVAILABLE if the reading of the folder failed.
 func (a *App) CaughtUp(ctx context.Context) error {
 	if a.folder == nil {
 		return nil
@@ -82,7 +84,7 @@ func (a *App) CaughtUp(ctx context.Context) error {
 	return nil
 }
 
-// checkout is the vault of the folder that is served, and its checkout.
+// checkout returns the vault of the folder that is served, and its checkout.
 func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, error) {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -96,8 +98,8 @@ func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, er
 	return v, c, err
 }
 
-// News is what a person is to be told of the folder that is served when its server starts, a sentence
-// each. There is none of a data directory.
+// News returns the sentences that a server shows about its folder when it starts. It returns nil
+// for a data directory.
 func (a *App) News() []string {
 	if a.folder == nil {
 		return nil
@@ -109,7 +111,7 @@ func (a *App) News() []string {
 	return append(all, a.Changes()...)
 }
 
-// Changes is that part of the News which is not the same each time.
+// Changes returns the part of News that is not the same at every start.
 func (a *App) Changes() []string {
 	if a.folder == nil {
 		return nil
@@ -129,7 +131,7 @@ func (a *App) Changes() []string {
 	return all
 }
 
-// logFolder logs what is served, without saying where it lies.
+// logFolder logs the vault and the origin of the folder that is served, without its path.
 func (a *App) logFolder(ctx context.Context) {
 	f := a.folder
 	a.log.InfoContext(ctx, "a folder is served in place", slog.String("vault", a.vault),

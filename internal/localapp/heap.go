@@ -11,20 +11,23 @@ import (
 	"time"
 )
 
-// How many percent the heap grows over what is in use before garbage is collected: maxGrowth, as Go's own, up to a
-// heap of heapGoal bytes, and less above it, but minGrowth at least. So a usual server collects no more often than
-// a Go program does, and one with large vaults is not resident with twice what it holds.
+// The heap grows by maxGrowth to minGrowth percent of the live heap before garbage is collected: by
+// maxGrowth, the default of Go, up to a heap of heapGoal bytes, and by less above it. So a small
+// server collects no more often than other Go programs, and the resident memory of a server with
+// large vaults is not twice its live heap.
 const (
 	maxGrowth = 100
 	minGrowth = 25
 	heapGoal  = 256 << 20
 )
 
-// heapRoom is what a server needs beside vaults and caches: for calls that are under way, and itself.
+// heapRoom is the number of bytes that a server needs beside vaults and caches, for its calls and
+// for itself.
 const heapRoom = 128 << 20
 
-// BoundHeap makes the collector of this process keep the heap small: for a process that does nothing but
-// serve. What the environment says (GOGC, GOMEMLIMIT) stays as it is. The heap is tuned until stop is called.
+// BoundHeap tunes the garbage collector so that the heap of this process stays small. It is for a
+// process that only serves. The environment variables GOGC and GOMEMLIMIT take precedence. The
+// growth of the heap is tuned until stop is called; the limits that were set stay.
 func BoundHeap(cfg Config, env func(string) string) (stop func()) {
 	t := &heapTuner{goal: heapGoal}
 	if env("GOMEMLIMIT") == "" {
@@ -53,8 +56,8 @@ const (
 	restBytes = 16 << 20
 )
 
-// giveBackAtRest collects garbage and gives free memory back to the system when the process came to rest: once after
-// each time that it was busy. Without it a server stays as large as its last load made it.
+// giveBackAtRest collects garbage and returns free memory to the system once after each busy
+// period, until done is closed. Otherwise a server would stay as large as its highest load made it.
 func giveBackAtRest(tick <-chan time.Time, done <-chan struct{}) {
 	before, busy := allocated(), true
 	for {
@@ -75,17 +78,19 @@ func giveBackAtRest(tick <-chan time.Time, done <-chan struct{}) {
 	}
 }
 
-// allocated is how many bytes the process has ever allocated.
+// allocated returns how many bytes the process has allocated since it started.
 func allocated() uint64 { return runtimeMetric("/gc/heap/allocs:bytes") }
 
+// runtimeMetric returns the value of an unsigned metric of package runtime/metrics.
 func runtimeMetric(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// heapLimit is a soft limit of the heap, in bytes: half more than vaults, caches and calls take, and nine tenths
-// of the memory that is available. It is beyond all numbers where neither is known.
+// heapLimit returns a soft limit of the heap in bytes: the smaller of 1.5 times the memory for
+// vaults, caches and calls, and nine tenths of the available memory. It is math.MaxInt64 if neither
+// is known.
 func heapLimit(cfg Config, available int64) int64 {
 	limit := int64(math.MaxInt64)
 	if available > 0 {
@@ -98,20 +103,21 @@ func heapLimit(cfg Config, available int64) int64 {
 	return limit
 }
 
-// A heapTuner sets the growth of the heap after each collection, by what is in use then, and how much memory the
-// process may keep of what it does not use.
+// A heapTuner sets, after each collection, the growth of the heap and the memory limit of the
+// process from the size of the live heap.
 type heapTuner struct {
 	goal    uint64 // bytes; see heapGoal
-	most    int64  // the soft limit of the process; 0: it is not ours to set
+	most    int64  // the soft limit of the process in bytes; 0: GOMEMLIMIT sets it
 	now     int    // percent
 	limit   int64  // bytes
 	stopped atomic.Bool
 }
 
-// A cycle becomes garbage at once, so its cleanup runs after the next collection.
+// A cycle is garbage as soon as it is allocated, so its cleanup runs after the next collection.
 type cycle struct{ _ *byte }
 
-// tune sets growth and limit by what is in use now, and again after the next collection.
+// tune sets growth and limit from the live heap, and arranges its next call after the next
+// collection.
 func (t *heapTuner) tune() {
 	if t.stopped.Load() {
 		return
@@ -128,10 +134,10 @@ func (t *heapTuner) tune() {
 	runtime.AddCleanup(new(cycle), (*heapTuner).tune, t)
 }
 
-// limitOf is a soft limit of the memory of the process while so many bytes are in use: what the heap grows to and an
-// eighth of that, but never more than the limit of the process. It is not what begins a collection: it makes the
-// runtime give back what a larger heap left behind. It comes in steps of 64 MiB, for to set it stops the process
-// for a moment.
+// limitOf returns a soft limit of the memory of the process, in bytes, while live bytes are in use:
+// the size that the heap grows to and an eighth more, but at most t.most. It is not meant to start
+// a collection: it makes the runtime return the memory of an earlier, larger heap. It is a multiple
+// of 64 MiB below t.most, because setting it stops the process for a moment.
 func (t *heapTuner) limitOf(live uint64) int64 {
 	const step = 64 << 20
 	grown := max(t.goal, live+live*uint64(t.growth(live))/100) //nolint:gosec // a growth is positive
@@ -139,8 +145,8 @@ func (t *heapTuner) limitOf(live uint64) int64 {
 	return int64(min(limit, uint64(t.most))) //nolint:gosec // both are positive
 }
 
-// growth returns by how many percent a heap may grow of which so many bytes are in use, in tens: to set it stops
-// the process for a moment.
+// growth returns the growth of a heap with live bytes in use, in percent. It is a multiple of ten
+// between the bounds, because setting it stops the process for a moment.
 func (t *heapTuner) growth(live uint64) int {
 	percent := (t.goal - min(live, t.goal)) * 10 / max(1, live) * 10
 	return int(min(maxGrowth, max(minGrowth, percent))) //nolint:gosec // it is at most maxGrowth

@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// holderCalls is how many calls run at once in a process that holds a place for other programs.
+	// holderCalls is how many calls run at once in a Holder.
 	holderCalls = 1024
 
-	// yieldPath is the path of a Holder that a server calls to get the place.
+	// yieldPath is the path of a Holder that a server calls to make it yield the place.
 	yieldPath = "/yield"
 
-	// takePatience is how long a server waits for a Holder to yield: until its calls have ended,
-	// and a little longer.
+	// takePatience is how long a server waits for a Holder to yield: the grace of its calls and a
+	// little longer.
 	takePatience = grace + 10*time.Second
 
-	// silence is how long a server waits for a process that has the place and does not say where it
-	// is called.
+	// silence is how long a server waits for a process that has the place open and has no address
+	// file.
 	silence = 5 * time.Second
 
-	// takePause is the time between two tries of a server to get the place.
+	// takePause is the time between two attempts of a server to open the place.
 	takePause = 20 * time.Millisecond
 )
 
-// A Holder is an App that other programs of the same user call while it is open: over loopback,
-// with a key that is in a file beside the database. Who can read the file could open the database
-// itself.
+// A Holder is an open App that other programs of the same user can call over loopback, with the key
+// in the address file beside the database. A program that can read that file could also open the
+// database itself.
 type Holder struct {
 	URL string // of the listener
 	Key string // the bearer token of every request
@@ -45,12 +45,13 @@ type Holder struct {
 	leave  func()
 	stop   func()
 
+	// yielded is closed by yield, which may be called more than once.
 	yielded chan struct{}
 	yield   func()
 }
 
-// Hold serves the App to other programs of the same user, who are then auth.LocalCaller, until it
-// is closed. The Holder closes the App.
+// Hold serves the App to other programs of the same user, as auth.LocalCaller, until the Holder is
+// closed. Close of the Holder closes the App.
 func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 	l, err := address{hostport: "127.0.0.1:0", option: "--listen"}.listen(ctx)
 	if err != nil {
@@ -66,11 +67,12 @@ func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 	}
 	h.server = a.newServer(h.yielding(a.Handler(version, a.hosts(l))))
 	h.stop = a.warmUp(context.WithoutCancel(ctx))
-	go func() { _ = h.server.Serve(a.limited(l)) }() // it ends with Close; a caller notices any other end
+	go func() { _ = h.server.Serve(a.limited(l)) }() // it ends at Close; callers notice every other end
 	return h, nil
 }
 
-// caller authenticates a request by the key.
+// caller authenticates a request by the key. The caller of every authenticated request is
+// auth.LocalCaller.
 func (h *Holder) caller(r *http.Request) (auth.Caller, error) {
 	if !showsKey(r, h.Key) {
 		return auth.Caller{}, auth.Refused()
@@ -78,13 +80,13 @@ func (h *Holder) caller(r *http.Request) (auth.Caller, error) {
 	return auth.LocalCaller(), nil
 }
 
-// showsKey reports whether a request has a key as its bearer token.
+// showsKey reports whether a request has a key as its bearer token, in constant time.
 func showsKey(r *http.Request, key string) bool {
 	shown := r.Header.Get("Authorization")
 	return subtle.ConstantTimeCompare([]byte(shown), []byte("Bearer "+key)) == 1
 }
 
-// yielding adds the request that makes the Holder yield.
+// yielding adds the route that makes the Holder yield. It requires the key.
 func (h *Holder) yielding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != yieldPath || r.Method != http.MethodPost {
@@ -100,11 +102,12 @@ func (h *Holder) yielding(next http.Handler) http.Handler {
 	})
 }
 
-// Yielded is closed when a server wants the place: then the Holder must be closed.
+// Yielded returns a channel that is closed when a server wants the place. Then the Holder must be
+// closed.
 func (h *Holder) Yielded() <-chan struct{} { return h.yielded }
 
-// Close finishes the calls in flight, makes everything durable and releases the place. Calls that
-// take longer than 30 seconds are cut off.
+// Close waits for the calls in flight, makes everything durable and releases the place. It cuts off
+// calls that take longer than 30 seconds.
 func (h *Holder) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
@@ -117,11 +120,11 @@ func (h *Holder) Close() error {
 	return errors.Join(err, h.app.Close())
 }
 
-// Vault is the name of the folder's vault; empty for a data directory.
+// Vault returns the name of the folder's vault, or "" for a data directory.
 func (h *Holder) Vault() string { return h.app.vault }
 
-// Next returns the server that holds the place after the Holder was closed; nil: none announced
-// itself yet.
+// Next returns the server that has the place after the Holder was closed, or nil if none has
+// announced itself yet.
 func (h *Holder) Next() *InUse {
 	at, err := readAddress(h.app.dir)
 	if err != nil {
@@ -130,8 +133,9 @@ func (h *Holder) Next() *InUse {
 	return h.app.inUseAt(at)
 }
 
-// Take opens a place as Open does, for a server. A Holder that has it yields it. A process that has
-// it and cannot be called may be about to become one, or to end.
+// Take opens a place as Open does, for a server. It makes a Holder that has the place yield it. It
+// waits a few seconds for a process without an address file, because such a process may be about to
+// announce itself, or to end. It returns an *InUse if another server has the place.
 func Take(ctx context.Context, cfg Config) (*App, error) {
 	end, silent := time.Now().Add(takePatience), time.Now().Add(silence)
 	for {
@@ -155,8 +159,8 @@ func Take(ctx context.Context, cfg Config) (*App, error) {
 	}
 }
 
-// askToYield asks a Holder for the place. If it does not answer it has released the place, or is
-// about to.
+// askToYield asks a Holder to yield the place. It ignores errors: a Holder that does not answer has
+// released the place, or is about to.
 func (e *InUse) askToYield(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -167,6 +171,6 @@ func (e *InUse) askToYield(ctx context.Context) {
 	r.Header.Set("Authorization", "Bearer "+e.Key)
 	resp, err := http.DefaultClient.Do(r)
 	if err == nil {
-		_ = resp.Body.Close() // that it came is all
+		_ = resp.Body.Close() // the response itself is enough
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"rookery/internal/tool"
 )
 
-// host composes everything between a request and the tools, over the tenants.
+// host creates the catalogue and all middleware between a request and the tools, over the tenants.
 func (a *App) host(cfg Config) error {
 	a.limitServer(cfg.Server)
 	var err error
@@ -38,15 +38,16 @@ func (a *App) host(cfg Config) error {
 	return nil
 }
 
-// A door is what a server has beside the listener of its calls.
+// A door is the TLS configuration of a server, and its listener of the metrics.
 type door struct {
-	tls     *tls.Config  // nil: calls come without it
-	metrics net.Listener // nil: nobody is told of them
+	tls     *tls.Config  // nil: the server has no TLS
+	metrics net.Listener // nil: the metrics are not served
 }
 
-// Listen opens the listener of the server, if it may listen there: elsewhere than on loopback only where
-// nobody can come in without a token, nor read one on its way. A certificate that cannot be used, and a
-// place of the metrics that is taken, are told before anybody is told of the server.
+// Listen opens the listener of the server, and that of the metrics. It refuses an address other
+// than loopback if authentication is off, or if a token could be read on its way. A certificate
+// that cannot be used and an address of the metrics that is in use are errors too, so both are
+// found before the server is announced.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	tokens, err := a.hasTokens(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// hasTokens reports whether the local tenant has API tokens.
+// hasTokens reports whether the local tenant has valid API tokens.
 func (a *App) hasTokens(ctx context.Context) (bool, error) {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -81,7 +82,8 @@ func (a *App) hasTokens(ctx context.Context) (bool, error) {
 	return err == nil && s.HasTokens(t.Now()), err
 }
 
-// URL is where the server is reached that answers on a listener: by everybody, or from this machine.
+// URL returns the URL of the server: the public one, if the server has TLS or is behind a trusted
+// proxy, and otherwise that of the listener.
 func (a *App) URL(l net.Listener) string {
 	if a.server.PublicURL != "" && (a.server.TLS != (config.TLS{}) || len(a.server.TrustedProxies) > 0) {
 		return a.server.PublicURL
@@ -89,7 +91,8 @@ func (a *App) URL(l net.Listener) string {
 	return "http://" + l.Addr().String()
 }
 
-// hosts are the names that the server is called by: that of its public URL and, on loopback, its own.
+// hosts returns the accepted names of the server: that of its public URL and, on loopback, those of
+// the listener.
 func (a *App) hosts(l net.Listener) []string {
 	hosts := a.server.Hosts()
 	if at, ok := l.Addr().(*net.TCPAddr); !ok || at.IP.IsLoopback() {
@@ -98,8 +101,8 @@ func (a *App) hosts(l net.Listener) []string {
 	return hosts
 }
 
-// serveMetrics serves the metrics on their own listener, if they have one, until the context ends. The
-// function waits for the end.
+// serveMetrics serves the metrics on their own listener, if there is one, until the context ends.
+// The function that it returns waits for that end.
 func (a *App) serveMetrics(ctx context.Context) (wait func()) {
 	if a.door.metrics == nil {
 		return func() {}
@@ -115,7 +118,7 @@ func (a *App) serveMetrics(ctx context.Context) (wait func()) {
 	return func() { <-done }
 }
 
-// gauge adds the metrics of the machine and of what is stored.
+// gauge adds the metrics of the machine and of the stored data. A value that cannot be read is NaN.
 func (a *App) gauge() {
 	a.metrics.Gauge("database_bytes", "Size of the file of the database.", func() float64 {
 		info, err := os.Stat(filepath.Join(a.dir, database))
@@ -146,7 +149,8 @@ func (a *App) gauge() {
 		})
 }
 
-// serveOn answers on a listener, with TLS where there is a certificate.
+// serveOn serves requests of a listener until the server is closed, with TLS if there is a
+// certificate.
 func (a *App) serveOn(s *http.Server, l net.Listener) error {
 	if s.TLSConfig = a.door.tls; s.TLSConfig == nil {
 		return s.Serve(l)

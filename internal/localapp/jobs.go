@@ -10,13 +10,15 @@ import (
 	"rookery/internal/team"
 )
 
-// How often a worker looks for jobs that nobody told it of, and how often it looks at most.
+// workEvery is the longest time between two passes of a worker over the jobs of a tenant, and
+// workPause the shortest one.
 const (
 	workEvery = time.Minute
 	workPause = time.Second
 )
 
-// Workers run the jobs of tenants in this process, each in a goroutine of its own.
+// A workers runs the jobs of tenants in this process, each tenant in its own goroutine. It is safe
+// for concurrent use.
 type workers struct {
 	teams *team.Teams
 	log   *slog.Logger
@@ -33,20 +35,21 @@ type workers struct {
 
 var _ job.Queue = (*workers)(nil)
 
-// newWorkers makes the workers. None runs until a tenant has something for it. They get their tenants before
-// the first one is opened.
+// newWorkers returns workers without goroutines: the worker of a tenant starts with the first
+// message for it. The caller must set teams before the first tenant is opened.
 func newWorkers(cfg Config) *workers {
 	w := &workers{log: cfg.Log, now: cfg.Now, wakes: map[string]chan struct{}{}}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	return w
 }
 
-// Send implements job.Queue: it wakes the worker of the message's tenant. It never waits.
+// Send implements job.Queue: it wakes, or starts, the worker of the message's tenant. It never
+// blocks and returns nil.
 func (w *workers) Send(_ context.Context, m job.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil // the next process finds the job
+		return nil // the job is stored: the next process runs it
 	}
 	wake, ok := w.wakes[m.Tenant]
 	if !ok {
@@ -56,12 +59,12 @@ func (w *workers) Send(_ context.Context, m job.Message) error {
 	}
 	select {
 	case wake <- struct{}{}:
-	default: // it is awake
+	default: // a wake is pending
 	}
 	return nil
 }
 
-// Close ends the workers. What they are at is queued for the next process.
+// Close ends the workers and waits for them. The next process continues the jobs that were running.
 func (w *workers) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -70,7 +73,8 @@ func (w *workers) Close() {
 	w.runs.Wait()
 }
 
-// work runs the jobs of a tenant as they become due, until it has none, or the workers end.
+// work runs the jobs of a tenant as they become due. It returns when the tenant has none, or when
+// the workers are closed.
 func (w *workers) work(tenant string, wake <-chan struct{}) {
 	for {
 		pause, more := w.pass(tenant)
@@ -89,7 +93,8 @@ func (w *workers) work(tenant string, wake <-chan struct{}) {
 	}
 }
 
-// retire ends the worker of a tenant, and reports whether it did: it is awake again if there is a new job.
+// retire removes the worker of a tenant and returns true. It returns false if a message for the
+// tenant has arrived meanwhile.
 func (w *workers) retire(tenant string, wake <-chan struct{}) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,8 +107,8 @@ func (w *workers) retire(tenant string, wake <-chan struct{}) bool {
 	}
 }
 
-// pass makes one pass over the jobs of a tenant. It reports how long to wait for the next one, and whether there
-// are more.
+// pass makes one pass over the jobs of a tenant. It returns the time until the next pass, and
+// whether the tenant has more jobs.
 func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
 	next, err := w.teams.WorkOf(w.ctx, tenant)
 	if err != nil && w.ctx.Err() == nil {

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// maxStreams is how many requests a connection over HTTP/2 has at once.
+	// maxStreams is the largest number of concurrent requests of one HTTP/2 connection.
 	maxStreams = 100
 
-	// minReserve is how many of the files that the process may open are kept for the store, at least.
+	// minReserve is the smallest number of open files that are reserved for the store.
 	minReserve = 128
 )
 
-// limitServer sets what the server does at once, by what its file says.
+// limitServer sets the configuration of the server, with the default of MaxConnections.
 func (a *App) limitServer(c config.Config) {
 	a.server = c
 	a.server.MaxConnections = cmp.Or(c.MaxConnections, config.DefaultConnections)
 }
 
-// limited limits the connections of a listener, so that files are left for the store. One too many is told
-// so, unless the listener has TLS: then it is closed.
+// limited limits the connections of a listener, so that enough open files are left for the store.
+// One connection too many gets the answer 503, or is closed at once if the listener has TLS.
 func (a *App) limited(l net.Listener) net.Listener {
 	most := a.server.MaxConnections
 	if files, known := maxFiles(); known {
@@ -41,15 +41,15 @@ func (a *App) limited(l net.Listener) net.Listener {
 	return peer.Listen(l, peer.NewCrowd(most, a.server.Proxies()), refusal)
 }
 
-// connectionsOf is how many connections there may be in a process that may open so many files. A quarter of
-// them, and at least minReserve, are left for the store.
+// connectionsOf returns the largest number of connections of a process that may have that many open
+// files: all but a quarter, and all but minReserve, but at least 1.
 func connectionsOf(files uint64) int {
 	const enough = 1 << 20
 	files = min(files, enough)
 	return max(1, int(files)-max(minReserve, int(files)/4)) //nolint:gosec // it is at most a million
 }
 
-// tooMany returns the answer to a connection that there is no room for, as it goes over the wire.
+// tooMany returns the complete HTTP response for a connection above the limit.
 func tooMany() []byte {
 	body := tool.Refusal(fault.New(fault.Unavailable,
 		"the address, or the server, has as many connections as there may be").After(time.Second), nil)
@@ -57,7 +57,8 @@ func tooMany() []byte {
 		"Retry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// streams limits the requests of a connection over HTTP/2, and ends one that does not read, or is gone.
+// streams returns HTTP/2 limits: the concurrent requests of a connection, and the timeouts after
+// which a connection whose client does not read, or has gone, is closed.
 func streams() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams: maxStreams,

@@ -1,5 +1,6 @@
-// Package localapp is the composition root of one process that holds a data directory, or serves a
-// person's folder in place: the embedded engine, the catalogue over it, and the server on loopback.
+// Package localapp is the composition root of one process that opens a data directory, or serves
+// the folder of a person in place. It connects the embedded database, the catalogue of tools, and
+// the server on loopback.
 package localapp
 
 import (
@@ -30,65 +31,68 @@ import (
 	"rookery/internal/watch"
 )
 
-// Config says where the data is. Data is required, or Folder and State.
+// Config contains the settings of an App. Data is required, or Folder and State.
 type Config struct {
-	Data       string       // the data directory; it is made where there is none
-	Folder     string       // a folder that is served in place: it is the only vault
-	State      string       // where the databases of such folders lie
-	CacheBytes int64        // held of texts and of past states, half each; 0: 128 MiB
-	Log        *slog.Logger // nil: nothing is logged
+	Data       string       // the data directory; it is created if it does not exist
+	Folder     string       // a folder to serve in place, as the only vault
+	State      string       // the directory for the databases of such folders
+	CacheBytes int64        // size of the caches of texts and of past states, half each; 0: DefaultCacheBytes
+	Log        *slog.Logger // nil: no log
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
 
-	// Reading says that no call will change anything, though none is refused: nothing of ours is put into Folder.
+	// Reading says that no call will change anything, although none is refused. Then no file of
+	// Rookery is put into Folder.
 	Reading bool
 
-	// Private refuses a data directory, or the state of a folder, for which other users of the machine have
-	// any permission.
+	// Private refuses a data directory, or the state of a folder, that other users of the machine
+	// have any permission for.
 	Private bool
 
-	// Server is what the file of a hosted server says; its Data is not looked at. The zero value serves
-	// everybody on loopback.
+	// Server is the configuration of a hosted server; its Data is ignored. The zero value serves
+	// every caller on loopback.
 	Server config.Config
 
-	// Verifier verifies the tokens of issuers; nil: one that asks them over the network.
+	// Verifier verifies the tokens of issuers; nil: one that asks the issuers over the network.
 	Verifier *auth.Verifier
 
-	Version string // of the program, as metrics show it
+	Version string // version of the program, for metrics
 
-	// Servers is a directory in which the servers of a person leave their ports and directories, so that
-	// another one whose port is taken can say by which. Empty: nothing is left there.
+	// Servers is a directory where the servers of a person record their ports and directories, so
+	// that another server whose port is in use can report which server has it. If it is empty,
+	// nothing is recorded.
 	Servers string
 
-	// Progress is told how many files of the folder are taken in, while that takes long. It is called
-	// by one goroutine at a time. Nil: nobody is told.
+	// Progress receives the number of files of the folder that are ingested, when that takes long.
+	// It is called by one goroutine at a time. It may be nil.
 	Progress func(done, total int)
 
-	rebuilds bool // the vaults that lie in the folder are about to be made anew
+	rebuilds bool // the vaults in the folder are about to be rebuilt
 
-	// after has calls wait for the first reading of a folder; nil: time.After.
+	// after is the timer of calls that wait for the first reading of a folder; nil: time.After.
 	after func(time.Duration) <-chan time.Time
 
-	space func(dir string) (free, total uint64, err error) // of a disk; nil: fileblob.Space
+	space func(dir string) (free, total uint64, err error) // space on the disk of dir, in bytes; nil: fileblob.Space
 
 	between func(table.Table, blob.Folder) (table.Table, blob.Folder) // see stores
 
-	waited func(tenant string, passed int) // see access.ShareOptions; nil: only metrics are told
+	waited func(tenant string, passed int) // see access.ShareOptions; nil: only metrics receive it
 
-	sleeps bool               // nothing is done between calls, and no folder is followed
+	sleeps bool               // nothing runs between calls, and no folder is watched
 	outer  []tool.Interceptor // see hosted.Options
 }
 
-// DefaultCacheBytes is how many bytes are cached if nobody says how many.
+// DefaultCacheBytes is the default size of the caches, in bytes.
 const DefaultCacheBytes = 128 << 20
 
-// minSpace is how many bytes a disk must have left for the server to be ready.
+// minSpace is the number of free bytes on a disk below which the server is not ready.
 const minSpace = 32 << 20
 
-// database is the file of the table in the data directory.
+// database is the name of the database file in the data directory.
 const database = "rookery.db"
 
-// lockPatience is how long to wait for another process to let the data directory go (DESIGN §5).
+// lockPatience is the time that Open waits for another process to release the data directory
+// (DESIGN §5).
 const lockPatience = 100 * time.Millisecond
 
 // An App is an open data directory, or a folder that is served.
@@ -97,13 +101,13 @@ type App struct {
 
 	place
 	servers string // see Config
-	shown   string // the data directory or the folder, as it was named
+	shown   string // the data directory or the folder, as the caller named it
 
 	log    *slog.Logger
 	table  *bolttable.Table
 	bucket *fileblob.Bucket
-	folder *folder.Folder   // nil: a data directory is open
-	files  *fileblob.Bucket // of the folder
+	folder *folder.Folder   // nil if a data directory is open
+	files  *fileblob.Bucket // of the folder; nil if a data directory is open
 	teams  *team.Teams
 
 	watches watch.Hub // of all folders
@@ -113,19 +117,19 @@ type App struct {
 	server  config.Config
 	door    door
 	hosted  *hosted.Host
-	admit   func(*http.Request) (auth.Caller, error) // authenticates a request; nil: the gate does
+	admit   func(*http.Request) (auth.Caller, error) // authenticates a request; nil: the gate does that
 	metrics *metric.Metrics
 
 	space  func(dir string) (free, total uint64, err error)
 	waited func(tenant string, passed int)
 
 	version    string     // see Config
-	backing    sync.Mutex // held while a backup is made
+	backing    sync.Mutex // held during a backup
 	background sync.WaitGroup
 }
 
-// Open opens a data directory, or a folder to serve it. While another process has it the error is an
-// *InUse.
+// Open opens a data directory, or a folder to serve it. If another process has it open, the error
+// is an *InUse. The caller must close the App.
 func Open(ctx context.Context, cfg Config) (*App, error) {
 	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, DefaultCacheBytes)
 	if cfg.Now == nil {
@@ -155,13 +159,14 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 		err = a.compose(ctx, cfg)
 	}
 	if err != nil {
-		_ = a.Close() // the first error is the one to tell
+		_ = a.Close() // the caller needs the first error
 		return nil, err
 	}
 	return a, nil
 }
 
-// openTable opens the database.
+// openTable opens the database. Unless the vaults are being rebuilt, it first checks that the
+// database has not been lost.
 func (a *App) openTable(cfg Config) error {
 	if !cfg.rebuilds {
 		if err := a.checkLoss(); err != nil {
@@ -177,7 +182,7 @@ func (a *App) openTable(cfg Config) error {
 	return nil
 }
 
-// unopened is the error for a database that cannot be opened.
+// unopened returns the error for a database that cannot be opened.
 func (p place) unopened(err error) error {
 	var system *fs.PathError
 	switch {
@@ -195,7 +200,7 @@ func (p place) unopened(err error) error {
 	return fmt.Errorf("open the database: %w", err)
 }
 
-// compose puts the parts together.
+// compose creates the parts of the App, connects them, and starts the background work.
 func (a *App) compose(ctx context.Context, cfg Config) error {
 	if err := a.forget(); err != nil {
 		return err
@@ -238,7 +243,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	return a.teams.Wake(ctx)
 }
 
-// stores are the table and the bucket of the tenants. A test may stand between, to make them fail.
+// stores returns the table and the bucket of the tenants. A test may wrap them, to make them fail.
 func (a *App) stores(cfg Config) (table.Table, blob.Bucket) {
 	if cfg.between == nil {
 		return a.table, a.bucket
@@ -246,7 +251,7 @@ func (a *App) stores(cfg Config) (table.Table, blob.Bucket) {
 	return cfg.between(a.table, a.bucket)
 }
 
-// makeTeam makes the tenant where there is none, and the vault of the folder that is served.
+// makeTeam creates the tenant if there is none, and the vault of the folder that is served.
 func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 	if err := a.teams.Make(ctx, auth.Local); err != nil {
 		return err
@@ -261,11 +266,12 @@ func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 	return a.makeVault(ctx)
 }
 
-// Tools are all tools of the product, over these tenants. Nil will do to read what they are.
+// Tools returns all tools of the product, for the tenants of t. If only their descriptions are
+// needed, t may be nil.
 func Tools(t *team.Teams) []*tool.Tool { return hosted.Tools(t, nil) }
 
-// Ready is an error while the data cannot be read, or nothing can be written because a disk is full. Then it
-// is UNAVAILABLE with the reason "disk".
+// Ready returns an error if the data cannot be read, or if a disk has less than minSpace left. In
+// the second case the error is UNAVAILABLE with the reason "disk".
 func (a *App) Ready(ctx context.Context) error {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err == nil {
@@ -287,7 +293,8 @@ func (a *App) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close makes everything durable and lets the data directory, or the folder, go.
+// Close stops the background work, makes all writes durable, and releases the data directory or the
+// folder.
 func (a *App) Close() error {
 	a.background.Wait()
 	if a.hosted != nil {

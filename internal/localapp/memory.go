@@ -9,8 +9,8 @@ import (
 	"rookery/internal/team"
 )
 
-// memoryOf bounds what open vaults hold: by what the server is told, else by half of the memory that the
-// process may have. A folder that is served is one vault, and has no bound.
+// memoryOf returns the bound of the memory of open vaults: the configured one, or half of the
+// available memory. It returns nil, no bound, for a folder that is served, which is one vault.
 func memoryOf(cfg Config) *team.Memory {
 	if cfg.Folder != "" {
 		return nil
@@ -18,8 +18,8 @@ func memoryOf(cfg Config) *team.Memory {
 	return team.NewMemory(cmp.Or(int64(cfg.Server.Memory), available()/2))
 }
 
-// available returns how many bytes of memory the process may have: those of the machine, of its control
-// group, or of GOMEMLIMIT, whichever is least. 0: it is not known.
+// available returns the memory that the process may use, in bytes: the least of that of the
+// machine, of its control group and GOMEMLIMIT. It returns 0 if it is unknown.
 func available() int64 {
 	most := machineMemory()
 	if soft := debug.SetMemoryLimit(-1); soft < math.MaxInt64 && (most == 0 || soft < most) {
@@ -28,8 +28,8 @@ func available() int64 {
 	return most
 }
 
-// limitsOf are the limits of each vault. Where only this machine reaches the server, a vault may have more
-// in the index.
+// limitsOf returns the limits of each vault. The index of a vault may be larger if only this
+// machine can reach the server.
 func limitsOf(cfg Config) repo.Limits {
 	things := repo.MaxThings
 	if !cfg.Server.Local(false) {

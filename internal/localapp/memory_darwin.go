@@ -2,7 +2,7 @@ package localapp
 
 import "golang.org/x/sys/unix"
 
-// machineMemory returns the memory of the machine in bytes; 0: it is not known.
+// machineMemory returns the memory of the machine in bytes, or 0 if it is unknown.
 func machineMemory() int64 {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlGroup is the file that says how many bytes of memory a container may have.
+// controlGroup is the file with the memory limit of a container in bytes, or the word max.
 const controlGroup = "/sys/fs/cgroup/memory.max"
 
-// machineMemory returns the memory of the machine, or of the container, in bytes; 0: it is not known.
+// machineMemory returns the memory of the machine, or of the container if that is less, in bytes.
+// It returns 0 if it is unknown.
 func machineMemory() int64 {
 	var most int64
 	var info unix.Sysinfo_t
@@ -23,7 +24,7 @@ func machineMemory() int64 {
 		return most
 	}
 	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err == nil && (most == 0 || limit < most) { // without a limit the file says max
+	if err == nil && (most == 0 || limit < most) { // without a limit the file contains max
 		return limit
 	}
 	return most

@@ -2,5 +2,5 @@
 
 package localapp
 
-// machineMemory returns 0: how much memory the machine has is not known.
+// machineMemory returns 0: the memory of the machine is unknown.
 func machineMemory() int64 { return 0 }

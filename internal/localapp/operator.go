@@ -19,17 +19,19 @@ import (
 	"rookery/internal/repo"
 )
 
-// backupPath is the path at which the listener of an Operator answers a backup.
+// backupPath is the path of backups at the listener of an Operator.
 const backupPath = "/backup"
 
-// An Operator is where programs of the person who runs a server call it: on loopback, with a key that lies beside the
-// database. Who can read the file can read all of the directory.
+// An Operator is a listener on loopback for programs of the user who runs a server. Its key is in
+// the address file beside the database. A program that can read that file can read the whole
+// directory.
 type Operator struct {
 	URL string `json:"url"`
 	Key string `json:"key"`
 }
 
-// operate opens the listener of the Operator. The function closes it.
+// operate opens the listener of the Operator. The function that it returns closes the listener and
+// waits for a running backup.
 func (a *App) operate(ctx context.Context) (*Operator, func(), error) {
 	l, err := address{hostport: "127.0.0.1:0", option: "--listen"}.listen(ctx)
 	if err != nil {
@@ -42,15 +44,15 @@ func (a *App) operate(ctx context.Context) (*Operator, func(), error) {
 		Handler: o.keyed(routes), ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
-	a.background.Go(func() { _ = s.Serve(l) }) // it ends with Close
+	a.background.Go(func() { _ = s.Serve(l) }) // it ends when s is closed
 	return o, func() {
 		_ = s.Close()
-		a.backing.Lock() // a backup that was cut off has let the database go
+		a.backing.Lock() // wait until a backup that was cut off has released the database
 		defer a.backing.Unlock()
 	}, nil
 }
 
-// keyed lets requests through that show the key.
+// keyed refuses requests without the key with status 401.
 func (o *Operator) keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !showsKey(r, o.Key) {
@@ -61,7 +63,8 @@ func (o *Operator) keyed(next http.Handler) http.Handler {
 	})
 }
 
-// answerBackup answers a backup. One that fails once it has begun is cut off.
+// answerBackup answers with a backup as its body. It cuts the connection off if the backup fails
+// after its first byte was sent, and otherwise answers an error with status 500.
 func (a *App) answerBackup(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/zstd")
 	sent := &counted{to: w}
@@ -74,31 +77,33 @@ func (a *App) answerBackup(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusInternalServerError)
 		f := fault.Of(err)
-		_ = json.NewEncoder(w).Encode(refused{f.Code, f.Message, f.Fixes}) // else there is no backup all the same
+		_ = json.NewEncoder(w).Encode(refused{f.Code, f.Message, f.Fixes}) // the client gets no backup in any case
 	}
 }
 
-// refused is the answer in place of a backup.
+// A refused is the body of an answer without a backup.
 type refused struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Fixes   []string   `json:"fixes"`
 }
 
-// counted counts what is written.
+// A counted is a writer that counts the bytes written.
 type counted struct {
 	to io.Writer
 	n  int64
 }
 
+// Write implements io.Writer. It counts only the bytes that were written.
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.n += int64(n)
 	return n, err
 }
 
-// Backup writes a copy of the data directory, as it is at one moment, while calls go on. A folder that is served cannot
-// be backed up so: its notes are elsewhere.
+// Backup writes a consistent copy of the data directory while calls go on. It returns
+// INVALID_PARAMETER for a folder that is served, because its notes are outside the directory, and
+// UNAVAILABLE while another backup is running.
 func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error) {
 	if a.folder != nil {
 		return nil, fault.New(fault.InvalidParameter, "a backup is of a data directory, and the notes of a folder that is "+
@@ -124,8 +129,9 @@ func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error
 	return m, nil
 }
 
-// CreateBackup writes a backup of a data directory to a new file, through the process that has the directory, and reads
-// it once more. The file comes to its name when it is whole.
+// CreateBackup writes a backup of a data directory to a new file, through the process that has the
+// directory open if there is one, and verifies it. The file gets its name only when it is complete.
+// CreateBackup returns CONFLICT if the file exists.
 func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manifest, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return nil, fault.New(fault.Conflict, "the file is there already").Fix("name a new one: nothing is replaced")
@@ -136,7 +142,7 @@ func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manif
 	}
 	defer func() {
 		_ = f.Close()
-		_ = os.Remove(f.Name()) // it has its name, or is not whole
+		_ = os.Remove(f.Name()) // the file is linked to its name, or incomplete
 	}()
 	if err := writeBackup(ctx, cfg, f); err != nil {
 		return nil, err
@@ -150,17 +156,19 @@ func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manif
 	if m, err = backup.Verify(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := os.Link(f.Name(), file); err != nil { // unlike a renaming, it replaces nothing
+	if err := os.Link(f.Name(), file); err != nil { // unlike a rename, a link replaces no file
 		return nil, unbacked(err)
 	}
 	return m, nil
 }
 
+// unbacked returns the fault for a backup file that cannot be written.
 func unbacked(err error) error {
 	return fault.New(fault.FileError, "the file of the backup cannot be written: %v", backup.Bare(err))
 }
 
-// writeBackup writes a backup of a data directory that this process opens, or asks who has it.
+// writeBackup writes a backup of a data directory: through this process, or through the Operator of
+// the process that has it open.
 func writeBackup(ctx context.Context, cfg Config, to io.Writer) error {
 	a, err := Open(ctx, cfg)
 	var busy *InUse
@@ -174,7 +182,8 @@ func writeBackup(ctx context.Context, cfg Config, to io.Writer) error {
 	return errors.Join(err, a.Close())
 }
 
-// backup asks for a backup.
+// backup writes a backup that it gets from the server. Its errors are those of the server, or
+// UNAVAILABLE.
 func (o *Operator) backup(ctx context.Context, to io.Writer) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL+backupPath, nil)
 	if err != nil {
@@ -203,7 +212,7 @@ func (o *Operator) backup(ctx context.Context, to io.Writer) error {
 	return nil
 }
 
-// VerifyBackup reads a backup, and compares it with its manifest.
+// VerifyBackup reads a whole backup, compares it with its manifest and returns the manifest.
 func VerifyBackup(ctx context.Context, file string) (*backup.Manifest, error) {
 	f, err := openBackup(file)
 	if err != nil {
@@ -213,6 +222,7 @@ func VerifyBackup(ctx context.Context, file string) (*backup.Manifest, error) {
 	return backup.Verify(ctx, f)
 }
 
+// openBackup opens a backup. It returns NOT_FOUND on every error.
 func openBackup(file string) (*os.File, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -221,8 +231,8 @@ func openBackup(file string) (*os.File, error) {
 	return f, nil
 }
 
-// RestoreBackup makes a new data directory of a backup, once everything in it was examined. It returns what the
-// examination found.
+// RestoreBackup restores a backup into a new data directory, after all of its data was examined. It
+// returns the findings of the examination too, also when it refuses the backup.
 func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, found []repo.Finding, err error) {
 	f, err := openBackup(file)
 	if err != nil {

@@ -14,31 +14,32 @@ import (
 	"rookery/internal/team"
 )
 
-// A place is where the database of an App lies: in a data directory, or in the state of a folder.
+// A place is where the database of an App is: in a data directory, or in the state of a folder.
 type place struct {
 	dir    string
-	option string // how a person names it on a command line
-	vault  string // the name of the folder's vault; empty for a data directory
+	option string // the option that names it on a command line
+	vault  string // name of the folder's vault; empty for a data directory
 }
 
-// What a person writes to name a data directory, or a folder.
+// The command line options that name a data directory or a folder.
 const (
 	dataOption   = "--data DIR"
 	folderOption = "--vault DIR"
 )
 
-// workDir, in the state of a folder, has the files of ours that are on their way into the folder.
+// workDir, in the state of a folder, contains temporary files that will be moved into the folder.
 const workDir = "work"
 
-// dataPlace is a data directory.
+// dataPlace returns the place of a data directory.
 func dataPlace(dir string) place { return place{dir: dir, option: dataOption} }
 
-// folderPlace is the state of a folder.
+// folderPlace returns the place of the state of a folder.
 func folderPlace(state, vault string) place {
 	return place{dir: state, option: folderOption, vault: vault}
 }
 
-// enter makes the data directory, or claims the folder.
+// enter creates the data directory if needed, or claims the folder. The error is an *InUse if
+// another process serves the folder.
 func (a *App) enter(cfg Config) error {
 	switch {
 	case cfg.Folder == "" && folder.IsState(cfg.Data):
@@ -70,23 +71,24 @@ func (a *App) enter(cfg Config) error {
 	return nil
 }
 
-// isState is the fault of a data directory that is none.
+// isState returns the error for a directory that is the state of a folder, not a data directory.
 func isState() *fault.Fault {
 	return fault.New(fault.InvalidParameter, "the directory is the state of a folder that is served, "+
 		"and no data directory").Fix("name the folder: rookery serve --vault DIR")
 }
 
-// servedElsewhere is the error for a folder that another process has: with the name of its vault, for
-// who calls that process.
+// servedElsewhere returns the error for a folder that another process serves. It contains the name
+// of the folder's vault, for calls to that process.
 func servedElsewhere(cfg Config, busy *folder.InUse) error {
 	f, err := folder.Find(cfg.Folder, cfg.State)
 	if err != nil {
-		return err // somebody has just moved it, or changed its id
+		return err // the folder was just moved, or its id has changed
 	}
 	return folderPlace(busy.State, f.Vault).inUse()
 }
 
-// serveFolder opens the folder, if it is one that is served, for the tenant.
+// serveFolder opens the folder that is served, if there is one, and sets the options of the tenant
+// for it. For a data directory it sets only the watcher of its vaults.
 func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	f := a.folder
 	if f == nil {
@@ -112,11 +114,12 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	return nil
 }
 
-// away returns a function that reports whether a path no longer leads to the folder that it leads to now.
+// away returns a function that reports whether path no longer leads to the folder that it leads to
+// now. It returns nil if there is no such folder.
 func away(path string) func() bool {
 	was, err := os.Stat(path)
 	if err != nil {
-		return nil // it is gone already, and sweeps say so
+		return nil // the folder is gone already, and sweeps report it
 	}
 	return func() bool {
 		is, err := os.Stat(path)

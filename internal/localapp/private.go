@@ -10,19 +10,20 @@ import (
 	"rookery/internal/fault"
 )
 
-// ours are the patterns of what a place has of our own, from its directory on, down to the folders of each
-// vault. Below these are the notes, which people may edit with any program, and segments.
+// ours are the patterns of the paths in a place that Rookery creates, from the directory down to
+// the folders of each vault. Files below these are the notes, which people may edit with any
+// program, and segments.
 var ours = []string{
 	".", "*", "tenants/*", "tenants/*/*", "tenants/*/vaults/*", "tenants/*/vaults/*/*",
 	"tenants/*/~*/*", "tenants/*/~*/vaults/*", "tenants/*/~*/vaults/*/*",
 }
 
-// others are the permissions of other users than the owner.
+// others are the permission bits of the group and of other users.
 const others fs.FileMode = 0o077
 
-// exposed returns the first directory or file of the place that other users of the machine have any
-// permission for, its mode, and how many there are. The path is relative to the place. A link is not
-// followed. Systems without such permissions have none.
+// exposed returns the first directory or file of the place that other users of the machine have
+// permissions for, its mode, and the number of such paths. first is relative to the place. Symbolic
+// links are not followed. It returns zero values on Windows.
 func (p place) exposed() (first string, mode fs.FileMode, count int, err error) {
 	if runtime.GOOS == "windows" {
 		return "", 0, 0, nil
@@ -51,7 +52,7 @@ func (p place) exposed() (first string, mode fs.FileMode, count int, err error) 
 	return first, mode, count, nil
 }
 
-// shield is a fault if other users of the machine may read what the place has, or change it.
+// shield returns FILE_ERROR if other users of the machine have permissions for files of the place.
 func (p place) shield() error {
 	name, mode, count, err := p.exposed()
 	if err != nil {
@@ -65,7 +66,7 @@ func (p place) shield() error {
 		Fix("or serve it as it is: --shared-data")
 }
 
-// openTo says what other users of the machine have permissions for.
+// openTo returns the message about the permissions of other users.
 func (p place) openTo(name string, mode fs.FileMode, count int) string {
 	what := "the directory of the data"
 	if name != "." {
@@ -78,5 +79,5 @@ func (p place) openTo(name string, mode fs.FileMode, count int) string {
 		"0700 and files 0600", what, mode)
 }
 
-// closing is the command that takes the permissions of others away.
+// closing returns the command that removes the permissions of other users.
 func (p place) closing() string { return "chmod -R go-rwx " + p.dir }

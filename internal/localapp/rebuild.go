@@ -16,9 +16,9 @@ import (
 	"rookery/internal/team"
 )
 
-// Rebuild makes the vaults anew that lie in the folder of a data directory and not in its database: all
-// of them, if that is lost. Of a folder that is served it makes the vault anew from the segments in its
-// state. Where there is nothing to rebuild it answers none.
+// Rebuild rebuilds the vaults that are in the folder of a data directory but not in its database:
+// all of them, if the database is lost. For a folder that is served it rebuilds the vault from the
+// segments in its state. It returns no vaults if there is nothing to rebuild.
 func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 	cfg.rebuilds = true
 	if cfg.Folder != "" {
@@ -34,6 +34,8 @@ func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 	return all, errors.Join(err, a.Close())
 }
 
+// rebuild rebuilds the vaults of an open App. It returns READ_ONLY if the folder cannot be written,
+// because the audit log has to be generated again.
 func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	if a.folder != nil && a.folder.ReadOnly {
 		return nil, fault.New(fault.ReadOnly, "the folder cannot be written, and its audit log is to be "+
@@ -48,8 +50,8 @@ func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	})
 }
 
-// checkLoss is a fault if a place has vaults, and no database, or an empty file where that should be: to
-// begin one beside them would hide them.
+// checkLoss returns INDEX_NOT_FOUND if a place has vaults but no database, or an empty file in its
+// place. A new database would hide those vaults.
 func (p place) checkLoss() error {
 	file, err := os.Stat(filepath.Join(p.dir, database))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() > 0 {
@@ -57,7 +59,7 @@ func (p place) checkLoss() error {
 	}
 	own := filepath.Join(p.dir, "tenants", auth.Local)
 	var lost []string
-	for _, vaults := range []string{"vaults/*", "~*/vaults/*"} { // those of a tenant that began anew
+	for _, vaults := range []string{"vaults/*", "~*/vaults/*"} { // ~*: those of a tenant that was emptied and started again
 		found, err := fs.Glob(os.DirFS(own), vaults)
 		if err != nil {
 			return err // never: the patterns are well-formed
@@ -82,7 +84,7 @@ func (p place) checkLoss() error {
 		Fix("or put %s back from a backup", database)
 }
 
-// holdsVault reports whether a folder of a vault has notes or segments.
+// holdsVault reports whether a folder of a vault contains notes or segments.
 func holdsVault(dir string) bool {
 	for _, what := range []string{"notes", "*/segment"} {
 		found, err := filepath.Glob(filepath.Join(dir, what, "*"))

@@ -13,10 +13,11 @@ import (
 	"rookery/internal/hosted"
 )
 
-// DefaultListen is where a server listens if it is not told.
+// DefaultListen is the default address of a server.
 const DefaultListen = "127.0.0.1:7780"
 
-// Listen opens a listener on a loopback address. Any other is refused: nobody is authenticated.
+// Listen opens a listener on a loopback address. It refuses any other address, because
+// authentication is off.
 func Listen(addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -32,7 +33,8 @@ func Listen(addr string) (net.Listener, error) {
 	return address{hostport: addr, option: "--listen"}.listen(context.Background())
 }
 
-// Handler is everything that the server answers. hosts are the names that it is called by.
+// Handler returns the handler of all requests of the server. hosts are the accepted names of the
+// server.
 func (a *App) Handler(version string, hosts []string) http.Handler {
 	return a.hosted.Handler(hosted.Serving{
 		Version: version, Hosts: hosts, Server: a.server, Authenticate: a.admit, Ready: a.Ready,
@@ -40,18 +42,19 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 	})
 }
 
-// hostsOf are the names under which a listener on loopback is called.
+// hostsOf returns the names of a listener on loopback.
 func hostsOf(l net.Listener) []string {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
 }
 
-// grace is how long calls in flight have when the server stops.
+// grace is how long calls in flight may go on when the server stops.
 const grace = 30 * time.Second
 
-// Serve answers on a listener that Listen has opened, or on another one without TLS and metrics, until the
-// context ends, then finishes the calls in flight. Those that take longer than the grace, such as one whose
-// body does not come, are cut off.
+// Serve serves requests of a listener until the context ends. l was opened by a.Listen, or is
+// another listener, without TLS and metrics. Serve then waits for the calls in flight, and cuts off
+// those that take longer than the grace, such as a call whose body does not arrive. It returns an
+// error if serving fails earlier.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	leave, err := a.announce(ctx, l, "")
 	if err != nil {
@@ -86,34 +89,35 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	return nil
 }
 
-// newServer returns a server of HTTP with the timeouts that all have.
+// newServer returns an HTTP server with the timeouts of all servers of this package.
 func (a *App) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
-		// It is for all until an answer begins: the body, the wait and the call. From then on the deadline
-		// follows what the client reads.
+		// This is for all steps until an answer begins: the body, the wait and the call. From then
+		// on the deadline is extended as the client reads.
 		WriteTimeout:   150 * time.Second,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
 		HTTP2:          streams(),
-		// What a connection does wrong before it is a request names addresses: nobody needs it every day.
+		// Errors of a connection before its first request contain addresses and are not needed
+		// every day, so they are logged at debug level.
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 }
 
-// warmUp begins what is done while nobody has asked for anything yet. The function ends it.
+// warmUp starts warm in the background. The function that it returns cancels it.
 func (a *App) warmUp(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	a.background.Go(func() { a.warm(ctx) })
 	return stop
 }
 
-// warm makes the vault of a folder that is served searchable, so that the first search need not wait
-// until all notes are read. What cannot be done now is told to whoever asks for it. Of a data directory
-// nothing is opened: each vault is by its first call, so that the start does not depend on what is in
-// them.
+// warm makes the vault of a folder that is served searchable, so that the first search need not
+// wait until all notes are read. It ignores errors: a later call reports them. It opens nothing in
+// a data directory, where each vault is opened by its first call, so that the start does not depend
+// on the vaults.
 func (a *App) warm(ctx context.Context) {
 	if a.folder == nil {
 		return

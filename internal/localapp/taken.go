@@ -18,18 +18,20 @@ import (
 	"rookery/internal/fault"
 )
 
-// A listing names the directory of the server that listens on a port. It is a file of the person
-// who runs the server: what it names is checked against the address file in that directory.
+// A listing is the content of the file that names the directory of the server on a port. The file
+// belongs to the user who runs the server. It can be stale, so it is compared with the address file
+// in that directory.
 type listing struct {
-	Dir   string `json:"dir"`   // with the address file
-	Place string `json:"place"` // the data directory, or the folder, as a person named it
+	Dir   string `json:"dir"`   // the directory with the address file
+	Place string `json:"place"` // the data directory, or the folder, as the user named it
 }
 
-// listed is the file of a port in a directory of listings.
+// listed returns the path of the listing of a port.
 func listed(servers, port string) string { return filepath.Join(servers, port+".json") }
 
-// list writes a listing for each port that the server listens on. The function removes them. They
-// only make a message clearer, so an error is ignored: a server may run where its user has no home.
+// list writes a listing for each port that the server listens on. The function that it returns
+// removes them. Listings only improve an error message, so errors are ignored: the user of a server
+// may have no home directory.
 func (a *App) list(listeners ...net.Listener) (remove func()) {
 	data, err := json.Marshal(listing{Dir: absolute(a.dir), Place: absolute(a.shown)})
 	if err != nil || a.servers == "" || os.MkdirAll(a.servers, 0o700) != nil {
@@ -53,7 +55,7 @@ func (a *App) list(listeners ...net.Listener) (remove func()) {
 	}
 }
 
-// absolute is a path that other processes can use.
+// absolute returns the absolute path, or path itself if the working directory is unknown.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
@@ -61,14 +63,15 @@ func absolute(path string) string {
 	return path
 }
 
-// An address is where somebody wants to listen, and the option that says so.
+// An address is an address to listen on, and the option that sets it.
 type address struct {
 	hostport string
-	option   string // what to write before another address
-	servers  string // the directory of listings; empty: there is none
+	option   string // the option, for a fix with another address
+	servers  string // the directory of listings; empty if there is none
 }
 
-// listen opens a listener. Its error says who has the address, or why it cannot be used.
+// listen opens a listener. Its error is a fault with the reason, and with the program that has the
+// address if it is in use.
 func (a address) listen(ctx context.Context) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.hostport)
 	var name *net.DNSError
@@ -88,12 +91,12 @@ func (a address) listen(ctx context.Context) (net.Listener, error) {
 		Fix("%s", a.free()).Because(err)
 }
 
-// free is the advice to listen elsewhere.
+// free returns the fix to listen on another port.
 func (a address) free() string {
 	return fmt.Sprintf("choose another port, or 0 for a free one: %s 127.0.0.1:0", a.option)
 }
 
-// taken is the fault of an address that another program listens on.
+// taken returns the fault for an address that is in use.
 func (a address) taken(ctx context.Context) *fault.Fault {
 	in := fault.New(fault.Unavailable, "%s: address already in use, by ", a.hostport)
 	at, place := a.server()
@@ -108,8 +111,8 @@ func (a address) taken(ctx context.Context) *fault.Fault {
 	return in.Fix("%s", a.free())
 }
 
-// server is the server of this person that is listed for the port, and its place. It has no
-// listener if there is none, or if the one that is listed has ended.
+// server returns the server of this user that is listed for the port, and its place. It returns a
+// zero Address if none is listed, or if the listing is stale.
 func (a address) server() (Address, string) {
 	_, port, _ := net.SplitHostPort(a.hostport)
 	data, err := os.ReadFile(listed(a.servers, port))
@@ -124,7 +127,7 @@ func (a address) server() (Address, string) {
 	return at, near(l.Place)
 }
 
-// portOf is the port in a URL.
+// portOf returns the port in a URL, or "" if there is none.
 func portOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -133,8 +136,8 @@ func portOf(text string) string {
 	return u.Port()
 }
 
-// near is a path as its user would write it here: below the working directory, else below the home,
-// else its last part. It is never absolute.
+// near returns a path as its user would write it: relative to the working directory, else to the
+// home directory, else only its last part. It is never absolute.
 func near(path string) string {
 	here, _ := os.Getwd()
 	home, _ := os.UserHomeDir()
@@ -151,7 +154,8 @@ func near(path string) string {
 	return filepath.Base(path)
 }
 
-// process names the process of a server, if its id means something on this machine.
+// process returns the process id of a server in parentheses, or "" if the server is on another
+// machine.
 func (at Address) process() string {
 	if pid := at.pid(); pid != 0 {
 		return fmt.Sprintf(" (pid %d)", pid)
@@ -159,7 +163,7 @@ func (at Address) process() string {
 	return ""
 }
 
-// pid is the process of the server; 0 if the server ran elsewhere, such as in a container.
+// pid returns the process id of the server, or 0 if it ran on another machine or in a container.
 func (at Address) pid() int {
 	if host, err := os.Hostname(); err != nil || host != at.Host {
 		return 0
@@ -167,8 +171,8 @@ func (at Address) pid() int {
 	return at.PID
 }
 
-// healthy reports whether whatever listens on an address answers as a Rookery server does. The
-// health page says nothing else of it.
+// healthy reports whether the program that listens on an address answers /healthz as a Rookery
+// server does. That page contains no other information about the server.
 func healthy(ctx context.Context, hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {

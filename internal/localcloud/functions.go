@@ -19,45 +19,48 @@ import (
 )
 
 const (
-	whole = "mcp" // the function that serves everything, also what no other route matches
+	whole = "mcp" // the function that serves everything, and requests without another route
 
-	// rate is how many calls a minute an agent may make: for programs that test.
+	// rate is how many calls an agent may make per minute. It is high because test programs make
+	// many.
 	rate = 100_000
 )
 
-// A Deployment says which functions run, and over which stores. All down to Bucket are required.
+// A Deployment describes the functions to run, and their stores. The fields up to Bucket are
+// required.
 type Deployment struct {
-	Programs string // a directory with the functions: NAME/bootstrap
+	Programs string // a directory with the functions as NAME/bootstrap
 	AWS      string // the URL of the emulator of S3 and SQS
-	DynamoDB string // the URL of that of DynamoDB
+	DynamoDB string // the URL of the emulator of DynamoDB
 	Table    string // the name of the table
 	Bucket   string // the name of the bucket
 
-	// Queue is the name of the queue of jobs; that of its dead letters is NAME-dead-letters. Empty: there is none, and no
-	// function has events but requests.
+	// Queue is the name of the queue of jobs; the queue of its dead letters is NAME-dead-letters.
+	// If it is empty, functions get no events other than requests.
 	Queue string
 
-	JanitorEvery time.Duration // how often the janitor is invoked; 0: once an hour
+	JanitorEvery time.Duration // the time between two invocations of the janitor; 0: one hour
 
-	// Own are more variables of one function, "KEY=value", by its name: they override those of all. Nil: it has none.
+	// Own returns additional variables of one function, "KEY=value". They override those of all
+	// functions. It may be nil.
 	Own func(function string) []string
 
-	Env         []string  // more variables of the functions, "KEY=value"
-	Most        int       // processes of a function at the same time; 0: as lambdahost has it
-	Concurrency int       // events that a process serves at the same time; 0: 1
-	Output      io.Writer // what the functions write; nil: it is discarded
+	Env         []string  // additional variables of all functions, "KEY=value"
+	Most        int       // the most processes of a function at once; 0: the default of lambdahost
+	Concurrency int       // the events that a process handles at once; 0: 1
+	Output      io.Writer // for the output of the functions; nil: discard
 }
 
-// Functions are the hosts of all functions, and the gateway in front of them, which serves them as HTTP. Close ends
-// their processes.
+// A Functions serves all functions over HTTP through a gateway. Close ends their processes.
 type Functions struct {
 	http.Handler
 	hosts    map[string]*lambdahost.Host
 	mappings []*eventsource.Mapping
 }
 
-// Start composes the functions behind a gateway with this URL, and hands them what comes from the queue of jobs, from
-// the stream of the table, from the bucket and from a clock, where the deployment has a queue. No process runs until an event comes.
+// Start starts the functions behind a gateway with this URL. If the deployment has a queue, it also
+// invokes them with the events of the queue of jobs, of the table's stream, of the bucket, and of a
+// schedule. Processes start with the first event.
 func Start(ctx context.Context, d Deployment, url string) (*Functions, error) {
 	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
 	if err != nil {
@@ -95,7 +98,7 @@ func Start(ctx context.Context, d Deployment, url string) (*Functions, error) {
 	return f, nil
 }
 
-// environment is that of each function.
+// environment returns the variables of every function.
 func (d Deployment) environment(url string) []string {
 	return []string{
 		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + key,
@@ -106,10 +109,10 @@ func (d Deployment) environment(url string) []string {
 	}
 }
 
-// Host returns the host of a function by its name; nil if there is none.
+// Host returns the host of the function with a name; nil if there is none.
 func (f *Functions) Host(name string) *lambdahost.Host { return f.hosts[name] }
 
-// Token makes an API token of an administrator of a tenant, and the tenant if there is none.
+// Token creates an API token of an administrator of a tenant, and the tenant if it does not exist.
 func (f *Functions) Token(ctx context.Context, tenant string) (string, error) {
 	event, err := tool.Marshal(map[string]string{
 		"rookery": "token-create", "tenant": tenant, "name": "first", "role": "admin",

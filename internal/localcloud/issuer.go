@@ -19,10 +19,10 @@ import (
 	"rookery/internal/auth"
 )
 
-// An Issuer is an identity provider for tests: whoever asks it gets a token of any person, so it listens on loopback
-// only. Its paths are KeysPath and TokenPath.
+// An Issuer is an identity provider for tests. Every client can get a token of any person, so it
+// listens on loopback only. Its paths are KeysPath and TokenPath.
 type Issuer struct {
-	URL string // the `iss` of its tokens
+	URL string // the `iss` claim of its tokens
 
 	audience string
 	host     string // HOST:PORT
@@ -32,13 +32,13 @@ type Issuer struct {
 
 // The paths of an Issuer.
 const (
-	KeysPath = "/jwks.json" // its public key, as a set (RFC 7517)
+	KeysPath = "/jwks.json" // the public key as a JWK set (RFC 7517)
 
-	// TokenPath answers a token as text for `subject`, which is required, and the role that `role` names.
+	// TokenPath returns a token as text. The parameter `subject` is required; `role` is a role.
 	TokenPath = "/token"
 )
 
-// Of the tokens of an Issuer.
+// The claim, key and lifetime of an Issuer's tokens.
 const (
 	rolesClaim = "roles"
 	keyID      = "key-1"
@@ -46,7 +46,8 @@ const (
 	tokenLife  = 24 * time.Hour
 )
 
-// NewIssuer starts an issuer with a key of its own at HOST:PORT on loopback. Its tokens are made out to an audience.
+// NewIssuer starts an issuer with a new key at HOST:PORT on loopback. audience is the `aud` claim
+// of its tokens.
 func NewIssuer(ctx context.Context, listen, audience string) (*Issuer, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -65,14 +66,14 @@ func NewIssuer(ctx context.Context, listen, audience string) (*Issuer, error) {
 	mux.HandleFunc("GET "+KeysPath, i.keys)
 	mux.HandleFunc("GET "+TokenPath, i.issue)
 	i.server = &http.Server{Handler: i.own(mux), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = i.server.Serve(l) }() // it ends when it is closed
+	go func() { _ = i.server.Serve(l) }() // it ends at Close
 	return i, nil
 }
 
-// Close ends the issuer.
-func (i *Issuer) Close() { _ = i.server.Close() } // what is under way is cut off
+// Close stops the issuer.
+func (i *Issuer) Close() { _ = i.server.Close() } // running requests are cut off
 
-// own refuses requests under another name, which a page of the web may have led here.
+// own refuses requests for another host name, which a web page may have caused (DNS rebinding).
 func (i *Issuer) own(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != i.host {
@@ -83,6 +84,7 @@ func (i *Issuer) own(next http.Handler) http.Handler {
 	})
 }
 
+// keys serves KeysPath.
 func (i *Issuer) keys(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{
@@ -90,6 +92,7 @@ func (i *Issuer) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
+// issue serves TokenPath.
 func (i *Issuer) issue(w http.ResponseWriter, r *http.Request) {
 	subject, role := r.FormValue("subject"), r.FormValue("role")
 	if subject == "" || role != "" && !auth.Role(role).Valid() {
@@ -110,7 +113,8 @@ func (i *Issuer) issue(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, token+"\n")
 }
 
-// Token signs a token (RS256) with these claims, which must name its `sub`. It is valid for a day.
+// Token returns a token, signed with RS256, with these claims, of which `sub` is required. It is
+// valid for one day. Claims may override the default ones.
 func (i *Issuer) Token(claims map[string]any) (string, error) {
 	now := time.Now()
 	all := jwt.MapClaims{
@@ -126,7 +130,8 @@ func (i *Issuer) Token(claims map[string]any) (string, error) {
 	return token, nil
 }
 
-// environment says to the functions that the issuer's tokens are accepted: as those of readers, if they name no role.
+// environment returns the variable that makes functions accept the issuer's tokens; the role of a
+// token without one is reader.
 func (i *Issuer) environment(tenant string) (string, error) {
 	data, err := json.Marshal([]map[string]any{{
 		"issuer": i.URL, "jwks_url": i.URL + KeysPath, "algorithms": []string{jwt.SigningMethodRS256.Alg()},

@@ -1,6 +1,6 @@
-// Package localcloud serves the functions of AWS Lambda on this machine, over emulators of DynamoDB and S3: the real
-// programs, as processes behind a gateway that behaves as an HTTP API does. It is for trying them out, and for tests
-// of other programs against them; no function links it.
+// Package localcloud serves the functions of AWS Lambda on this machine, over emulators of DynamoDB
+// and S3: the real programs, as processes behind a gateway that behaves as an HTTP API does. It is
+// for trying the functions, and for testing other programs against them. No function links it.
 package localcloud
 
 import (
@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// Options say what is served, and where.
+// Options are the options of Run.
 type Options struct {
 	Deployment
 	Listen string // HOST:PORT of the gateway, on loopback
-	Issuer string // that of an issuer whose tokens are accepted; empty: there is none
+	Issuer string // HOST:PORT of an issuer whose tokens are accepted; empty: none
 }
 
 const (
 	tenant = "local-cloud" // the tenant of the first token
 
-	// grace is how long calls may go on after the end was asked for.
+	// grace is how long calls may continue after the context has ended.
 	grace = 2 * time.Second
 )
 
-// Run serves until the context ends, and then ends all processes. When calls can be made it writes a few lines to out,
-// as variables of a shell: ROOKERY_SERVER, ROOKERY_TOKEN, the token of an administrator, and ROOKERY_ISSUER, the URL of
-// the issuer, if there is one.
+// Run serves until the context ends, and then ends all processes. When it is ready, it writes shell
+// variables to out: ROOKERY_SERVER, ROOKERY_TOKEN, the token of an administrator, and
+// ROOKERY_ISSUER, the URL of the issuer, if there is one.
 func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := MakeStores(ctx, o.Deployment); err != nil {
 		return err
@@ -66,12 +66,13 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if server.Shutdown(last) != nil {
-		_ = server.Close() // what did not end in time is cut off
+		_ = server.Close() // cut off the remaining calls
 	}
 	return err
 }
 
-// issue starts the issuer, if there is to be one, and returns the line that names it. The function ends it.
+// issue starts the issuer, if there is one, and returns the line of output with its URL. end stops
+// it.
 func (o *Options) issue(ctx context.Context, audience string) (line string, end func(), err error) {
 	if o.Issuer == "" {
 		return "", func() {}, nil

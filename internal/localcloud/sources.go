@@ -18,38 +18,38 @@ import (
 	"rookery/internal/eventsource"
 )
 
-// The functions that no gateway is in front of.
+// The functions without a gateway before them.
 const (
-	jobs   = "jobs"   // works on the messages of the queue of jobs
-	stream = "stream" // is behind the stream of the table
-	ingest = "ingest" // works on the events of the bucket
+	jobs   = "jobs"   // consumes the queue of jobs
+	stream = "stream" // consumes the stream of the table
+	ingest = "ingest" // consumes the events of the bucket
 
 	janitor = "janitor" // is invoked by a schedule
 )
 
-// timeouts are the time that an invocation of a function may take which no gateway waits for.
+// timeouts contains the timeout of the functions without a gateway.
 var timeouts = map[string]time.Duration{
 	jobs: 15 * time.Minute, stream: 2 * time.Minute, ingest: 2 * time.Minute, janitor: 6 * time.Minute,
 }
 
-// janitorEvery is how often the janitor is invoked, if a deployment does not say otherwise.
+// janitorEvery is the default of Deployment.JanitorEvery.
 const janitorEvery = time.Hour
 
-// A message of the queue of jobs is an event of its own, and several are worked on at the same time, so that a long job
-// does not keep others waiting.
+// An event contains one message of the queue of jobs, and several are handled at once, so that a
+// long job does not delay others.
 var (
 	ofJobs   = eventsource.Batches{Size: 1, Most: 4}
 	ofEvents = eventsource.Batches{Size: 10, Most: 1}
 )
 
-// deadLetters ends the name of the queue of messages that could not be worked on.
+// deadLetters is the suffix of the name of the queue of dead letters.
 const deadLetters = "-dead-letters"
 
-// bucketEvents ends the name of the queue of events of the bucket.
+// bucketEvents is the suffix of the name of the queue of bucket events.
 const bucketEvents = "-events"
 
-// sources are where the events of the functions come from that no gateway is in front of: the queue of jobs with its
-// dead letters, the queue of events of the bucket, and the stream of the table.
+// A sources contains the event sources of the functions without a gateway: the queue of jobs with
+// its dead letters, the queue of bucket events, and the stream of the table.
 type sources struct {
 	queues     *sqs.Client
 	streams    *dynamodbstreams.Client
@@ -58,7 +58,7 @@ type sources struct {
 	stream     string // ARN
 }
 
-// sources finds those of the deployment; nil if it has no queue.
+// sources returns the event sources of the deployment; nil if it has no queue.
 func (d Deployment) sources(ctx context.Context) (*sources, error) {
 	if d.Queue == "" {
 		return nil, nil
@@ -85,7 +85,7 @@ func (d Deployment) sources(ctx context.Context) (*sources, error) {
 	return s, nil
 }
 
-// environment is what functions are told of the sources.
+// environment returns the variables about the sources; none if s is nil.
 func (s *sources) environment() []string {
 	if s == nil {
 		return nil
@@ -93,8 +93,8 @@ func (s *sources) environment() []string {
 	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead, "ROOKERY_EVENTS_QUEUE=" + s.events}
 }
 
-// follow hands what comes to the functions, until the mappings are closed, and invokes the janitor once in each period
-// of tidy.
+// follow starts mappings that invoke the functions with the events of the sources until they are
+// closed. The janitor is invoked once per tidy, or per janitorEvery if that is 0.
 func (s *sources) follow(tidy time.Duration, host func(name string) eventsource.Invoker) []*eventsource.Mapping {
 	if s == nil {
 		return nil
@@ -107,7 +107,8 @@ func (s *sources) follow(tidy time.Duration, host func(name string) eventsource.
 	}
 }
 
-// makeQueues makes the queue of jobs, that of its dead letters and that of events of the bucket, where there are none.
+// makeQueues creates the queue of jobs, that of its dead letters, and that of bucket events, unless
+// they exist.
 func makeQueues(ctx context.Context, client *sqs.Client, name string) error {
 	dead, err := makeQueue(ctx, client, name+deadLetters, nil)
 	if err != nil {
@@ -140,7 +141,8 @@ func arnOf(ctx context.Context, client *sqs.Client, url string) (string, error) 
 	return about.Attributes[string(sqstypes.QueueAttributeNameQueueArn)], nil
 }
 
-// notify sends the events of a bucket to a queue: what becomes of files of vaults, by the ends of their names.
+// notify makes a bucket send events about files of vaults, which it selects by the suffix of their
+// names, to a queue.
 func notify(ctx context.Context, client *s3.Client, bucket, arn string) error {
 	var all []s3types.QueueConfiguration
 	for _, suffix := range []string{".md", ".yaml"} {
@@ -158,7 +160,7 @@ func notify(ctx context.Context, client *s3.Client, bucket, arn string) error {
 	return err
 }
 
-// makeQueue makes a queue, and returns its URL.
+// makeQueue creates a queue, and returns its URL.
 func makeQueue(
 	ctx context.Context, client *sqs.Client, name string, attributes map[string]string,
 ) (string, error) {

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	region = "us-east-1" // emulators have every region
+	region = "us-east-1" // emulators accept every region
 	key    = "test"      // and every key
 )
 
-// MakeStores makes the table, the bucket and the queues of a deployment, where there are none.
+// MakeStores creates the table, the bucket and the queues of a deployment, unless they exist.
 func MakeStores(ctx context.Context, d Deployment) error {
 	if err := makeTable(ctx, dynamodb.NewFromConfig(d.Config(d.DynamoDB, nil)), d.Table); err != nil {
 		return fmt.Errorf("make the table: %w", err)
@@ -52,7 +52,8 @@ func MakeStores(ctx context.Context, d Deployment) error {
 	return nil
 }
 
-// Config is that of clients of an emulator, which send through an HTTP client; nil is that of the SDK.
+// Config returns the configuration of clients of an emulator. via is their HTTP client; nil: the
+// default of the SDK.
 func (Deployment) Config(endpoint string, via aws.HTTPClient) aws.Config {
 	return aws.Config{
 		Region: region, BaseEndpoint: &endpoint, HTTPClient: via,
@@ -60,7 +61,8 @@ func (Deployment) Config(endpoint string, via aws.HTTPClient) aws.Config {
 	}
 }
 
-// makeTable makes the table with its stream of keys and its time to live.
+// makeTable creates the table with its stream of keys and its time to live. It does nothing if the
+// table exists.
 func makeTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	in := dynamotable.Definition(name)
 	in.StreamSpecification = &ddb.StreamSpecification{
@@ -82,7 +84,7 @@ func makeTable(ctx context.Context, client *dynamodb.Client, name string) error 
 	return err
 }
 
-// makeBucket makes the bucket, which keeps versions.
+// makeBucket creates the bucket, and makes it keep versions.
 func makeBucket(ctx context.Context, client *s3.Client, name string) error {
 	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name})
 	if owned := (*s3types.BucketAlreadyOwnedByYou)(nil); err != nil && !errors.As(err, &owned) {

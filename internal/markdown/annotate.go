@@ -9,18 +9,19 @@ import (
 	"rookery/internal/fault"
 )
 
-// A NewTrait is a line that AppendTrait writes: the trait, other traits of its line, and the text.
-// Null and true are written as a bare annotation.
+// A NewTrait is a list item that AppendTrait writes: the trait, other traits of its line, and the
+// text. The values nil and true are written as a bare annotation.
 type NewTrait struct {
 	Name    string
-	Value   any     // as of a Field
+	Value   any     // a value as in a Field
 	Others  []Field // traits of the same line, written in alphabetical order
 	Content string  // one line
 }
 
-// AppendTrait adds `- @name(value) text` at the end of the own text of a section, as AppendToSection
-// does, and says in which line it stands. A name that no annotation can have is INVALID_TRAIT; a value
-// that cannot stand in one, or a text with a line break, is INVALID_VALUE.
+// AppendTrait adds the list item `- @name(value) text` at the end of the own text of a section, as
+// AppendToSection does, and returns the new note and the line of the item. It returns INVALID_TRAIT
+// for a name that no annotation can have, and INVALID_VALUE for a value that cannot be written in
+// one, or a text with a line break. Other errors are those of AppendToSection.
 func AppendTrait(text []byte, slug string, t NewTrait) (out []byte, line int, err error) {
 	item, n, err := t.line()
 	if err != nil {
@@ -40,7 +41,7 @@ func AppendTrait(text []byte, slug string, t NewTrait) (out []byte, line int, er
 	return out, line, nil
 }
 
-// line is the list item of the trait, and how many annotations it has before its text.
+// line returns the list item of the trait, and the number of annotations before its text.
 func (t NewTrait) line() (string, int, error) {
 	if strings.ContainsAny(t.Content, "\r\n") {
 		return "", 0, fault.New(fault.InvalidValue, "the content of a trait is one line of text")
@@ -67,10 +68,12 @@ func (t NewTrait) line() (string, int, error) {
 	return strings.Join(parts, " "), len(all), nil
 }
 
-// opens reports whether the rest of a line begins with a parenthesis, blanks aside.
+// opens reports whether the rest of a line begins with blanks and an opening parenthesis, or with
+// one.
 func opens(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("(")) }
 
-// annotate writes an annotation. opened says that a parenthesis follows it in its line.
+// annotate returns an annotation as text. opened reports that an opening parenthesis follows it in
+// its line: then a bare annotation is written with empty parentheses.
 func annotate(f Field, opened bool) (string, error) {
 	if f.Key == "" || f.Key == pinName || strings.ContainsFunc(f.Key, func(r rune) bool {
 		return r > 0x7f || !isWord(byte(r))
@@ -98,12 +101,13 @@ func annotate(f Field, opened bool) (string, error) {
 	return "@" + f.Key + "(" + spelled + ")", nil
 }
 
-// SetTrait changes annotations on the line of a trait that Parse found in this text. A field with the
-// trait's own name is its value. Any other is a trait of its line: one that is there is changed where
-// it stands, a new one is written directly behind the trait's annotation. Null and true are written
-// as a bare annotation. Nothing else changes.
+// SetTrait changes annotations on the line of t, a trait that Parse returned for this text, and
+// returns the new note. A field with the name of t sets the value of t. Any other field is another
+// trait of the line: an existing one is changed in place, a new one is written directly after the
+// annotation of t. The values nil and true are written as a bare annotation. Nothing else changes.
 //
-// A trait that the text does not have is NOT_FOUND; names and values are refused as in AppendTrait.
+// It returns NOT_FOUND if the text does not contain t. Invalid names and values are errors as for
+// AppendTrait.
 func SetTrait(text []byte, t Trait, fields []Field) ([]byte, error) {
 	d := Parse(text)
 	i, err := d.findTrait(t)
@@ -130,7 +134,7 @@ func SetTrait(text []byte, t Trait, fields []Field) ([]byte, error) {
 	return e.result()
 }
 
-// lastOfKeys are fields without those whose key comes again.
+// lastOfKeys returns the fields in order, without those whose key occurs again later.
 func lastOfKeys(fields []Field) []Field {
 	last := make(map[string]int, len(fields))
 	for i, f := range fields {
@@ -145,18 +149,18 @@ func lastOfKeys(fields []Field) []Field {
 	return kept
 }
 
-// A traitEditor changes annotations of a line in one pass. It reads the new note once.
+// A traitEditor changes annotations of a line in one pass, and parses the new note once.
 type traitEditor struct {
 	d       *Doc
 	text    []byte
-	i       int     // the trait behind which new ones go
-	want    []Trait // those of the note, as they are to be
-	added   []Trait // behind the i-th
+	i       int     // index of the trait after which new ones are written
+	want    []Trait // the traits that the new note must have, without the added ones
+	added   []Trait // new ones, after the i-th
 	patches []patch
-	first   string // the first name that changes
+	first   string // the name of the first change, for an error
 }
 
-// set gives the k-th trait a value, or writes a new one if k is negative.
+// set sets the value of the k-th trait, or adds a new trait if k is negative.
 func (e *traitEditor) set(k int, f Field) error {
 	at := e.d.Traits[max(k, 0)].Span
 	if k < 0 {
@@ -185,7 +189,7 @@ func (e *traitEditor) set(k int, f Field) error {
 	return nil
 }
 
-// result is the new note.
+// result returns the new note. It returns INVALID_VALUE if the new note does not parse as expected.
 func (e *traitEditor) result() ([]byte, error) {
 	if len(e.patches) == 0 {
 		return e.text, nil
@@ -210,7 +214,7 @@ func (e *traitEditor) result() ([]byte, error) {
 	return out, nil
 }
 
-// findTrait is the index of a trait in the note.
+// findTrait returns the index of a trait of the note, or NOT_FOUND.
 func (d *Doc) findTrait(t Trait) (int, error) {
 	i := slices.IndexFunc(d.Traits, func(other Trait) bool {
 		return other.Span == t.Span && other.Name == t.Name
@@ -221,24 +225,26 @@ func (d *Doc) findTrait(t Trait) (int, error) {
 	return i, nil
 }
 
-// headingIn is the index of the heading that begins in a line, -1 if none does: a list item can hold a
-// heading with traits.
+// headingIn returns the index of the heading that begins in a line, or -1. A list item can contain
+// a heading with traits.
 func (d *Doc) headingIn(line int) int {
 	return slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Line == line })
 }
 
-// rawOf is what stands in the parentheses of an annotation.
+// rawOf returns the text between the parentheses of an annotation, or "".
 func rawOf(annotation string) string {
 	_, raw, _ := strings.Cut(annotation, "(")
 	return strings.TrimSpace(strings.TrimSuffix(raw, ")"))
 }
 
-// RemoveTrait removes the annotation of a trait that Parse found in this text, with the blank that
-// parted it from the rest of its line, and the `@id(…)` of the line if the trait is its first. A line
-// on which nothing else is left, a check box aside, goes too, unless a list item needs it for what
-// follows. Where a parenthesis would become the value of the bare annotation before, that one is given
-// an empty value. A trait that the text does not have is NOT_FOUND, one that cannot be removed without a
-// change of something else INVALID_VALUE.
+// RemoveTrait removes the annotation of t, a trait that Parse returned for this text, with the
+// blanks that separate it from the rest of its line. It also removes the `@id(…)` of the line if t
+// is the first trait there, and the whole line if at most a checkbox is left on it, unless the line
+// is a list item that contains more text. If a parenthesis would become the value of the bare
+// annotation before it, that annotation gets an empty value.
+//
+// It returns NOT_FOUND if the text does not contain t, and INVALID_VALUE if t cannot be removed
+// without another change.
 func RemoveTrait(text []byte, t Trait) ([]byte, error) {
 	d := Parse(text)
 	i, err := d.findTrait(t)
@@ -248,8 +254,8 @@ func RemoveTrait(text []byte, t Trait) ([]byte, error) {
 	return d.remove(text, []int{i})
 }
 
-// RemoveTraits is RemoveTrait for all traits of some names on a line, in one pass. Names that are not there
-// are no error.
+// RemoveTraits removes all traits with these names on a line in one pass, as RemoveTrait does. It
+// ignores names that the line does not have.
 func RemoveTraits(text []byte, line int, names []string) ([]byte, error) {
 	d, goes := Parse(text), map[string]bool{}
 	for _, name := range names {
@@ -267,7 +273,7 @@ func RemoveTraits(text []byte, line int, names []string) ([]byte, error) {
 	return d.remove(text, gone)
 }
 
-// remove is the note without some traits of a line, whose numbers ascend.
+// remove returns the note without the traits with these indices. They are on one line and ascend.
 func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
 	r := removal{d: d, text: text, gone: gone}
 	want := *d
@@ -291,14 +297,14 @@ func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
 		"of the text around it; edit the line", first.Name).With("line", first.Line)
 }
 
-// A removal takes some annotations of a line away.
+// A removal removes some annotations of a line.
 type removal struct {
 	d    *Doc
 	text []byte
 	gone []int
 }
 
-// bare are the numbers of the bare traits that stay directly before one that goes.
+// bare returns the indices of the bare traits that stay directly before a removed one.
 func (r removal) bare() []int {
 	var bare []int
 	for n, i := range r.gone {
@@ -309,11 +315,11 @@ func (r removal) bare() []int {
 	return bare
 }
 
-// boxOnly is a line on which nothing but a check box is left, or nothing at all.
+// boxOnly matches a line with only a checkbox, or an empty line.
 var boxOnly = regexp.MustCompile(`^(\[.\])?$`)
 
-// result is the note without the traits. apart gives the bare traits before them an empty value, so that a
-// parenthesis which follows does not become theirs.
+// result returns the note without the traits. If apart is set, the bare traits before them get an
+// empty value, so that a parenthesis that follows does not become their value.
 func (r removal) result(apart bool) []byte {
 	cuts, first := r.cuts(), r.d.Traits[r.gone[0]]
 	if first.lone && boxOnly.MatchString(r.left(cuts)) {
@@ -332,7 +338,7 @@ func (r removal) result(apart bool) []byte {
 	return apply(r.text, cuts)
 }
 
-// cuts are the spans of the annotations, those with nothing but blanks between them as one.
+// cuts returns the spans of the annotations. Spans with only blanks between them are joined.
 func (r removal) cuts() []patch {
 	var spans []Span
 	for _, i := range r.gone {
@@ -355,7 +361,7 @@ func (r removal) cuts() []patch {
 	return cuts
 }
 
-// left is what the content of the line is without the cuts and the blanks around it.
+// left returns the content of the line without the cuts and the blanks around it.
 func (r removal) left(cuts []patch) string {
 	t := r.d.Traits[r.gone[0]]
 	start := lineStart(r.text, t.Span.Start)
@@ -373,8 +379,8 @@ func (r removal) left(cuts []patch) string {
 	return strings.TrimSpace(string(apply([]byte(t.Content), inside)))
 }
 
-// withBlanks is the span of an annotation with the blanks that go with it: those behind it if text
-// follows them, else those before it.
+// withBlanks returns the span of an annotation with the blanks that are removed with it: those
+// after it if text follows them, and otherwise those before it.
 func withBlanks(text []byte, at Span) Span {
 	rest := text[at.End:lineEnd(text, at.End)]
 	before := text[lineStart(text, at.Start):at.Start]
@@ -388,7 +394,7 @@ func withBlanks(text []byte, at Span) Span {
 	return at
 }
 
-// cannotAnnotate is the refusal of an annotation that would not read as it is meant.
+// cannotAnnotate returns the error for an annotation that would be parsed as something else.
 func cannotAnnotate(name string) error {
 	return fault.New(fault.InvalidValue, "the annotation @%s would not read as it is meant in its line; "+
 		"choose a value without markup", name).With("field", name)

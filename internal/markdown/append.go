@@ -9,17 +9,17 @@ import (
 	"rookery/internal/fault"
 )
 
-// Append adds a block of lines at the end of a note, and says in which line the block begins. It
-// follows the last line that is not blank: directly if that is a list item and the block begins with
-// one too, else after a blank line. Its line breaks are those of the note's first line. A block
-// without text is INVALID_VALUE.
+// Append adds a block of lines at the end of a note, and returns the new note and the line in which
+// the block begins. The block is added after the last line that is not blank: directly if that line
+// and the block are both list items, and otherwise after a blank line. Its line breaks become those
+// of the note's first line. Append returns INVALID_VALUE for a block without text.
 func Append(text []byte, block string) (out []byte, line int, err error) {
 	return insert(text, place{readHead(text).end, len(text), false}, block)
 }
 
 // AppendToSection adds a block, as Append does, at the end of the own text of a section: before the
-// next heading, which may be of a section inside it. The slug of the title, and "", stand for the
-// note's own text. A slug that is none of the note's is NOT_FOUND.
+// next heading, which may be that of a subsection. The slug of the title, and "", mean the note's
+// own text. It returns NOT_FOUND if the note has no section with the slug.
 func AppendToSection(text []byte, slug, block string) (out []byte, line int, err error) {
 	p, err := findOwn(text, slug)
 	if err != nil {
@@ -28,7 +28,7 @@ func AppendToSection(text []byte, slug, block string) (out []byte, line int, err
 	return insert(text, p, block)
 }
 
-// findOwn is the place behind the own text of a section.
+// findOwn returns the place at the end of the own text of a section.
 func findOwn(text []byte, slug string) (place, error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -41,10 +41,10 @@ func findOwn(text []byte, slug string) (place, error) {
 	return d.place(h.Own.Start, h.Own.End), nil
 }
 
-// AppendText adds a text where AppendToSection adds a block, or, with the slug "" and the whole note as the
-// place, where Append does, and says in which line it begins. The text stays as it is, to the byte; a line
-// break follows it where it has none, and a blank line comes before it unless it begins with one, or
-// continues a list.
+// AppendText adds a text where AppendToSection adds a block, or at the end of the note if the slug
+// is "", and returns the line in which it begins. Unlike there, the bytes of the text stay the
+// same. A line break is added after a text without one, and a blank line before it, unless the text
+// begins with one or continues a list.
 func AppendText(text []byte, slug, block string) (out []byte, line int, err error) {
 	p := place{readHead(text).end, len(text), false}
 	if slug != "" {
@@ -72,14 +72,14 @@ func AppendText(text []byte, slug, block string) (out []byte, line int, err erro
 	return splice(text, Span{at, at}, []byte(before+block+after)), line, nil
 }
 
-// A place is where a block is added: behind the last text in text[from:to].
+// A place is the position where a block is added: after the last text in text[from:to].
 type place struct {
 	from, to int
-	apart    bool // a blank line must stand behind the block
+	apart    bool // a blank line must follow the block
 }
 
-// place is the end of a section. Behind it a blank line must stand if the next heading is an
-// underlined one, for its text would continue the block's.
+// place returns the end of a section. A blank line must follow a block there if the next heading is
+// underlined, because otherwise the block would become part of its text.
 func (d *Doc) place(from, to int) place {
 	p := place{from: from, to: to}
 	for _, h := range d.Headings {
@@ -90,7 +90,7 @@ func (d *Doc) place(from, to int) place {
 	return p
 }
 
-// insert adds a block at its place.
+// insert adds a block at a place, and returns the new note and the line in which the block begins.
 func insert(text []byte, p place, block string) ([]byte, int, error) {
 	eol := lineBreak(text)
 	block = withBreaks(strings.TrimRight(block, "\r\n"), eol)
@@ -106,8 +106,7 @@ func insert(text []byte, p place, block string) ([]byte, int, error) {
 	return splice(text, Span{at, at}, []byte(before+block+after)), line, nil
 }
 
-// lastText is the offset of the line behind the last line with text, up to p.to; p.from if there is
-// none.
+// lastText returns the offset after the last line with text up to p.to, or p.from if there is none.
 func lastText(text []byte, p place) int {
 	end := p.from + len(bytes.TrimRight(text[p.from:p.to], " \t\r\n"))
 	if end == p.from {
@@ -116,7 +115,7 @@ func lastText(text []byte, p place) int {
 	return lineNext(text, end)
 }
 
-// separator is what stands between a text and the block that is added to it.
+// separator returns the line breaks between a text and the block that is added to it.
 func separator(text []byte, block, eol string) string {
 	if len(text) == 0 || string(text) == bom {
 		return ""
@@ -136,33 +135,35 @@ var (
 	rule       = regexp.MustCompile(`^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})\r?(?:\n|$)`)
 )
 
-// isItem reports whether the first line begins a list item.
+// isItem reports whether the first of some lines begins a list item.
 func isItem(lines string) bool {
 	return itemMarker.MatchString(lines) && !rule.MatchString(lines)
 }
 
-// withBreaks gives all line breaks of a text the same form.
+// withBreaks returns a text with eol in place of every line break.
 func withBreaks(s, eol string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
-// Matches is the error of ReplaceOnce: how often the text was found, when that was not once.
+// A Matches is the error of FindOnce and ReplaceOnce: how often the text was found, which is not
+// once.
 type Matches struct{ N int }
 
-// Error says how often.
+// Error returns the message with the number of matches.
 func (m *Matches) Error() string { return fmt.Sprintf("found %d times, not once", m.N) }
 
-// A Once is where in a text another is replaced, and by what.
+// A Once is the replacement of a text that occurs exactly once.
 type Once struct {
 	At   Span
 	With string
-	Line int // in which it begins
+	Line int // the line in which At begins
 }
 
-// FindOnce finds a text that occurs exactly once in the note, to be replaced by another; otherwise the
-// error is *Matches. Occurrences that overlap count. Where old as given does not occur, its line breaks match
-// those of a note with "\r\n", and those of the new text become so. An empty old text is INVALID_VALUE.
+// FindOnce finds a text that occurs exactly once in the note, and returns its replacement by
+// another. Its error is a *Matches if the text does not occur once; overlapping occurrences count.
+// If old does not occur and the line breaks of the note are "\r\n", the line breaks of both texts
+// are converted first. FindOnce returns INVALID_VALUE if old is empty.
 func FindOnce(text []byte, old, with string) (Once, error) {
 	if old == "" {
 		return Once{}, fault.New(fault.InvalidValue, "the text to replace is empty")
@@ -181,7 +182,8 @@ func FindOnce(text []byte, old, with string) (Once, error) {
 	return Once{Span{at, at + len(old)}, with, 1 + bytes.Count(text[:at], []byte{'\n'})}, nil
 }
 
-// ReplaceOnce replaces a text that FindOnce finds, and says in which line it begins.
+// ReplaceOnce replaces a text that FindOnce finds, and returns the new note and the line in which
+// the text begins.
 func ReplaceOnce(text []byte, old, with string) (out []byte, line int, err error) {
 	o, err := FindOnce(text, old, with)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// readValue reads a value as the arguments of a declaration and the values of traits are written
-// (reference/raven.md §1.5, §1.6): null, "a quoted text", [[a reference]], [a list], or text. In a
-// declaration, true and false and numbers are typed as well.
+// readValue returns the value of text in the notation of declarations and traits
+// (reference/raven.md §1.5, §1.6): nil for an empty text, "a quoted text", [[a reference]], [a
+// list], or a plain text. typed is for declarations, in which true, false and numbers have types.
 func readValue(text string, typed bool) any {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -36,7 +36,7 @@ func readValue(text string, typed bool) any {
 
 var decimal = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// readPlain types a text without quotes and brackets.
+// readPlain returns the value of a text without quotes and brackets.
 func readPlain(text string, typed bool) any {
 	switch {
 	case !typed:
@@ -56,8 +56,8 @@ func readPlain(text string, typed bool) any {
 	return f
 }
 
-// unquote is a text without the double quotes that it begins and ends with. In them, a backslash
-// keeps a quote or a backslash behind it.
+// unquote returns a text without the double quotes around it, and whether it has them. A backslash
+// escapes a quote or a backslash.
 func unquote(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '"' || quoteEnd([]byte(text), 0) != len(text) {
 		return "", false
@@ -69,7 +69,8 @@ func unquote(text string) (string, bool) {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text), true
 }
 
-// quoteEnd is the offset behind the quote that ends the one at the offset, 0 if there is none.
+// quoteEnd returns the offset after the quote that closes the one at the offset, or 0 if there is
+// none.
 func quoteEnd(text []byte, at int) int {
 	for i := at + 1; i < len(text); i++ {
 		switch text[i] {
@@ -84,7 +85,7 @@ func quoteEnd(text []byte, at int) int {
 	return 0
 }
 
-// bracketed are the items of a list in brackets. One that is empty is left out.
+// bracketed returns the items of a list in brackets, without empty ones.
 func bracketed(text string) ([]string, bool) {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' {
 		return nil, false
@@ -98,11 +99,11 @@ func bracketed(text string) ([]string, bool) {
 	return items, ok
 }
 
-// splitArguments parts a text at the commas that are in no quotes, brackets or parentheses, and
-// leaves out parts that are empty and blanks around them. It is not ok if one of those does not close.
+// splitArguments splits a text at the commas outside quotes, brackets and parentheses. It drops
+// empty parts and the blanks around parts. ok is false if a quote or a bracket is not closed.
 func splitArguments(text []byte) ([]Span, bool) {
 	var parts []Span
-	var open []byte // what is to close
+	var open []byte // the closing brackets that are expected
 	begin := 0
 	add := func(end int) {
 		if part := trim(text, Span{begin, end}); part.Start < part.End {
@@ -124,8 +125,8 @@ func splitArguments(text []byte) ([]Span, bool) {
 	return parts, len(open) == 0
 }
 
-// nested reads a byte, a quoted text or a wikilink at the offset, keeps account of the brackets that
-// are open, and says where it ends. It is not ok if a quote or a bracket does not fit.
+// nested reads a byte, a quoted text or a wikilink at the offset, updates the open brackets, and
+// returns the end. ok is false if a quote or a bracket does not match.
 func nested(text []byte, at int, open *[]byte) (int, bool) {
 	switch c := text[at]; c {
 	case '"':
@@ -148,7 +149,7 @@ func nested(text []byte, at int, open *[]byte) (int, bool) {
 	return at + 1, len(*open) <= maxDepth
 }
 
-// wikisIn are the wikilinks of a text in which each counts that is one by itself.
+// wikisIn returns the wikilinks of a text. Unlike prose, it does not check what surrounds them.
 func wikisIn(text []byte) []wiki {
 	var all []wiki
 	for at := 0; at < len(text); {

@@ -9,17 +9,20 @@ import (
 	"rookery/internal/fault"
 )
 
-// A SectionPlace says where in a note a section goes: behind or before the whole of another section, or as the
-// last one under it. At most one of them is set, by slug; none: the end of the note.
+// A SectionPlace is a place of a section in a note: after or before another section with its
+// subsections, or as the last subsection of it. The values are slugs. At most one is set; the zero
+// value is the end of the note.
 type SectionPlace struct{ After, Before, Under string }
 
-// InsertSection writes a heading with no text under it, with blank lines around it, and returns its line. The
-// level is that of the sections beside it, and one deeper than that of the section above it; at the end of the
-// note it is at most one deeper than that of the last heading. Level 0 stands for the one that the place has
-// then; at the end of the note, for the level of the last heading under no other.
+// InsertSection adds a heading without text, with blank lines around it, and returns the new note
+// and the line of the heading. The level must be that of the section before or after it, or one
+// deeper than that of the section that contains it. At the end of the note it must be at most one
+// deeper than that of the last heading. Level 0 selects the required level; at the end of the note,
+// that of the last section at the top.
 //
-// A slug that is none of the note's is NOT_FOUND. Another level, a title with markup, or a place inside a quote
-// or a list is INVALID_VALUE. A heading by which another section would get another slug is VALIDATION_FAILED.
+// It returns NOT_FOUND if the note has no section with the slug; INVALID_VALUE for another level, a
+// title with markup, or a place inside a quote or a list; and VALIDATION_FAILED if the slug of
+// another section would change.
 func InsertSection(text []byte, title string, level int, to SectionPlace) (out []byte, line int, err error) {
 	d := Parse(text)
 	at, want, err := d.placeOf(text, to)
@@ -40,9 +43,10 @@ func InsertSection(text []byte, title string, level int, to SectionPlace) (out [
 	return out, line, nil
 }
 
-// MoveSection moves a section with all that is under it to another place of the note, and returns its line
-// there. Nothing else changes but blank lines between sections. The errors are those of InsertSection; the
-// title of a note, and a section into itself, are INVALID_VALUE.
+// MoveSection moves a section with its subsections to another place of the note, and returns the
+// new note and the new line of the section. Nothing else changes except blank lines between
+// sections. The errors are those of InsertSection; to move the title of a note, or a section into
+// itself, is INVALID_VALUE.
 func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line int, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -78,7 +82,8 @@ func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line in
 	return out, line, nil
 }
 
-// cutSection takes a section out of a text. Where no blank line is before it, those behind it stay.
+// cutSection removes a section from a text, and returns both. If no blank line is before the
+// section, the blank lines after it stay.
 func cutSection(text []byte, h Heading) (rest, section []byte) {
 	section = bytes.TrimRight(text[h.Subtree.Start:h.Subtree.End], " \t\r\n")
 	before := text[:h.Subtree.Start]
@@ -90,7 +95,7 @@ func cutSection(text []byte, h Heading) (rest, section []byte) {
 	return splice(text, at, nil), bytes.Clone(section)
 }
 
-// headingsBefore returns how many headings of a note begin before an offset.
+// headingsBefore returns the number of headings that begin before an offset.
 func (d *Doc) headingsBefore(at int) int {
 	n := 0
 	for _, h := range d.Headings {
@@ -112,8 +117,9 @@ func (d *Doc) inside(s Span) []Heading {
 	return some
 }
 
-// RestoreSection puts the text of a section back into a note: behind the section with the slug, or at the end
-// of the note if it is empty. The errors are those of InsertSection.
+// RestoreSection adds the text of a removed section to a note: after the section with the slug
+// behind, or at the end of the note if that is empty. It returns the new note and the line of the
+// section. The errors are those of InsertSection.
 func RestoreSection(text, section []byte, behind string) (out []byte, line int, err error) {
 	d := Parse(text)
 	at, _, err := d.placeOf(text, SectionPlace{After: behind})
@@ -128,8 +134,8 @@ func RestoreSection(text, section []byte, behind string) (out []byte, line int, 
 	return out, line, sameSections(order, Parse(out).Headings, k, k+len(back))
 }
 
-// RenameSection gives a heading another text. A section with an id of its own, in
-// a declaration, keeps its slug. The errors are those of InsertSection.
+// RenameSection changes the text of a heading, and returns the new note and the new heading. A
+// section with an id in its declaration keeps its slug. The errors are those of InsertSection.
 func RenameSection(text []byte, slug, title string) (out []byte, renamed Heading, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -152,9 +158,9 @@ func RenameSection(text []byte, slug, title string) (out []byte, renamed Heading
 	return out, renamed, nil
 }
 
-// SetHeading gives a heading another text, also that of the title of the note. Other sections may get other slugs
-// by it. A slug that is none of the note's is NOT_FOUND; a text with markup, and a heading in a quote or a list,
-// are INVALID_VALUE.
+// SetHeading changes the text of a heading, which may be the title of the note. The slugs of other
+// sections may change. It returns NOT_FOUND if the note has no section with the slug, and
+// INVALID_VALUE for a text with markup or a heading in a quote or a list.
 func SetHeading(text []byte, slug, title string) ([]byte, error) {
 	d := Parse(text)
 	k := slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Slug == slug })
@@ -174,7 +180,8 @@ func SetHeading(text []byte, slug, title string) ([]byte, error) {
 	return out, nil
 }
 
-// placeOf returns the offset of a place, and the level that a heading has there; 0: any that levelAt allows.
+// placeOf returns the offset of a place, and the level of a heading there; 0: any level that
+// levelAtEnd allows.
 func (d *Doc) placeOf(text []byte, to SectionPlace) (at, level int, err error) {
 	slug := to.After + to.Before + to.Under
 	if slug == "" {
@@ -197,7 +204,8 @@ func (d *Doc) placeOf(text []byte, to SectionPlace) (at, level int, err error) {
 	return h.Subtree.End, h.Level, nil
 }
 
-// levelAt checks a level at a place that wants one; 0: at the end of the note.
+// levelAt checks the level of a heading and returns it. want is the level that the place requires;
+// 0: the place is the end of the note. Level 0 is replaced by the default.
 func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
 	if want == 0 {
 		return d.levelAtEnd(level)
@@ -216,7 +224,8 @@ func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
 	return level, nil
 }
 
-// levelAtEnd checks a level at the end of the note.
+// levelAtEnd checks the level of a heading at the end of the note and returns it, or the default if
+// it is 0.
 func (d *Doc) levelAtEnd(level int) (int, error) {
 	last, top := 1, 2
 	for _, h := range d.Headings {
@@ -238,8 +247,8 @@ func (d *Doc) levelAtEnd(level int) (int, error) {
 	return level, nil
 }
 
-// insertBlock inserts whole lines at the beginning of a line, or at the end, with a blank line before and after
-// them, and returns the number of the first.
+// insertBlock inserts whole lines at the beginning of a line, or at the end, with a blank line
+// before and after them, and returns the line number of the first.
 func insertBlock(text []byte, at int, block []byte, eol string) (out []byte, line int) {
 	before, after := text[:at], text[at:]
 	var b bytes.Buffer
@@ -323,18 +332,21 @@ func sameSections(want, is []Heading, from, to int) error {
 	return nil
 }
 
-// slugChanges is the fault of a change by which a section would go by another id.
+// slugChanges returns the fault for a change that would give a section another slug.
 func slugChanges(h, now Heading) error {
 	return fault.New(fault.ValidationFailed, "the section %q would go by another id", h.Slug).
 		With("reason", "slug").With("section", h.Slug).With("new_slug", now.Slug).
 		Fix("use another title, or another place; or rename the other section first")
 }
 
+// notPlain returns the fault for a title that is not plain text, or that would change other
+// headings.
 func notPlain() error {
 	return fault.New(fault.InvalidValue, "a title is one line of plain text, and the headings around it must stay as they are").
 		With("argument", "title")
 }
 
+// notMovable returns the fault for a heading that is the title, or in a list or a quote.
 func notMovable(h Heading) error {
 	return fault.New(fault.InvalidValue, "%q is the title of the note, or in a list or a quote; edit the text", h.Slug).
 		With("line", h.Line).Try("raven_edit", nil)

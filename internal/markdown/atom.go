@@ -2,13 +2,15 @@ package markdown
 
 import "bytes"
 
-// An atom is a piece of inline text that binds tighter than brackets and emphasis.
+// An atom is a part of inline text that takes precedence over brackets and emphasis: code, HTML or
+// an address.
 type atom struct {
 	Span
 	kind atomKind
-	text Span // what is shown of it: the code without its fences, the address without < and >
+	text Span // the visible part: code without its backticks, an address without < and >
 }
 
+// An atomKind is the kind of an atom: code, raw HTML, or an address in < and >.
 type atomKind int
 
 const (
@@ -17,10 +19,11 @@ const (
 	addressAtom
 )
 
-// A fences table knows where the runs of backticks of a text are. Asked for later and later places it
-// answers in constant time.
+// A fences is an index of the runs of backticks of a text, by length. Calls with ascending offsets
+// take constant time on average.
 type fences map[int][]int
 
+// newFences returns the index of a text.
 func newFences(src []byte) fences {
 	f := fences{}
 	for i := 0; i < len(src); {
@@ -36,7 +39,8 @@ func newFences(src []byte) fences {
 	return f
 }
 
-// from is the first run of exactly n backticks at or after the offset, -1 if there is none.
+// from returns the offset of the first run of exactly n backticks at or after at, or -1. It forgets
+// earlier runs.
 func (f fences) from(n, at int) int {
 	starts := f[n]
 	for len(starts) > 0 && starts[0] < at {
@@ -51,7 +55,7 @@ func (f fences) from(n, at int) int {
 	return starts[0]
 }
 
-// runLen is how often the byte at the offset is repeated.
+// runLen returns how often the byte at the offset is repeated, at least 1.
 func runLen(src []byte, at int) int {
 	n := 1
 	for at+n < len(src) && src[at+n] == src[at] {
@@ -60,8 +64,8 @@ func runLen(src []byte, at int) int {
 	return n
 }
 
-// findAtoms finds the code spans of a text and, unless only code is asked for, its HTML tags and
-// addresses in angle brackets.
+// findAtoms appends the code spans of a text and, unless onlyCode is set, its HTML tags and the
+// addresses in angle brackets. They are in text order and do not overlap.
 func findAtoms(src []byte, into []atom, onlyCode bool) []atom {
 	if bytes.IndexByte(src, '`') < 0 && (onlyCode || bytes.IndexByte(src, '<') < 0) {
 		return into
@@ -93,7 +97,8 @@ func findAtoms(src []byte, into []atom, onlyCode bool) []atom {
 	return into
 }
 
-// codeSpan is the code that the backticks at the offset begin. One blank at each end is not shown.
+// codeSpan returns the code span whose opening backticks are at the offset. Of its text, one blank
+// at each end is dropped.
 func codeSpan(src []byte, at int, ticks fences) (atom, bool) {
 	n := runLen(src, at)
 	end := ticks.from(n, at+n)

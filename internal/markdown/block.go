@@ -9,11 +9,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxDepth is how deep block quotes and lists open in one another. A deeper marker is text. Without
-// a bound the time to parse is the square of the depth.
+// maxDepth is the deepest nesting of block quotes and lists. A deeper marker is text. Without a
+// bound, parsing would take quadratic time in the depth.
 const maxDepth = 100
 
-// newParser returns a parser of the blocks of a note, with these parsers for what is in them.
+// newParser returns a parser of the blocks of a note, with these parsers for inline text.
 func newParser(inline ...util.PrioritizedValue) parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
@@ -33,38 +33,39 @@ func newParser(inline ...util.PrioritizedValue) parser.Parser {
 	)
 }
 
-// blockParser finds the blocks of a note, and leaves what is in them alone: prose reads that.
+// blockParser parses the blocks of a note, but not their inline text, which prose parses.
 var blockParser = newParser(util.Prioritized(unread{}, 100))
 
-// parseBlocks is the tree of the blocks of a body. The context holds its link definitions. crowded reports that the
-// body has more than MaxOpen or maxBlocks, and that the tree ends there.
+// parseBlocks returns the tree of the blocks of a body, and the context with its link definitions.
+// crowded reports that the body exceeds MaxOpen or maxBlocks, and that the tree ends there.
 func parseBlocks(body []byte) (root ast.Node, defs parser.Context, crowded bool) {
 	return parseWith(blockParser, text.NewReader(body))
 }
 
+// parseWith parses a body with a parser; the results are as of parseBlocks.
 func parseWith(p parser.Parser, body text.Reader) (root ast.Node, defs parser.Context, crowded bool) {
 	r := &lineReader{Reader: body, context: parser.NewContext()}
 	r.context.Set(countKey, &r.count)
 	return p.Parse(r, parser.WithContext(r.context)), r.context, r.crowded
 }
 
-// MaxOpen is how many open blocks the lines of a body may have together, up to the next line where none is open. The
-// blocks that are open at a line are those that contain it, where a list item is two, for its list is one too, and
-// the line itself counts as one; three is the least. goldmark remembers the blocks of each such line, so this bounds
-// the memory that parsing takes.
+// MaxOpen is the bound on the open blocks of the lines of a body, summed up to the next line where
+// no block is open. The open blocks of a line are those that contain it: a list item counts as two,
+// because its list is one too, the line itself counts as one, and each line counts as three at
+// least. goldmark keeps the blocks of each such line, so this bounds the memory of parsing.
 const MaxOpen = 250_000
 
-// maxBlocks is how many blocks a body may have, where a paragraph that begins with a link definition is three. Each
-// is a node of the tree.
+// maxBlocks is the largest number of blocks of a body. A paragraph that begins with a link
+// definition counts as three. Each block is a node of the tree.
 const maxBlocks = 100_000
 
-// A count is how many blocks were opened, and how many of them are headings.
+// A count is the number of blocks that were opened, and how many of them are headings.
 type count struct{ blocks, headings int }
 
-// countKey is where a context keeps its count.
+// countKey is the key of the *count in a context.
 var countKey = parser.NewContextKey()
 
-// A counted parser counts the blocks that it opens.
+// A counted is a block parser that counts the blocks that it opens.
 type counted struct{ parser.BlockParser }
 
 // Open opens a block, and counts it.
@@ -80,14 +81,16 @@ func (c counted) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, p
 	return node, state
 }
 
-// maxDefinitionLines is the longest paragraph, in lines, in which link definitions are found. The time
-// to find them is the square of its length.
+// maxDefinitionLines is the longest paragraph, in lines, in which link definitions are parsed. That
+// takes quadratic time in the length.
 const maxDefinitionLines = 1000
 
-// A definitions transformer takes the link definitions out of the start of a paragraph.
+// A definitions is a paragraph transformer that removes the link definitions at the start of a
+// paragraph.
 type definitions struct{}
 
-// Transform leaves a paragraph as it is that is too long, or begins with no definition.
+// Transform does nothing for a paragraph that is too long, or that does not begin with a
+// definition.
 func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
 	if p.Lines().Len() > maxDefinitionLines || p.Lines().Len() == 0 {
 		return
@@ -100,28 +103,29 @@ func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context)
 	}
 }
 
-// An unread parser takes the text of a block in one piece. Without it, goldmark would look at every
-// byte, and make a node of every line.
+// An unread is an inline parser that skips the text of a block. Without it, goldmark would look at
+// every byte and create a node for every line.
 type unread struct{}
 
-// unreadKey is where a context keeps the node of the text that was taken last.
+// unreadKey is the key of the node that unread returned last.
 var unreadKey = parser.NewContextKey()
 
-// Trigger is what a block can begin with: punctuation, and a blank, which stands for all else.
+// Trigger returns the bytes that a block can begin with: punctuation, and a blank, which goldmark
+// uses for all other bytes.
 func (unread) Trigger() []byte { return []byte(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") }
 
-// Parse goes behind the last line. The node moves from block to block: nobody looks at it.
+// Parse skips to the end of the block. All blocks share one node, because no code reads it.
 func (unread) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	_, at := block.Position()
 	block.SetPosition(math.MaxInt, at)
 	return pc.ComputeIfAbsent(unreadKey, func() any { return ast.NewText() }).(ast.Node)
 }
 
-// A shallow parser opens containers only down to maxDepth.
+// A shallow is a parser of containers that opens them only down to maxDepth.
 type shallow struct{ parser.BlockParser }
 
-// Open opens a container unless its parent is as deep as one may be. A list is asked even then,
-// because the list parser takes its note that a further item follows only when it is asked.
+// Open opens a container unless its parent is at maxDepth. It calls the list parser even then,
+// because only that call records that another item follows.
 func (s shallow) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	if p.Kind() != ast.KindList && depth(p) >= maxDepth {
 		return nil, parser.NoChildren
@@ -129,7 +133,7 @@ func (s shallow) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, p
 	return s.BlockParser.Open(p, r, pc)
 }
 
-// depth counts the quotes and lists that a node stands in, itself included.
+// depth returns the number of quotes and lists that contain a node, itself included.
 func depth(n ast.Node) int {
 	d := 0
 	for ; n != nil; n = n.Parent() {
@@ -140,18 +144,19 @@ func depth(n ast.Node) int {
 	return d
 }
 
-// A lineReader shows at most two blank lines of a run: more mean nothing to the block structure, and each costs time and
-// memory for every list that is open. It ends where there were more than MaxOpen or maxBlocks.
+// A lineReader skips all but two blank lines of a run: more have no effect on the block structure,
+// and each costs time and memory for every open list. It ends the text where MaxOpen or maxBlocks
+// is exceeded.
 type lineReader struct {
 	text.Reader
 	context parser.Context
 	blank   int
-	open    int // as MaxOpen counts
+	open    int // the sum that MaxOpen bounds
 	count   count
 	crowded bool
 }
 
-// AdvanceLine goes to the next line that counts.
+// AdvanceLine advances to the next line that is not skipped, or to the end if a bound is exceeded.
 func (r *lineReader) AdvanceLine() {
 	if n := len(r.context.OpenedBlocks()); n > 0 {
 		r.open += max(n+1, 3)
@@ -177,7 +182,7 @@ func (r *lineReader) AdvanceLine() {
 	}
 }
 
-// SkipBlankLines goes to the next line with text, where no run of blank lines is behind the reader.
+// SkipBlankLines advances to the next line with text. A run of blank lines begins anew there.
 func (r *lineReader) SkipBlankLines() (text.Segment, int, bool) {
 	r.blank = 0
 	return r.Reader.SkipBlankLines()

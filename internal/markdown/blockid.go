@@ -2,14 +2,14 @@ package markdown
 
 import "bytes"
 
-// A Block is a paragraph or an item of a list that has an id: `^id` at the end of its last line, or on a
-// line of its own. References lead to it as `[[note#^id]]`.
+// A Block is a paragraph or a list item with an id: `^id` at the end of its last line, or on a line
+// of its own. References to it are written `[[note#^id]]`.
 type Block struct {
 	ID   string // without ^
 	Line int    // of the file
 }
 
-// blockID takes the id at the end of a line.
+// blockID records the block id at the end of a line, if there is one.
 func (b *bodyReader) blockID(line []byte, number int) {
 	line = bytes.TrimRight(line, " \t")
 	at := bytes.LastIndexByte(line, '^')

@@ -7,8 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// A bodyReader reads the blocks of a note, one after the other, into a Doc. What it needs for one
-// block is used again for the next.
+// A bodyReader reads the blocks of a note in text order into a Doc. It reuses its buffers from
+// block to block.
 type bodyReader struct {
 	doc   *Doc
 	text  []byte
@@ -20,22 +20,22 @@ type bodyReader struct {
 	prose    *prose
 	rendered rendered
 	found    []annotation
-	ended    bool // there is more in the note than is read
+	ended    bool // a bound was exceeded: the rest of the note is not read
 }
 
-// markup is the bytes that emphasis, code, links and HTML begin with. A heading without them is its own
-// text.
+// markup contains the bytes that emphasis, code, links and HTML begin with. The text of a heading
+// without them is shown as it is.
 const markup = "*_`[]!<"
 
-// A blockLine is a line of the block that is read.
+// A blockLine is a line of the block that is being read.
 type blockLine struct {
 	Span        // in the text of the block, without the line break
-	shift  int  // from there to the note
-	number int  // of the line in the file
-	lone   bool // nothing else needs the line
+	shift  int  // to add to an offset in the block for the offset in the note
+	number int  // the line of the file
+	lone   bool // the line can be removed without an effect on others
 }
 
-// readBody finds everything in the text after the frontmatter.
+// readBody parses the text after the frontmatter.
 func (d *Doc) readBody(text []byte) {
 	root, defs, crowded := parseBlocks(text[d.Body:])
 	b := &bodyReader{
@@ -52,20 +52,22 @@ func (d *Doc) readBody(text []byte) {
 	d.leaveTitle()
 }
 
-// A Doc has at most about maxFound things of all kinds. A block with more than maxInline bytes that things, emphasis,
-// code and links begin or end with is not read. What is behind either is not in the Doc, which is Crowded then.
+// maxFound is the bound on the headings, traits, references, links, tags and block ids of a Doc
+// together, which may be exceeded slightly. maxInline is the bound on the bytes of a block with a
+// meaning in Markdown or Raven; a block with more is not read. A Doc contains nothing after either
+// bound, and is Crowded then.
 const (
 	maxFound  = 40_000
 	maxInline = 160_000
 )
 
-// full reports whether the Doc has as many things as it may have.
+// full reports whether the Doc has more than maxFound things.
 func (b *bodyReader) full() bool {
 	d := b.doc
 	return len(d.Headings)+len(d.Traits)+len(d.References)+len(d.Links)+len(d.Tags)+len(d.Blocks) > maxFound
 }
 
-// dense reports whether a block has more in it than is read.
+// dense reports whether a block exceeds maxInline.
 func (b *bodyReader) dense(n ast.Node) bool {
 	lines := n.Lines()
 	if lines.Len() == 0 || lines.At(lines.Len()-1).Stop-lines.At(0).Start <= maxInline {
@@ -83,12 +85,12 @@ func (b *bodyReader) dense(n ast.Node) bool {
 	return marks > maxInline
 }
 
-// inline are the bytes that maxInline counts.
+// inline contains the bytes that maxInline counts.
 var inline = [256]bool{
 	'@': true, '#': true, '[': true, ']': true, '*': true, '_': true, '`': true, '<': true, '\\': true,
 }
 
-// walk reads the blocks in a block, in text order, until there is more than is read.
+// walk reads the blocks in a block in text order, until a bound is exceeded.
 func (b *bodyReader) walk(parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if b.full() || n.Type() == ast.TypeBlock && n.Kind() != ast.KindList && b.dense(n) {
@@ -100,7 +102,7 @@ func (b *bodyReader) walk(parent ast.Node) {
 		switch {
 		case n.Kind() == ast.KindHeading:
 			if b.heading(n.(*ast.Heading)) {
-				n = n.NextSibling() // the declaration is no text
+				n = n.NextSibling() // the declaration is not text
 			}
 		case n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock:
 			b.block(n, true)
@@ -110,7 +112,7 @@ func (b *bodyReader) walk(parent ast.Node) {
 	}
 }
 
-// lineOf is the line of the file that an offset is in. Offsets are asked for in text order.
+// lineOf returns the line of the file at an offset. Offsets must not descend from call to call.
 func (b *bodyReader) lineOf(at int) int {
 	if at > b.at {
 		b.line += bytes.Count(b.text[b.at:at], []byte{'\n'})
@@ -119,11 +121,11 @@ func (b *bodyReader) lineOf(at int) int {
 	return b.line
 }
 
-// scope is the index of the heading that the reader is under.
+// scope returns the index of the last heading, -1 before the first one.
 func (b *bodyReader) scope() int { return len(b.doc.Headings) - 1 }
 
-// heading takes a heading, and reports whether a declaration follows it. One without text of its own
-// is none.
+// heading adds a heading, and reports whether a declaration follows it. A heading without text is
+// not added.
 func (b *bodyReader) heading(n *ast.Heading) bool {
 	if n.Lines().Len() == 0 {
 		return false
@@ -150,7 +152,7 @@ func (b *bodyReader) heading(n *ast.Heading) bool {
 	return b.declare(n.NextSibling())
 }
 
-// titleOf is the text of a heading: all of its inline text, without markup.
+// titleOf returns the text of a heading without markup.
 func (b *bodyReader) titleOf(n *ast.Heading) string {
 	if n.Lines().Len() == 1 {
 		first := n.Lines().At(0)
@@ -173,7 +175,8 @@ func inItem(n ast.Node) bool {
 	return false
 }
 
-// declare gives the last heading the declaration that the next block is, if it is one, and its slug.
+// declare sets the slug of the last heading, and its declaration if the next block is one. It
+// reports whether it is.
 func (b *bodyReader) declare(next ast.Node) bool {
 	h := &b.doc.Headings[b.scope()]
 	if lines := declarationLines(b.text, b.doc.Body, next); lines != nil {
@@ -184,7 +187,7 @@ func (b *bodyReader) declare(next ast.Node) bool {
 		h.Slug = b.slugs.next(h.Text)
 		return false
 	case h.Embedded.ID != "":
-		h.Slug = h.Embedded.ID // and takes no number from the others
+		h.Slug = h.Embedded.ID // an id does not reserve its slug for other headings
 	case !hasLetters(h.Text):
 		h.Slug = b.slugs.next(h.Embedded.Type)
 	default:
@@ -194,7 +197,8 @@ func (b *bodyReader) declare(next ast.Node) bool {
 	return true
 }
 
-// block reads the text of a block. In a heading, which is not annotated, references, links and tags count.
+// block reads the inline text of a block. Traits and tasks are read only if annotated is set, which
+// it is not for most headings; references, links and tags always are.
 func (b *bodyReader) block(n ast.Node, annotated bool) {
 	if !b.join(n) {
 		return
@@ -225,7 +229,7 @@ func (b *bodyReader) block(n ast.Node, annotated bool) {
 	})
 }
 
-// join puts the lines of a block together if there can be anything in them, and reports whether.
+// join gathers the lines of a block if they can contain anything, and reports whether they can.
 func (b *bodyReader) join(n ast.Node) bool {
 	lines, body := n.Lines(), b.text[b.doc.Body:]
 	interesting := false
@@ -242,7 +246,7 @@ func (b *bodyReader) join(n ast.Node) bool {
 	return interesting
 }
 
-// gather puts the lines of a block together.
+// gather copies the lines of a block into b.joined and b.lines.
 func (b *bodyReader) gather(n ast.Node) {
 	lines, body := n.Lines(), b.text[b.doc.Body:]
 	b.joined, b.lines = b.joined[:0], slices.Grow(b.lines[:0], lines.Len())
@@ -257,8 +261,8 @@ func (b *bodyReader) gather(n ast.Node) {
 	b.prose.src = b.joined
 }
 
-// lone reports whether the first line of a block can go: no list item needs its marker for what
-// follows.
+// lone reports whether the first line of a block can be removed: no list item needs its marker for
+// text that follows.
 func lone(n ast.Node) bool {
 	for p := n.Parent(); p != nil; n, p = p, p.Parent() {
 		if n.PreviousSibling() != nil {
@@ -271,7 +275,7 @@ func lone(n ast.Node) bool {
 	return true
 }
 
-// lineAt is the line of the block that an offset is in.
+// lineAt returns the line of the block at an offset.
 func (b *bodyReader) lineAt(at int) blockLine {
 	from := func(l blockLine, at int) int { return l.Start - at }
 	i, found := slices.BinarySearchFunc(b.lines, at, from)
@@ -281,7 +285,7 @@ func (b *bodyReader) lineAt(at int) blockLine {
 	return b.lines[i]
 }
 
-// references takes the wikilinks of the block.
+// references adds the wikilinks of the block.
 func (b *bodyReader) references() {
 	for _, w := range b.prose.wikis {
 		if b.full() {
@@ -297,7 +301,7 @@ func (b *bodyReader) references() {
 	}
 }
 
-// leaveTitle gives to the note what stands under its title.
+// leaveTitle moves everything under the title to the note itself: Scope 0 becomes -1.
 func (d *Doc) leaveTitle() {
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
 		return
@@ -319,7 +323,7 @@ func (d *Doc) leaveTitle() {
 	}
 }
 
-// leave turns the first heading into the note itself.
+// leave changes the scope of the first heading to that of the note.
 func leave(scope *int) {
 	if *scope == 0 {
 		*scope = -1

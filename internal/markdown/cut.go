@@ -2,13 +2,13 @@ package markdown
 
 import "rookery/internal/fault"
 
-// RemoveSection takes a section out of a note with all that stands under its heading, and says what
-// went: the text from the start of its line to the next heading of its level or higher. Nothing else
-// changes; where what stands before would run into the heading behind, a blank line parts them. Of
-// the headings that stay, one that has its slug from a number behind the text may get another.
+// RemoveSection removes a section with its subsections, and returns the new note and the removed
+// text: from the heading's line to the next heading of its level or a higher one. Nothing else
+// changes, except that a blank line is added if the text before would otherwise become part of the
+// next heading. Slugs of other headings that end in a number may change.
 //
-// A slug that is none of the note's, or the title's, is NOT_FOUND. A section that cannot go without a
-// change of another heading is INVALID_VALUE.
+// It returns NOT_FOUND if the note has no section with the slug, or if it is the title, and
+// INVALID_VALUE if the section cannot be removed without changing another heading.
 func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -26,7 +26,7 @@ func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
 		"the headings around it; edit the text", slug).With("line", h.Line)
 }
 
-// without are the headings that do not begin in a span.
+// without returns the headings that do not begin in a span.
 func (d *Doc) without(s Span) []Heading {
 	var rest []Heading
 	for _, h := range d.Headings {
@@ -37,7 +37,7 @@ func (d *Doc) without(s Span) []Heading {
 	return rest
 }
 
-// sameHeadings reports whether two lists of headings say the same.
+// sameHeadings reports whether two lists of headings have the same levels and texts.
 func sameHeadings(a, b []Heading) bool {
 	if len(a) != len(b) {
 		return false

@@ -20,26 +20,26 @@ import (
 // It is the whole paragraph that follows the heading (reference/raven.md §1.5).
 type Embedded struct {
 	Type   string
-	ID     string     // the `id` that it declares, the heading's slug then; empty if it declares none
+	ID     string     // the `id` that it declares, which is the heading's slug; empty if none
 	Fields []Argument // in text order, `id` included
-	Line   int        // where it begins
+	Line   int        // the line of the file in which it begins
 	Span   Span       // from the colons to the end of its last line
 
 	name  Span // the type
 	args  Span // between the parentheses; empty if there are none
-	block bool // it has lines of fields
+	block bool // its fields are lines
 }
 
 // An Argument is one field of a declaration.
 type Argument struct {
 	Key   string
-	Value any // as of an Entry; a date is a string
+	Value any // as of an Entry, but a date is a string
 	Line  int
 	Span  Span // the field as it is written, its key included
 	Text  Span // its value as it is written
 }
 
-// Get finds a field. It may be called on nil, which has none.
+// Get returns the field with a key, and whether there is one. It may be called on nil.
 func (e *Embedded) Get(key string) (Argument, bool) {
 	if e == nil {
 		return Argument{}, false
@@ -52,8 +52,8 @@ func (e *Embedded) Get(key string) (Argument, bool) {
 	return Argument{}, false
 }
 
-// declarationLines are the lines of a block that may be a declaration, without the blanks around
-// each; none if it cannot be one.
+// declarationLines returns the lines of a block that may be a declaration, without the blanks
+// around each, or nil if the block cannot be one.
 func declarationLines(text []byte, body int, block ast.Node) []Span {
 	p, ok := block.(*ast.Paragraph)
 	if !ok || p.Lines().Len() == 0 {
@@ -71,8 +71,8 @@ func declarationLines(text []byte, body int, block ast.Node) []Span {
 	return lines
 }
 
-// readDeclaration reads the lines of a paragraph that begins with two colons, in the given line. It
-// is nil if they are text.
+// readDeclaration parses the lines of a paragraph that begins with two colons in the given line. It
+// returns nil if they are not a declaration.
 func readDeclaration(text []byte, lines []Span, line int) *Embedded {
 	first := lines[0]
 	e := &Embedded{Line: line, Span: Span{first.Start, lines[len(lines)-1].End}}
@@ -100,7 +100,7 @@ func readDeclaration(text []byte, lines []Span, line int) *Embedded {
 	return e
 }
 
-// id is the id that the fields declare.
+// id returns the id that the fields declare, or "".
 func (e *Embedded) id() string {
 	a, _ := e.Get("id")
 	switch v := a.Value.(type) {
@@ -112,7 +112,7 @@ func (e *Embedded) id() string {
 	return ""
 }
 
-// readArguments reads `(key=value, …)`.
+// readArguments parses `(key=value, …)`, and reports whether it is valid.
 func (e *Embedded) readArguments(text []byte, at Span) bool {
 	if text[at.Start] != '(' || text[at.End-1] != ')' || at.End-at.Start < 2 {
 		return false
@@ -137,7 +137,8 @@ func (e *Embedded) readArguments(text []byte, at Span) bool {
 	return ok
 }
 
-// readLine reads `key: value`. References with commas between them are a list.
+// readLine parses `key: value`, and reports whether it is valid. References separated by commas are
+// a list.
 func (e *Embedded) readLine(text []byte, at Span, line int) bool {
 	n := bytes.IndexByte(text[at.Start:at.End], ':')
 	if n < 0 || !isKey(string(text[at.Start:at.Start+n])) {
@@ -157,7 +158,8 @@ func (e *Embedded) readLine(text []byte, at Span, line int) bool {
 	return true
 }
 
-// refs is the list of references that a text with commas is, nil if it is something else.
+// refs returns the list of a text of two or more references separated by commas, or nil for other
+// texts.
 func refs(text []byte) any {
 	parts, ok := splitArguments(text)
 	if !ok || len(parts) < 2 {
@@ -174,7 +176,8 @@ func refs(text []byte) any {
 	return list
 }
 
-// lastOfEach are the fields without those whose key comes again.
+// lastOfEach returns the fields in order, without those whose key occurs again later. It overwrites
+// fields.
 func lastOfEach(fields []Argument) []Argument {
 	last := make(map[string]int, len(fields))
 	for i, a := range fields {
@@ -189,7 +192,7 @@ func lastOfEach(fields []Argument) []Argument {
 	return kept
 }
 
-// isKey reports whether a text can be the key of a declaration: letters, digits, _ and -.
+// isKey reports whether a text can be a key of a declaration: letters, marks, digits, _ and -.
 func isKey(key string) bool {
 	for _, r := range key {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_' && r != '-' {

@@ -9,13 +9,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// SetArguments gives fields of a section's declaration new values, in parentheses or in lines as it
-// is written. A field that is there is changed where it stands; a new one goes where the alphabet has
-// it if the keys are in its order, else to the end. A section without declaration gets
-// `::section(key=value)` below its heading. Nothing else changes, and Parse reads back what was given.
+// SetArguments sets fields of a section's declaration, in parentheses or in lines as the
+// declaration is written, and returns the new note. An existing field is changed in place. A new
+// one is added in alphabetical order if the keys are in that order, and otherwise at the end. A
+// section without a declaration gets `::section(key=value)` below its heading. Nothing else
+// changes, and Parse returns the given values for the new note.
 //
-// A slug that is none of the note's is NOT_FOUND; a key or a value that a declaration cannot hold is
-// INVALID_FIELD or INVALID_VALUE, and so is a declaration that cannot be changed in place.
+// It returns NOT_FOUND if the note has no section with the slug. A key or a value that a
+// declaration cannot contain is INVALID_FIELD or INVALID_VALUE; so is a declaration that cannot be
+// changed in place.
 func SetArguments(text []byte, slug string, fields []Field) ([]byte, error) {
 	e, err := newDeclarationEditor(text, slug)
 	if err != nil {
@@ -27,9 +29,9 @@ func SetArguments(text []byte, slug string, fields []Field) ([]byte, error) {
 	return e.text, nil
 }
 
-// UnsetArguments removes fields from a section's declaration. One of type section that has none left
-// is removed with its line, any other becomes its bare name. A key that is not there is no error.
-// Other errors are as for SetArguments.
+// UnsetArguments removes fields from a section's declaration, and returns the new note. A
+// declaration of type section without fields is removed with its line; any other becomes its bare
+// name. Keys that the declaration does not have are ignored. The errors are those of SetArguments.
 func UnsetArguments(text []byte, slug string, keys []string) ([]byte, error) {
 	e, err := newDeclarationEditor(text, slug)
 	if err != nil {
@@ -50,6 +52,7 @@ type declarationEditor struct {
 	eol   string
 }
 
+// newDeclarationEditor returns the editor of a section's declaration, or NOT_FOUND.
 func newDeclarationEditor(text []byte, slug string) (*declarationEditor, error) {
 	d := Parse(text)
 	i := slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Slug == slug })
@@ -59,7 +62,7 @@ func newDeclarationEditor(text []byte, slug string) (*declarationEditor, error) 
 	return &declarationEditor{d, text, i, d.Headings[i], lineBreak(text)}, nil
 }
 
-// checkArgument says why a key cannot be one of a declaration.
+// checkArgument returns INVALID_FIELD for a key that a declaration cannot have.
 func checkArgument(key string) error {
 	if isKey(key) {
 		return nil
@@ -68,7 +71,7 @@ func checkArgument(key string) error {
 		"a key is letters, digits, - and _").With("field", key)
 }
 
-// setAll changes and adds fields in one pass. It reads the new note once.
+// setAll changes and adds fields in one pass, and parses the new note once.
 func (e *declarationEditor) setAll(fields []Field) error {
 	fields, err := normalAll(fields, checkArgument)
 	if err != nil {
@@ -101,7 +104,7 @@ func (e *declarationEditor) setAll(fields []Field) error {
 	return e.accept(apply(e.text, append(patches, e.added(more)...)), changed)
 }
 
-// arguments are the fields by their keys.
+// arguments returns the fields by key.
 func (e *declarationEditor) arguments() map[string]Argument {
 	all := map[string]Argument{}
 	if e.h.Embedded != nil {
@@ -112,7 +115,7 @@ func (e *declarationEditor) arguments() map[string]Argument {
 	return all
 }
 
-// replaced is the patch that spells the value of a field otherwise.
+// replaced returns the patch that replaces the value of a field.
 func (e *declarationEditor) replaced(old Argument, spelled string) patch {
 	if old.Text.Start == old.Text.End {
 		if e.h.Embedded.block && spelled != "" {
@@ -130,8 +133,8 @@ func (e *declarationEditor) replaced(old Argument, spelled string) patch {
 // A spelledField is a field that a declaration does not have yet.
 type spelledField struct{ key, value string }
 
-// added are the patches that add fields to the declaration: where the alphabet has them if the keys are in
-// its order, else at the end.
+// added returns the patches that add fields to the declaration: in alphabetical order if the keys
+// are in that order, and otherwise at the end.
 func (e *declarationEditor) added(more []spelledField) []patch {
 	d := e.h.Embedded
 	if len(more) == 0 {
@@ -165,7 +168,7 @@ func (e *declarationEditor) added(more []spelledField) []patch {
 	return patches
 }
 
-// joined are fields as arguments in parentheses.
+// joined returns fields as arguments in parentheses, without the parentheses.
 func joined(fields []spelledField) string {
 	var all []string
 	for _, f := range fields {
@@ -174,7 +177,8 @@ func joined(fields []spelledField) string {
 	return strings.Join(all, ", ")
 }
 
-// declared is the patch that puts a declaration below the heading, kept apart from text that follows.
+// declared returns the patch that adds a declaration below the heading, separated from text that
+// follows.
 func (e *declarationEditor) declared(declaration string) patch {
 	at := e.h.Content
 	before := ""
@@ -187,7 +191,8 @@ func (e *declarationEditor) declared(declaration string) patch {
 	return patch{Span{at, at}, []byte(before + declaration + e.eol)}
 }
 
-// addedLines are the patches that add lines to the declaration, each indented as the line before it.
+// addedLines returns the patches that add lines to the declaration, with the indentation of the
+// lines around them.
 func (e *declarationEditor) addedLines(more []spelledField) []patch {
 	d := e.h.Embedded
 	last, place := d.Fields[len(d.Fields)-1].Span, d.next()
@@ -209,13 +214,13 @@ func (e *declarationEditor) addedLines(more []spelledField) []patch {
 	return patches
 }
 
-// isSorted reports whether the keys are in the order of the alphabet.
+// isSorted reports whether the keys are in alphabetical order.
 func (e *Embedded) isSorted() bool { return slices.IsSortedFunc(e.Fields, byKey) }
 
 func byKey(a, b Argument) int { return strings.Compare(a.Key, b.Key) }
 
-// next returns a function that returns the index of the field before which a new one goes, the number of
-// fields if that is the end.
+// next returns a function that returns the index of the field before which a new one is added, or
+// the number of fields for the end.
 func (e *Embedded) next() func(key string) int {
 	sorted := e.isSorted()
 	return func(key string) int {
@@ -227,7 +232,7 @@ func (e *Embedded) next() func(key string) int {
 	}
 }
 
-// unsetAll removes fields in one pass. It reads the new note once.
+// unsetAll removes fields in one pass, and parses the new note once.
 func (e *declarationEditor) unsetAll(keys []string) error {
 	have, gone := e.arguments(), map[string]any{}
 	for _, key := range keys {
@@ -241,7 +246,7 @@ func (e *declarationEditor) unsetAll(keys []string) error {
 	return e.accept(apply(e.text, e.without(gone)), gone)
 }
 
-// without are the patches that take some fields of the declaration away.
+// without returns the patches that remove some fields of the declaration.
 func (e *declarationEditor) without(gone map[string]any) []patch {
 	d := e.h.Embedded
 	whole := len(gone) == len(d.Fields)
@@ -255,7 +260,7 @@ func (e *declarationEditor) without(gone map[string]any) []patch {
 		_, goes := gone[f.Key]
 		return !goes
 	}
-	last := len(d.Fields) - 1 // that stays
+	last := len(d.Fields) - 1 // the last field that stays
 	for last >= 0 && !stays(d.Fields[last]) {
 		last--
 	}
@@ -278,7 +283,8 @@ func (e *declarationEditor) without(gone map[string]any) []patch {
 	return cuts
 }
 
-// accept takes a new note if it reads as the old one with the fields at their new values.
+// accept makes text the note of the editor if it parses as the old one with the fields at their new
+// values, where nil is a removed field. Otherwise it returns an error.
 func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
 	after := Parse(text)
 	keys := slices.Sorted(maps.Keys(fields))
@@ -299,8 +305,8 @@ func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
 	return nil
 }
 
-// sameOutline reports whether two notes have the same headings and traits, but for the text and the
-// declaration of the i-th heading.
+// sameOutline reports whether two notes have the same headings and traits, except for the text and
+// the declaration of the i-th heading.
 func sameOutline(before, after *Doc, i int) bool {
 	if len(before.Headings) != len(after.Headings) || len(before.Traits) != len(after.Traits) {
 		return false
@@ -317,12 +323,12 @@ func sameOutline(before, after *Doc, i int) bool {
 	return slices.EqualFunc(before.Traits, after.Traits, sameTrait)
 }
 
-// sameTrait reports whether two traits differ in nothing but their places.
+// sameTrait reports whether two traits differ at most in their positions.
 func sameTrait(a, b Trait) bool {
 	return a.Name == b.Name && a.Raw == b.Raw && a.ContentText == b.ContentText
 }
 
-// sameArguments reports whether two declarations have the same fields, some keys aside.
+// sameArguments reports whether two declarations have the same fields, except for some keys.
 func sameArguments(before, after *Embedded, keys map[string]any) bool {
 	a, b := arguments(before, keys), arguments(after, keys)
 	return slices.EqualFunc(a, b, func(x, y Argument) bool {
@@ -330,7 +336,7 @@ func sameArguments(before, after *Embedded, keys map[string]any) bool {
 	})
 }
 
-// arguments are the fields of a declaration but some.
+// arguments returns the fields of a declaration, except for some keys. e may be nil.
 func arguments(e *Embedded, keys map[string]any) []Argument {
 	if e == nil {
 		return nil
@@ -341,6 +347,7 @@ func arguments(e *Embedded, keys map[string]any) []Argument {
 	})
 }
 
+// cannotEdit returns the error for a declaration that cannot be changed in place.
 func (e *declarationEditor) cannotEdit(key string) error {
 	return fault.New(fault.InvalidValue, "the field %q cannot be changed in the declaration of its "+
 		"section; write it as `::type(key=value)` below the heading first", key).With("line", e.h.Line)

@@ -1,11 +1,11 @@
 // Package markdown reads the text of a note and edits it.
 //
-// Parse finds the frontmatter of a note, its headings and sections, the declarations that make
-// objects of sections, traits, references, links and tags; the syntax is reference/raven.md §1 and
-// §3. It never fails: what does not parse is a Problem of the Doc, and the rest is read. The edits are
-// splices of bytes: what an edit does not touch stays as it was, comments, quotes, line breaks and
-// byte order mark included. The package is pure: no I/O, no clock, no state but how many large notes are
-// parsed at once.
+// Parse returns the frontmatter of a note, its headings and sections, the declarations that make
+// sections objects, traits, tasks, references, links and tags. The syntax is in reference/raven.md
+// §1 and §3. Parse never fails: a frontmatter that does not parse is a Problem of the Doc, and the
+// rest is read. Edits replace bytes in place: everything else stays the same, including comments,
+// quotes, line breaks and the byte order mark. The package does no I/O and reads no clock. Its only
+// state is the number of large notes that are being parsed.
 package markdown
 
 import (
@@ -15,47 +15,48 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// bom is the UTF-8 byte order mark, which may stand before the first line.
+// bom is the UTF-8 byte order mark, which may be at the start of a note.
 const bom = "\ufeff"
 
-// notUTF8 is the message of the Problem of a note in another encoding.
+// notUTF8 is the message of the Problem of a note that is not valid UTF-8.
 const notUTF8 = "the note is not valid UTF-8; save it as UTF-8"
 
-// A Span is a range of bytes of a note: from Start up to, not including, End.
+// A Span is a range of bytes of a note, from Start up to, not including, End.
 type Span struct{ Start, End int }
 
-// A Problem is why the frontmatter of a note cannot be used. The note is then quarantined: it reads
-// as one without fields. The message never quotes the note.
+// A Problem is the reason why the frontmatter of a note cannot be used. The note is then
+// quarantined: it is treated as a note without fields. Message never quotes the note.
 type Problem struct {
 	Line    int // of the file, from 1
 	Message string
 }
 
-// A Doc is what Parse found in a note. Lines are lines of the file, counted from 1; offsets are
-// bytes of the text as it was given, a byte order mark included.
+// A Doc is the result of Parse. Lines are lines of the file, counted from 1. Offsets are bytes of
+// the given text, including a byte order mark.
 type Doc struct {
-	Frontmatter *Frontmatter // nil: the note has none; with a Problem: what can be read of it
-	Problem     *Problem     // nil: everything parsed
-	Template    bool         // the frontmatter has a placeholder for a whole value, such as `date: {{date}}`
-	Body        int          // where the text after the frontmatter begins
-	BodyLine    int          // the line where it begins
-	LineCount   int          // a line break at the end of the text begins no further line
+	Frontmatter *Frontmatter // nil: the note has none; with a Problem: the fields that can be read, or nil
+	Problem     *Problem     // nil: the frontmatter parsed
+	Template    bool         // a field's whole value is a placeholder, such as `date: {{date}}`
+	Body        int          // the offset of the text after the frontmatter
+	BodyLine    int          // the line of Body
+	LineCount   int          // a line break at the end of the text does not begin another line
 	Headings    []Heading    // in text order
 	Traits      []Trait      // likewise
 	Tasks       []Task       // likewise
-	References  []Reference  // likewise, those of the frontmatter and of declarations too
-	Links       []Link       // likewise; links to notes are References only
-	Anchors     []Link       // likewise, links to a place in the same note (`[x](#part)`): no References
+	References  []Reference  // in text order, including those of the frontmatter and of declarations
+	Links       []Link       // in text order; links to notes are in References only
+	Anchors     []Link       // in text order: links to a place in the same note (`[x](#part)`), which are not in References
 	Blocks      []Block      // in text order
-	Tags        []Tag        // in text order; a name stands here as often as in the note
-	Crowded     bool         // there is more in the body than is read, and what follows is not in the Doc
+	Tags        []Tag        // in text order, as often as they occur
+	Crowded     bool         // a bound was exceeded: the rest of the body is not in the Doc
 
 	size int
-	root *yaml.Node // of the head; see Head
+	root *yaml.Node // of the frontmatter; see Head
 }
 
-// Parse reads a note. It takes time linear in the length of the text, whatever the text is. While many large
-// notes are parsed it waits for some of them.
+// Parse parses a note. It takes linear time in the length of any text. The number of large notes
+// that are parsed at once is limited, so a call with one may wait for others. It is safe for
+// concurrent use.
 func Parse(text []byte) *Doc {
 	defer enter(len(text))()
 	h := readHead(text)
@@ -81,7 +82,7 @@ func Parse(text []byte) *Doc {
 	return d
 }
 
-// countLines counts the lines of a text.
+// countLines returns the number of lines of a text.
 func countLines(text []byte) int {
 	n := bytes.Count(text, []byte{'\n'})
 	if len(text) > 0 && text[len(text)-1] != '\n' {
@@ -90,7 +91,7 @@ func countLines(text []byte) int {
 	return n
 }
 
-// invalidLine is the line of the first byte that is not UTF-8, 0 if all are.
+// invalidLine returns the line of the first byte that is not UTF-8, or 0 if the text is valid.
 func invalidLine(text []byte) int {
 	if utf8.Valid(text) {
 		return 0
@@ -109,8 +110,8 @@ func invalidLine(text []byte) int {
 	return line
 }
 
-// lineBreak is how the first line of a text ends: "\r\n" or "\n", which is also the answer for a
-// text of one line.
+// lineBreak returns the line break of the first line of a text: "\r\n" or "\n". It returns "\n" for
+// a text of one line.
 func lineBreak(text []byte) string {
 	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
 		return "\r\n"
@@ -118,12 +119,13 @@ func lineBreak(text []byte) string {
 	return "\n"
 }
 
-// lineStart is the offset of the first byte of the line that at stands in.
+// lineStart returns the offset of the first byte of the line that contains at.
 func lineStart(text []byte, at int) int {
 	return bytes.LastIndexByte(text[:at], '\n') + 1
 }
 
-// lineNext is the offset of the line after the one that at stands in.
+// lineNext returns the offset of the line after the one that contains at, or the length of the
+// text.
 func lineNext(text []byte, at int) int {
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1
@@ -131,7 +133,7 @@ func lineNext(text []byte, at int) int {
 	return len(text)
 }
 
-// lineEnd is the offset of the line break of the line that at stands in.
+// lineEnd returns the offset of the line break that ends the line that contains at.
 func lineEnd(text []byte, at int) int {
 	end := lineNext(text, at)
 	if end > at && text[end-1] == '\n' {

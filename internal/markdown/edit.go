@@ -10,21 +10,21 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Field is a key of the frontmatter and the value that it is to have: a string, a Ref, a number, a
-// bool, nil, or a list of these. A string that is a whole wikilink is the Ref that it reads as.
+// A Field is a key of the frontmatter and its new value: a string, a Ref, a number, a bool, nil, or
+// a list of these. A string that is a whole wikilink is read back as a Ref.
 type Field struct {
 	Key   string
 	Value any
 }
 
-// SetFields gives fields of the frontmatter new values. A field that is there is changed where it
-// stands, in the quotes or the kind of list that it has; one that has the value already keeps its
-// bytes; a new one is added at the end, and a frontmatter is made for it if there is none. Nothing
-// else changes, and Parse reads back what was given.
+// SetFields sets fields of the frontmatter, and returns the new note. An existing field is changed
+// in place and keeps its quotes or its kind of list; a field that has the value already keeps its
+// bytes. A new field is added at the end. A note without frontmatter gets one. Nothing else
+// changes, and Parse returns the given values for the new note.
 //
-// A note whose frontmatter does not parse, or is written so that a field cannot be changed in place,
-// is INVALID_VALUE with its line; a key or a value that frontmatter cannot hold is INVALID_FIELD or
-// INVALID_VALUE.
+// It returns INVALID_VALUE with the line for a frontmatter that does not parse, or in which the
+// field cannot be changed in place. A key or a value that frontmatter cannot contain is
+// INVALID_FIELD or INVALID_VALUE.
 func SetFields(text []byte, fields []Field) ([]byte, error) {
 	e, err := newEditor(text)
 	if err != nil {
@@ -33,9 +33,9 @@ func SetFields(text []byte, fields []Field) ([]byte, error) {
 	return e.setAll(fields)
 }
 
-// UnsetFields removes fields from the frontmatter, each with its lines; a comment above one stays,
-// and so does a frontmatter that becomes empty. A key that is not there is no error. INVALID_VALUE is as
-// for SetFields.
+// UnsetFields removes fields from the frontmatter with all their lines, and returns the new note. A
+// comment above a field stays, and so does a frontmatter without fields. Keys that the note does
+// not have are ignored. It returns INVALID_VALUE in the same cases as SetFields.
 func UnsetFields(text []byte, keys []string) ([]byte, error) {
 	e, err := newEditor(text)
 	if err != nil {
@@ -47,16 +47,17 @@ func UnsetFields(text []byte, keys []string) ([]byte, error) {
 	return e.result(), nil
 }
 
-// Compose makes a note of fields, in their order, and a body, which follows the frontmatter as it is
-// given. Without fields the note is the body. Errors are as for SetFields.
+// Compose returns a new note with fields in the given order, followed by a body, whose bytes stay
+// the same. Without fields the note is the body. Errors are those of SetFields.
 func Compose(fields []Field, body string) ([]byte, error) {
 	text := []byte(body)
 	e := &editor{text: text, eol: lineBreak(text)}
 	return e.setAll(fields)
 }
 
-// ReplaceBody gives a note another text behind its frontmatter, with the note's line breaks, after a blank
-// line unless it begins with one. Errors are as for SetFields.
+// ReplaceBody replaces the text after the frontmatter, and returns the new note. The line breaks of
+// the body become those of the note. A blank line is added before the body unless it begins with
+// one. Errors are those of SetFields.
 func ReplaceBody(text []byte, body string) ([]byte, error) {
 	e, err := newEditor(text)
 	if err != nil {
@@ -64,7 +65,7 @@ func ReplaceBody(text []byte, body string) ([]byte, error) {
 	}
 	body = withBreaks(body, e.eol)
 	first, _, _ := strings.Cut(body, "\n")
-	taken := e.fm == nil && readHead([]byte(body)).end > 0 // it would be read as a frontmatter
+	taken := e.fm == nil && readHead([]byte(body)).end > 0 // it would be parsed as a frontmatter
 	switch blank := strings.TrimSpace(first) == ""; {
 	case e.fm != nil && !bytes.HasSuffix(e.head, []byte{'\n'}):
 		body = e.eol + e.eol + body
@@ -74,15 +75,16 @@ func ReplaceBody(text []byte, body string) ([]byte, error) {
 	return append(bytes.Clone(e.head), body...), nil
 }
 
-// An editor changes the head of a note, and keeps its body.
+// An editor changes the frontmatter of a note, and keeps its body.
 type editor struct {
-	head []byte // up to the body
+	head []byte // the text before the body
 	fm   *Frontmatter
-	text []byte // the note as it was
-	body int    // where the body begins in it
+	text []byte // the original note
+	body int    // the offset of the body in it
 	eol  string
 }
 
+// newEditor returns the editor of a note, or INVALID_VALUE if its frontmatter does not parse.
 func newEditor(text []byte) (*editor, error) {
 	h := readHead(text)
 	if line := invalidLine(text); line > 0 {
@@ -97,14 +99,15 @@ func newEditor(text []byte) (*editor, error) {
 	}, nil
 }
 
-// setAll changes and adds fields in one pass, and returns the note. It reads the new head once.
+// setAll changes and adds fields in one pass, and returns the note. It parses the new frontmatter
+// once.
 func (e *editor) setAll(fields []Field) ([]byte, error) {
 	fields, err := normalAll(fields, checkKey)
 	if err != nil {
 		return nil, err
 	}
 	var patches []patch
-	var lines []byte // of the fields that are new
+	var lines []byte // of new fields
 	var changed []Field
 	w, have := writer{e.eol, e.indent()}, e.entries()
 	for _, f := range fields {
@@ -133,7 +136,8 @@ func (e *editor) setAll(fields []Field) ([]byte, error) {
 	return e.result(), nil
 }
 
-// normalAll are fields with values as decode gives them; of several of a key the last.
+// normalAll returns the fields with values of the types that decode returns. If a key occurs twice,
+// the last value counts.
 func normalAll(fields []Field, check func(key string) error) ([]Field, error) {
 	var all []Field
 	at := make(map[string]int, len(fields))
@@ -155,11 +159,12 @@ func normalAll(fields []Field, check func(key string) error) ([]Field, error) {
 	return all, nil
 }
 
+// result returns the new note.
 func (e *editor) result() []byte {
 	return append(bytes.Clone(e.head), e.text[e.body:]...)
 }
 
-// entries are the fields by their keys.
+// entries returns the fields by key.
 func (e *editor) entries() map[string]Entry {
 	if e.fm == nil {
 		return nil
@@ -171,7 +176,7 @@ func (e *editor) entries() map[string]Entry {
 	return all
 }
 
-// indent is the columns before each key.
+// indent returns the number of columns before each key.
 func (e *editor) indent() int {
 	if e.fm == nil {
 		return 0
@@ -179,7 +184,7 @@ func (e *editor) indent() int {
 	return e.fm.indent
 }
 
-// added is the patch that adds lines of fields.
+// added returns the patch that adds lines of fields, with a new frontmatter if there is none.
 func (e *editor) added(lines []byte) patch {
 	if e.fm != nil {
 		return patch{Span{e.fm.Inner.End, e.fm.Inner.End}, lines}
@@ -188,8 +193,8 @@ func (e *editor) added(lines []byte) patch {
 	return patch{Span{len(e.head), len(e.head)}, slices.Concat(fence, lines, fence)}
 }
 
-// unsetAll removes fields in one pass. It reads the new head once or, where that would change a text above
-// a field, twice.
+// unsetAll removes fields in one pass. It parses the new frontmatter once or, if the removal would
+// change a text above a field, twice.
 func (e *editor) unsetAll(keys []string) error {
 	gone, have := map[string]bool{}, e.entries()
 	for _, key := range keys {
@@ -221,8 +226,8 @@ func (e *editor) unsetAll(keys []string) error {
 	return nil
 }
 
-// without is the head without the lines of some fields. Those that follow a field whose text would be
-// spoilt go with the blank lines behind them.
+// without returns the head without the lines of the fields in gone. Fields after one in spoilt are
+// removed with the blank lines after them.
 func (e *editor) without(gone, spoilt map[string]bool) []byte {
 	var cuts []patch
 	blank := false
@@ -240,8 +245,8 @@ func (e *editor) without(gone, spoilt map[string]bool) []byte {
 	return apply(e.head, cuts)
 }
 
-// spoilt are the keys of the fields that a head reads otherwise than the old one, some that are gone
-// aside.
+// spoilt returns the keys of the fields, other than those in gone, that have another value in the
+// new head.
 func (e *editor) spoilt(h head, text []byte, gone map[string]bool) map[string]bool {
 	if h.problem != nil || h.fm == nil || h.end != len(text) {
 		return nil
@@ -256,15 +261,16 @@ func (e *editor) spoilt(h head, text []byte, gone map[string]bool) map[string]bo
 	return spoilt
 }
 
-// withBlank is the lines with the blank ones behind them. A text above the field that keeps its last
-// line breaks would take them for its own.
+// withBlank returns lines with the blank lines after them. Otherwise a block text above the field
+// that keeps trailing line breaks would include them.
 func (e *editor) withBlank(lines Span) Span {
 	rest := e.head[lines.End:e.fm.Inner.End]
 	blank := len(rest) - len(bytes.TrimLeft(rest, " \t\r\n"))
 	return Span{lines.Start, lineStart(e.head, lines.End+blank)}
 }
 
-// accept takes a new head if it reads as the old one with the fields at their new values.
+// accept makes head the head of the editor if it parses as the old one with the fields at their new
+// values. Otherwise it returns an error.
 func (e *editor) accept(head []byte, fields []Field) error {
 	h := readHead(head)
 	after := (&editor{fm: h.fm}).entries()
@@ -282,14 +288,14 @@ func (e *editor) accept(head []byte, fields []Field) error {
 	return nil
 }
 
-// cannotSet is cannotEdit for a field that may be there.
+// cannotSet returns cannotEdit for a field that may be new.
 func (e *editor) cannotSet(key string) error {
 	entry, _ := e.fm.Get(key)
 	return cannotEdit(key, max(1, entry.Line))
 }
 
-// agrees reports whether the head is a whole one whose fields are those before, some keys aside, in the
-// same order.
+// agrees reports whether a new head is complete, and has the fields of the old one, except for some
+// keys, in the same order.
 func (e *editor) agrees(h head, text []byte, keys map[string]bool) bool {
 	if h.problem != nil || h.fm == nil || h.end != len(text) {
 		return false
@@ -301,7 +307,7 @@ func (e *editor) agrees(h head, text []byte, keys map[string]bool) bool {
 	return reflect.DeepEqual(others(before, keys), others(h.fm.Entries, keys))
 }
 
-// others are the keys and values of all entries but some.
+// others returns the keys and values of all entries, except for some keys.
 func others(entries []Entry, keys map[string]bool) []Field {
 	all := []Field{}
 	for _, e := range entries {
@@ -312,7 +318,7 @@ func others(entries []Entry, keys map[string]bool) []Field {
 	return all
 }
 
-// cannotEdit is the refusal to change a field that is written in an unusual way.
+// cannotEdit returns the error for a field that is written in an unusual way.
 func cannotEdit(key string, line int) error {
 	return fault.New(fault.InvalidValue, "the field %q cannot be changed where it stands; "+
 		"write the frontmatter as lines of `key: value` first", key).With("line", line)
@@ -324,8 +330,8 @@ type patch struct {
 	with []byte
 }
 
-// apply makes patches of a text at once. Their spans do not overlap; of those at one offset the first comes
-// first.
+// apply returns a text with patches applied. Their spans must not overlap. Patches at the same
+// offset are applied in the given order.
 func apply(text []byte, patches []patch) []byte {
 	slices.SortStableFunc(patches, func(a, b patch) int { return cmp.Compare(a.at.Start, b.at.Start) })
 	var out []byte
@@ -337,7 +343,7 @@ func apply(text []byte, patches []patch) []byte {
 	return append(out, text[at:]...)
 }
 
-// splice replaces a span of a text.
+// splice returns a text with a span replaced.
 func splice(text []byte, at Span, with []byte) []byte {
 	return bytes.Join([][]byte{text[:at.Start], with, text[at.End:]}, nil)
 }

@@ -8,13 +8,13 @@ import (
 
 // A delimiter is a run of * or _ that may begin or end emphasis.
 type delimiter struct {
-	at, n       int // what is left of the run
-	size        int // how long it was
+	at, n       int // the offset and length of the part that is not paired yet
+	size        int // the length of the whole run
 	char        byte
 	open, close bool
 }
 
-// newDelimiter reads the run at the offset, by the rules of CommonMark.
+// newDelimiter returns the run at the offset, with its flanking by the rules of CommonMark.
 func newDelimiter(src []byte, at int) delimiter {
 	d := delimiter{at: at, n: runLen(src, at), char: src[at]}
 	d.size = d.n
@@ -38,16 +38,15 @@ func newDelimiter(src []byte, at int) delimiter {
 
 func isPunct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// An emphasizer pairs delimiters. The time is linear: what was searched in vain is not searched again.
+// An emphasizer pairs delimiters in linear time: it does not repeat an unsuccessful search.
 type emphasizer struct {
 	all   []delimiter
-	open  []int      // indices of those that may begin emphasis
-	floor [12]int    // how much of open has been searched in vain, by kind of end
-	hide  func(Span) // is told which bytes are markup
+	open  []int      // indices of the runs that may begin emphasis
+	floor [12]int    // how many of open were searched without success, by kind of closing run
+	hide  func(Span) // is called with the bytes that are markup
 }
 
-// pair finds the emphasis between the delimiters from the given one on, hides its marks, and forgets
-// the delimiters.
+// pair pairs the delimiters from the given index on, hides their marks, and drops them.
 func (e *emphasizer) pair(from int) {
 	e.open, e.floor = e.open[:0], [12]int{}
 	for k := from; k < len(e.all); k++ {
@@ -61,7 +60,8 @@ func (e *emphasizer) pair(from int) {
 	e.all = e.all[:from]
 }
 
-// end pairs some of a run with the nearest run that can begin what it ends.
+// end pairs a part of a closing run with the nearest opening run that matches. It reports whether
+// there is one.
 func (e *emphasizer) end(d *delimiter) bool {
 	kind := d.kind()
 	j := len(e.open) - 1
@@ -83,7 +83,8 @@ func (e *emphasizer) end(d *delimiter) bool {
 	return true
 }
 
-// kind numbers the kinds of ends: the same runs can begin what they end.
+// kind returns the number of the kind of a closing run. Runs of the same kind match the same
+// opening runs.
 func (d *delimiter) kind() int {
 	kind := d.size % 3
 	if d.open {
@@ -95,7 +96,7 @@ func (d *delimiter) kind() int {
 	return kind
 }
 
-// matches reports whether the first run can begin what the second ends.
+// matches reports whether the run o can open emphasis that the run d closes.
 func (e *emphasizer) matches(o, d *delimiter) bool {
 	if o.char != d.char {
 		return false
@@ -104,7 +105,7 @@ func (e *emphasizer) matches(o, d *delimiter) bool {
 	return !both || (o.size+d.size)%3 != 0 || o.size%3 == 0 && d.size%3 == 0
 }
 
-// drop forgets the open runs behind the j-th, and that one too if it is used up.
+// drop removes the open runs after the j-th, and that one too if used is set.
 func (e *emphasizer) drop(j int, used bool) {
 	if !used {
 		j++
@@ -115,7 +116,7 @@ func (e *emphasizer) drop(j int, used bool) {
 	}
 }
 
-// hardBreak reports whether the backslash at the offset breaks the line.
+// hardBreak reports whether the backslash at the offset is a hard line break.
 func hardBreak(src []byte, at int) bool {
 	rest := src[at+1:]
 	return bytes.HasPrefix(rest, []byte{'\n'}) || bytes.HasPrefix(rest, []byte("\r\n"))

@@ -7,15 +7,16 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// An extent knows where the nodes of a frontmatter stand in the text. The YAML module says where a
-// node begins, by line and column in characters; where it ends is found here. An edit that relies on
-// it reads its result again, so an end that is found wrong refuses the edit and spoils nothing.
+// An extent finds the positions of the nodes of a frontmatter in the text. The YAML module reports
+// the line and column, in characters, of the start of a node; an extent finds its end. Edits parse
+// their result again, so a wrong end makes an edit fail but never damages the note.
 type extent struct {
 	text  []byte
 	inner Span
-	lines []int // the offset of each line, as YAML breaks lines
+	lines []int // the offset of each line, by the line breaks of YAML
 }
 
+// newExtent returns the extent of the lines inner of a text.
 func newExtent(text []byte, inner Span) *extent {
 	x := &extent{text: text, inner: inner, lines: []int{inner.Start}}
 	for at := inner.Start; at < inner.End; {
@@ -30,8 +31,8 @@ func newExtent(text []byte, inner Span) *extent {
 	return x
 }
 
-// breakLen is the length of the line break that the text begins with, 0 if it begins with none.
-// YAML knows more of them than Markdown.
+// breakLen returns the length of the line break at the beginning of the text, or 0. YAML has more
+// kinds of line breaks than Markdown.
 func breakLen(text []byte) int {
 	switch {
 	case text[0] == '\n':
@@ -49,17 +50,17 @@ func breakLen(text []byte) int {
 	return 0
 }
 
-// lineOffset is where a line of the YAML, counted from 1, begins.
+// lineOffset returns the offset of a line of the YAML, counted from 1.
 func (x *extent) lineOffset(line int) int {
 	return x.lines[max(1, min(line, len(x.lines)))-1]
 }
 
-// fileLine is the line of the file that the offset stands in. The frontmatter begins at line 1.
+// fileLine returns the line of the file at an offset. The frontmatter begins at line 1.
 func (x *extent) fileLine(at int) int {
 	return 1 + bytes.Count(x.text[:at], []byte{'\n'})
 }
 
-// offset is where a node begins.
+// offset returns the offset of the start of a node.
 func (x *extent) offset(n *yaml.Node) int {
 	at := x.lineOffset(n.Line)
 	for i := 1; i < n.Column && at < x.inner.End; i++ {
@@ -69,13 +70,13 @@ func (x *extent) offset(n *yaml.Node) int {
 	return at
 }
 
-// problem makes a Problem at a node.
+// problem returns a Problem at a node.
 func (x *extent) problem(n *yaml.Node, message string) *Problem {
 	return &Problem{x.fileLine(x.offset(n)), message}
 }
 
-// entries are the fields of a mapping. In one that is written in braces they are given no place:
-// nothing is edited there.
+// entries returns the fields of a mapping. flow reports that it is written in braces: then the
+// fields get no positions, because they are never edited.
 func (x *extent) entries(root *yaml.Node, flow bool) []Entry {
 	all := make([]Entry, 0, len(root.Content)/2)
 	line, counted := 1, 0
@@ -98,7 +99,7 @@ func (x *extent) entries(root *yaml.Node, flow bool) []Entry {
 	return all
 }
 
-// place is where the field stands whose key is the i-th node of the mapping.
+// place returns an Entry with the position of the field whose key is the i-th node of the mapping.
 func (x *extent) place(root *yaml.Node, i int) Entry {
 	key, value := x.offset(root.Content[i]), root.Content[i+1]
 	limit := x.inner.End
@@ -117,12 +118,12 @@ func (x *extent) place(root *yaml.Node, i int) Entry {
 	return e
 }
 
-// lineNext is the offset behind the line that an offset stands in. The frontmatter ends with its last
-// line, where YAML puts what is not written at all.
+// lineNext returns the offset after the line that contains at, but at most the end of the
+// frontmatter. YAML reports a missing value after that end.
 func (x *extent) lineNext(at int) int { return min(lineNext(x.text, at), x.inner.End) }
 
-// colon is the offset after the colon behind a key, 0 if the key is not first in its line, or is not
-// written as a word or in quotes with a colon behind it.
+// colon returns the offset after the colon of a key, or 0 if the key is not first in its line, or
+// is not a word or a quoted text followed by a colon.
 func (x *extent) colon(key *yaml.Node, line int) int {
 	at := x.offset(key)
 	if len(bytes.Trim(x.text[line:at], " ")) > 0 {
@@ -141,7 +142,7 @@ func (x *extent) colon(key *yaml.Node, line int) int {
 	return 0
 }
 
-// skipAny is the first offset in the span whose byte is none of the set, the end if there is none.
+// skipAny returns the first offset in the span whose byte is not in the set, or the end.
 func skipAny(text []byte, within Span, set string) int {
 	at := within.Start
 	for at < within.End && bytes.IndexByte([]byte(set), text[at]) >= 0 {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// extensions are the endings of the names of files that are no notes, by which a reference to one is told
-// from a reference to a note with a dot in its name: what Obsidian shows or stores, and what people attach.
+// extensions are the file name extensions of files that are not notes. They distinguish a reference
+// to a file from a reference to a note with a dot in its name. They are those that Obsidian shows
+// or stores, and those of common attachments.
 var extensions = map[string]bool{
 	"canvas": true, "base": true, "excalidraw": true,
 	"png": true, "jpg": true, "jpeg": true, "gif": true, "bmp": true, "svg": true, "webp": true, "avif": true,
@@ -19,7 +20,8 @@ var extensions = map[string]bool{
 	"htm": true, "css": true, "zip": true, "gz": true, "tar": true, "7z": true, "ics": true,
 }
 
-// IsFileName reports whether a name is that of a file which is no note: it has one of the known endings.
+// IsFileName reports whether a name is that of a file that is not a note: it has one of the known
+// extensions.
 func IsFileName(name string) bool {
 	ending := path.Ext(name)
 	return ending != "" && extensions[strings.ToLower(ending[1:])]

@@ -13,8 +13,8 @@ type Frontmatter struct {
 	Entries []Entry // in text order
 	Inner   Span    // the lines between the two `---`
 
-	indent int  // the columns before each key
-	flow   bool // the mapping is written as {…}, or otherwise than key by key
+	indent int  // number of columns before each key
+	flow   bool // the mapping is written as {…}, so no field has a position
 }
 
 // An Entry is one field of the frontmatter.
@@ -23,15 +23,15 @@ type Entry struct {
 	Value any // string, float64, bool, nil, Ref, Nested, or []any of these
 
 	Line  int  // of the key
-	Lines Span // the whole lines of the field; empty in a mapping that is written in braces
-	Text  Span // the value as it is written, without a comment behind it; empty likewise
+	Lines Span // the whole lines of the field; empty in a mapping in braces
+	Text  Span // the value as it is written, without a comment after it; empty in a mapping in braces
 
 	node    *yaml.Node
-	keyLine int // of the key, as YAML counts lines
-	colon   int // the offset after the colon behind the key; 0: the key is not followed by one
+	keyLine int // the line of the key, as YAML counts lines
+	colon   int // the offset after the colon of the key; 0: there is none that edits can use
 }
 
-// Get finds a field. It may be called on nil, which has none.
+// Get returns the field with a key, and whether there is one. It may be called on nil.
 func (f *Frontmatter) Get(key string) (Entry, bool) {
 	if f == nil {
 		return Entry{}, false
@@ -44,27 +44,27 @@ func (f *Frontmatter) Get(key string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// A head is what stands before the body of a note: the byte order mark and the frontmatter, or
-// nothing.
+// A head is the part of a note before its body: the byte order mark and the frontmatter. Both can
+// be missing.
 type head struct {
 	fm      *Frontmatter
 	problem *Problem
-	end     int        // where the body begins
-	root    *yaml.Node // what YAML reads between the two `---`; nil: nothing
+	end     int        // the offset of the body
+	root    *yaml.Node // the YAML between the two `---`; nil if there is none
 
-	template bool         // a value is a placeholder as a whole
-	salvaged *Frontmatter // with a problem: the fields that can be read all the same
+	template bool         // the whole value of a field is a placeholder
+	salvaged *Frontmatter // with a problem: the fields that can be read nevertheless
 }
 
-// ReadHead returns the frontmatter of a note, nil if there is none that can be used, and the offset
-// where the body begins. It reads no more of the text than that.
+// ReadHead returns the frontmatter of a note, or nil if there is none or it cannot be used, and the
+// offset of the body. It does not parse the body.
 func ReadHead(text []byte) (*Frontmatter, int) {
 	h := readHead(text)
 	return h.fm, h.end
 }
 
-// readHead reads the head of a note. There is a frontmatter if the first line, blanks around it
-// aside, is `---`, and a later line is too.
+// readHead parses the head of a note. There is a frontmatter if the first line is `---`, ignoring
+// blanks around it, and a later line is too.
 func readHead(text []byte) head {
 	h := head{}
 	if bytes.HasPrefix(text, []byte(bom)) {
@@ -86,8 +86,8 @@ func readHead(text []byte) head {
 	return h
 }
 
-// fence finds the frontmatter that begins at the offset: the lines between the two `---`, and the
-// end of the second.
+// fence returns the frontmatter that begins at the offset: the lines between the two `---`, and the
+// end of the second one. ok is false if there is none.
 func fence(text []byte, from int) (inner Span, end int, ok bool) {
 	inner.Start = lineNext(text, from)
 	if !isFence(text[from:inner.Start]) {
@@ -105,7 +105,8 @@ func fence(text []byte, from int) (inner Span, end int, ok bool) {
 
 func isFence(line []byte) bool { return string(bytes.TrimSpace(line)) == "---" }
 
-// parseFrontmatter makes fields of the YAML in the extent, whose value this is; nil: there is none.
+// parseFrontmatter returns the fields of the YAML value root of an extent. root is nil if there is
+// no value.
 func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
 	fm := &Frontmatter{Inner: x.inner}
 	if root == nil {
@@ -115,7 +116,7 @@ func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
 		return nil, problem
 	}
 	if root.Kind != yaml.MappingNode {
-		return fm, nil // it has no fields
+		return fm, nil // there are no fields
 	}
 	fm.indent = root.Column - 1
 	fm.flow = root.Style&yaml.FlowStyle != 0
@@ -123,7 +124,7 @@ func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
 	return fm, nil
 }
 
-// loadYAML is the one value in the text, nil if there is none.
+// loadYAML returns the YAML value of the extent, or nil if there is none.
 func loadYAML(x *extent) (*yaml.Node, *Problem) {
 	if blankOrComment(x.text[x.inner.Start:x.inner.End]) {
 		return nil, nil
@@ -150,11 +151,11 @@ func loadYAML(x *extent) (*yaml.Node, *Problem) {
 		"character that means something to YAML"}
 }
 
-// maxYAML is how many values the text of a frontmatter may have at most, by the lines, which count three times, and
-// the commas and brackets in it. YAML makes nodes of them before their values can be counted.
+// maxYAML bounds the number of values of a frontmatter. They are estimated before YAML creates
+// nodes for them: each line counts three, each comma and opening bracket one.
 const maxYAML = 150_000
 
-// tooMany returns the Problem of a frontmatter that may have more values than are read, nil if it has fewer.
+// tooMany returns a Problem if the frontmatter exceeds maxYAML, and otherwise nil.
 func (x *extent) tooMany() *Problem {
 	text := x.text[x.inner.Start:x.inner.End]
 	if len(text) <= maxYAML/3 {
@@ -171,7 +172,7 @@ func (x *extent) tooMany() *Problem {
 		"move some of them into the text"}
 }
 
-// blankOrComment reports whether YAML finds nothing in the text.
+// blankOrComment reports whether a text contains only blank lines and comments.
 func blankOrComment(text []byte) bool {
 	for line := range strings.Lines(string(text)) {
 		line = strings.Trim(line, " \t\r\n")
@@ -182,8 +183,8 @@ func blankOrComment(text []byte) bool {
 	return true
 }
 
-// checkHead says what keeps the value from being read: a key that stands twice, which is no YAML, and what
-// mappings and aliases make of it, if that is more than maxHeadValues.
+// checkHead returns the Problem that prevents a value from being read, or nil: a duplicate key,
+// which is invalid YAML, or more than maxHeadValues values from mappings and aliases.
 func checkHead(x *extent, root *yaml.Node) *Problem {
 	seen, left := map[string]bool{}, maxHeadValues
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
@@ -199,8 +200,9 @@ func checkHead(x *extent, root *yaml.Node) *Problem {
 	return nil
 }
 
-// checkValue says what keeps a value from being read. An alias counts as what it stands for; what is written
-// out costs no more than its text.
+// checkValue returns the Problem that prevents a value from being read, or nil. left is the number
+// of values that are still allowed: only those that are repeated by aliases, or are in mappings,
+// count. repeated reports that the value is in an alias.
 func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *Problem {
 	if repeated {
 		*left--
@@ -232,7 +234,7 @@ func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *P
 	return nil
 }
 
-// namesField reports whether a key of the mapping is the name of a field: a plain word, not `<<`.
+// namesField reports whether a key of the mapping is the name of a field: a scalar other than `<<`.
 func namesField(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.ShortTag() != "!!merge"
 }

@@ -7,38 +7,39 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// A Heading opens a section of a note. Headings stand wherever Markdown has them, in list items and
-// block quotes too; one without text of its own is none.
+// A Heading begins a section of a note. It can be in a list item or a block quote, too. A heading
+// without text is not a Heading.
 type Heading struct {
 	Level  int    // 1 to 6
-	Text   string // without what stands in emphasis, code and links
-	Slug   string // unique in the note, but for ids that declarations give twice
-	Parent int    // the index of the heading that it stands under, -1 for the note itself
+	Text   string // without the markup of emphasis, code and links
+	Slug   string // unique in the note, unless declarations repeat an id
+	Parent int    // the index of the heading of the enclosing section, -1 for the note itself
 
-	// Title says that this is the note's only heading of level 1 and its first block. It is another
-	// name of the note: what stands under it stands under the note.
+	// Title reports that this is the note's only heading of level 1 and its first block. It is
+	// another name of the note: everything under it belongs to the note.
 	Title bool
 
-	// Top says that the heading is in no list and no quote. TopParent is the index of the heading that it is
-	// below of those alone, -1 for the note itself; of a heading that is not at the top it means nothing.
+	// Top reports that the heading is in no list and no quote. TopParent is the index of its parent
+	// among such headings, -1 for the note itself. TopParent is -1 for headings that are not at the
+	// top, too.
 	Top       bool
 	TopParent int
 
-	Line           int // where the heading begins
+	Line           int // the line in which the heading begins
 	LineEnd        int // the last line before the next heading; 0: the section ends with the note
-	SubtreeLineEnd int // the last line before the next heading of its level or higher; 0: as above
+	SubtreeLineEnd int // the last line before the next heading of its level or a higher one; 0: as above
 
-	// Embedded is the declaration that makes an object of the section; nil: there is none.
+	// Embedded is the declaration that makes the section an object; nil if there is none.
 	Embedded *Embedded
 
 	Own     Span // from the start of the heading's line to the next heading
-	Subtree Span // from there to the next heading of its level or higher
-	Content int  // where the text after the heading begins
+	Subtree Span // from the same start to the next heading of its level or a higher one
+	Content int  // the offset of the text after the heading
 
 	setext bool // underlined
 }
 
-// Section finds a heading by its slug.
+// Section returns the heading with a slug, and whether there is one.
 func (d *Doc) Section(slug string) (Heading, bool) {
 	for _, h := range d.Headings {
 		if h.Slug == slug {
@@ -48,7 +49,8 @@ func (d *Doc) Section(slug string) (Heading, bool) {
 	return Heading{}, false
 }
 
-// OwnEnd is where the note's own text ends: at its first heading that is not its title.
+// OwnEnd returns the offset where the note's own text ends: its first heading that is not its
+// title, or the end.
 func (d *Doc) OwnEnd() int {
 	for _, h := range d.Headings {
 		if !h.Title {
@@ -58,14 +60,14 @@ func (d *Doc) OwnEnd() int {
 	return d.size
 }
 
-// isSetext tells a heading that is underlined from one that begins with #. Its text begins at the
-// offset: before the text of the latter stand # and blanks.
+// isSetext reports whether a heading is underlined, and does not begin with #. at is the offset of
+// its text: in a heading with #, these and blanks are before it.
 func isSetext(text []byte, at int) bool {
 	before := bytes.TrimRight(text[lineStart(text, at):at], " \t\r")
 	return !bytes.HasSuffix(before, []byte{'#'})
 }
 
-// nest fills in what a heading says about the headings around it.
+// nest sets the parents and the ends of all headings.
 func nest(all []Heading) {
 	nestTop(all)
 	var open []int
@@ -87,7 +89,7 @@ func nest(all []Heading) {
 	}
 }
 
-// nestTop fills in what the headings at the top are below.
+// nestTop sets the TopParent of all headings.
 func nestTop(all []Heading) {
 	var open []int
 	for i := range all {
@@ -105,8 +107,8 @@ func nestTop(all []Heading) {
 	}
 }
 
-// markTitle finds the heading that is the note's title, and gives its sections to the note. One with
-// a declaration is an object, and no title.
+// markTitle finds the heading that is the note's title, and makes its subsections sections of the
+// note. A heading with a declaration is an object and never the title.
 func markTitle(all []Heading, root ast.Node, body int) {
 	first, ok := root.FirstChild().(*ast.Heading)
 	if !ok || first.Level != 1 || len(all) == 0 || all[0].Level != 1 ||
@@ -132,7 +134,7 @@ func markTitle(all []Heading, root ast.Node, body int) {
 	}
 }
 
-// trimTitle is the text of a heading as it is shown: valid UTF-8 without blanks around it.
+// trimTitle returns the visible text of a heading: valid UTF-8 without blanks around it.
 func trimTitle(s string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd"))
 }

@@ -9,33 +9,33 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Map is the mapping at the head of a note as YAML says it, in text order. Values are nil, bool, string,
-// Number, Date, []any of these, and *Map. An empty Map is also the answer for a head that is no mapping, has a
-// key twice or a key that is no scalar, or does not parse.
+// A Map is the YAML mapping in the frontmatter of a note, in text order. Values are nil, bool,
+// string, Number, Date, []any of these, and *Map. It is empty for a frontmatter that is not a
+// mapping, has a duplicate key or a key that is not a scalar, or does not parse.
 type Map struct {
 	Keys   []string
 	Values []any
 }
 
-// A Number is a number as JSON writes it. It keeps all digits of an integer.
+// A Number is a number in JSON notation. It keeps all digits of an integer.
 type Number string
 
-// MarshalJSON writes the digits.
+// MarshalJSON returns the digits.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
-// A Date is a date or a time of day on a date, written without quotes.
+// A Date is an unquoted date, with or without a time.
 type Date struct {
 	Text string    // as written
-	Time time.Time // UTC; without a zone in the text, UTC is meant
+	Time time.Time // in UTC; a text without a zone is UTC
 }
 
-// ISO is the time as JSON has it: 2025-03-01T00:00:00.000Z.
+// ISO returns the time in the format of JavaScript's JSON: 2025-03-01T00:00:00.000Z.
 func (d Date) ISO() string { return d.Time.Format("2006-01-02T15:04:05.000Z") }
 
-// MarshalJSON writes the time as ISO does.
+// MarshalJSON returns the time in the format of ISO.
 func (d Date) MarshalJSON() ([]byte, error) { return json.Marshal(d.ISO()) }
 
-// Get finds the value of a key. It may be called on nil, which has none.
+// Get returns the value of a key, and whether there is one. It may be called on nil.
 func (m *Map) Get(key string) (any, bool) {
 	if m == nil {
 		return nil, false
@@ -47,7 +47,7 @@ func (m *Map) Get(key string) (any, bool) {
 	return m.Values[i], true
 }
 
-// MarshalJSON writes an object with the keys in text order.
+// MarshalJSON returns an object with the keys in text order; {} for nil.
 func (m *Map) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("{}"), nil
@@ -70,7 +70,7 @@ func (m *Map) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// marshal is JSON with <, > and & as they are.
+// marshal returns JSON without escapes for <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -79,13 +79,14 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Head returns the mapping at the head of a note, by the same two lines `---` as the Frontmatter. It does not
-// depend on a Problem: fields that are mappings are in it too.
+// Head returns the mapping between the same two lines `---` as the Frontmatter. It is independent
+// of a Problem, and contains fields that are mappings, too. The result is never nil.
 func (d *Doc) Head() *Map { return headOf(d.root) }
 
-// StrictHead returns the mapping at the head of a note and the offset where the body begins, for tools that
-// take a head only in one form: the text begins with `---`, without a byte order mark, and a later line is
-// `---`, each without blanks and with a line break. Without such a head the body is the whole text.
+// StrictHead returns the mapping in the frontmatter of a note, and the offset of the body. It is
+// for tools that accept a frontmatter in one form only: the text begins with `---`, without a byte
+// order mark, and a later line is `---`, each without blanks and with a line break. Otherwise the
+// mapping is empty and the body is the whole text.
 func StrictHead(text []byte) (*Map, int) {
 	inner, body, ok := strictFence(text)
 	if !ok {
@@ -98,14 +99,14 @@ func StrictHead(text []byte) (*Map, int) {
 	return headOf(root), body
 }
 
-// StrictBody returns the offset where the body begins, as StrictHead does; 0 without such a head.
+// StrictBody returns the offset of the body as StrictHead does; 0 without such a frontmatter.
 func StrictBody(text []byte) int {
 	_, body, _ := strictFence(text)
 	return body
 }
 
-// StrictHead returns the mapping of the function StrictHead, for the note that was parsed. head is its Head,
-// which is returned if it is the same.
+// StrictHead returns the mapping of the function StrictHead for text, from which d was parsed. head
+// must be d.Head(); it is returned if the mappings are the same.
 func (d *Doc) StrictHead(text []byte, head *Map) *Map {
 	switch _, end, ok := strictFence(text); {
 	case !ok:
@@ -117,7 +118,7 @@ func (d *Doc) StrictHead(text []byte, head *Map) *Map {
 	return strict
 }
 
-// strictFence finds the head of StrictHead: the YAML, and the end of the line behind it.
+// strictFence finds the frontmatter of StrictHead: the YAML, and the end of the line after it.
 func strictFence(text []byte) (inner Span, end int, ok bool) {
 	first := lineNext(text, 0)
 	if !isStrictFence(text[:first]) {
@@ -134,7 +135,7 @@ func strictFence(text []byte) (inner Span, end int, ok bool) {
 
 func isStrictFence(line []byte) bool { return string(line) == "---\n" || string(line) == "---\r\n" }
 
-// headOf is the mapping that a YAML value is; empty if it is none.
+// headOf returns the mapping of a YAML value, or an empty one if it is none.
 func headOf(root *yaml.Node) *Map {
 	r := headReader{left: maxHeadValues}
 	if root == nil || root.Kind != yaml.MappingNode {

@@ -6,15 +6,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxHeadValues is how many values a head has at most, with those that aliases repeat.
+// maxHeadValues is the largest number of values of a frontmatter, including those that aliases
+// repeat.
 const maxHeadValues = 10_000
 
-// A headReader makes values of YAML nodes. What cannot be read makes the whole head unreadable.
+// A headReader converts YAML nodes to values. A value that cannot be read makes the whole
+// frontmatter unreadable.
 type headReader struct {
-	left int // values that it may still make
+	left int // number of values that are still allowed
 }
 
-// value returns the value of a node. It is not ok if the head cannot be read.
+// value returns the value of a node. ok is false if it cannot be read.
 func (r *headReader) value(n *yaml.Node, depth int) (v any, ok bool) {
 	if r.left--; r.left < 0 || depth > maxDepth {
 		return nil, false
@@ -41,12 +43,13 @@ func (r *headReader) value(n *yaml.Node, depth int) (v any, ok bool) {
 	return nil, false
 }
 
-// collectionTag reports whether a list or mapping has no other tag than its own.
+// collectionTag reports whether a list or mapping has no explicit tag, or its own.
 func collectionTag(n *yaml.Node, own string) bool {
 	return n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == own
 }
 
-// mapping reads a mapping. Keys of a mapping that is merged (`<<`) are behind its own, which count first.
+// mapping returns a mapping. Keys of merged mappings (`<<`) are after its own keys, which take
+// precedence.
 func (r *headReader) mapping(n *yaml.Node, depth int) (*Map, bool) {
 	m, merged, seen := &Map{}, []*yaml.Node{}, make(map[string]bool, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -77,7 +80,8 @@ func (r *headReader) mapping(n *yaml.Node, depth int) (*Map, bool) {
 	return m, true
 }
 
-// merge adds the members of a mapping, or of a list of them, that a mapping does not have.
+// merge adds the keys of a mapping, or of a list of mappings, that m does not have. It reports
+// whether n is valid.
 func (r *headReader) merge(m *Map, seen map[string]bool, n *yaml.Node, depth int) bool {
 	if n.Kind == yaml.SequenceNode {
 		return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {

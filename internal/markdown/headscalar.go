@@ -13,8 +13,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// scalar returns the value of a scalar by the rules of YAML 1.2, as programs in JavaScript read them
-// (js-yaml 4). The tags of the YAML module follow other rules: to it `017` is octal and `2025-3-1` a date.
+// scalar returns the value of a scalar by the rules of YAML 1.2, as JavaScript programs read it
+// (js-yaml 4). The tags of the YAML module follow other rules, by which `017` is octal and
+// `2025-3-1` a date.
 func scalar(n *yaml.Node) (v any, ok bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return tagged(n)
@@ -26,7 +27,7 @@ func scalar(n *yaml.Node) (v any, ok bool) {
 	return plainScalar(n.Value), true
 }
 
-// keyText is the name that a key is. It is not ok for a list or a mapping.
+// keyText returns the name of a key. ok is false for a list or a mapping.
 func keyText(key *yaml.Node) (name string, ok bool) {
 	if key.Kind != yaml.ScalarNode {
 		return "", false
@@ -43,8 +44,8 @@ func keyText(key *yaml.Node) (name string, ok bool) {
 	return fmt.Sprint(v), ok
 }
 
-// tagged returns the value of a scalar that says its type. It is not ok for a type that is not of YAML, or that
-// the text cannot be.
+// tagged returns the value of a scalar with an explicit tag. ok is false if the text is not a value
+// of the tag's type. The text of an unknown tag is read as a plain scalar.
 func tagged(n *yaml.Node) (v any, ok bool) {
 	tag := n.ShortTag()
 	if tag == "!!str" || tag == "!" {
@@ -64,7 +65,7 @@ func tagged(n *yaml.Node) (v any, ok bool) {
 	return v, ok
 }
 
-// plainScalar returns the value of a text without quotes.
+// plainScalar returns the value of an unquoted text.
 func plainScalar(text string) any {
 	switch text {
 	case "", "~", "null", "Null", "NULL":
@@ -97,7 +98,7 @@ var (
 		`(?:[ \t]*(Z|([-+])(\d\d?)(?::(\d\d))?))?$`)
 )
 
-// integer reads an integer in any of the bases of YAML. A decimal one may begin with zeros.
+// integer parses an integer in any base of YAML. A decimal one may begin with zeros.
 func integer(text string) (Number, bool) {
 	decimal := decimalForm.MatchString(text)
 	if !decimal && !basedForm.MatchString(text) || strings.HasSuffix(text, "_") {
@@ -118,7 +119,8 @@ func integer(text string) (Number, bool) {
 	return Number(i.String()), true
 }
 
-// float reads a number with a fraction or an exponent. What JSON cannot say is nil.
+// float parses a number with a fraction or an exponent. It returns nil for values that JSON cannot
+// express: infinities and NaN.
 func float(text string) (v any, ok bool) {
 	if infForm.MatchString(text) {
 		return nil, true
@@ -140,7 +142,7 @@ func float(text string) (v any, ok bool) {
 	return Number(data), err == nil
 }
 
-// timestamp reads a date, or a date with a time.
+// timestamp parses a date, or a date with a time, and returns it in UTC.
 func timestamp(text string) (time.Time, bool) {
 	if m := dateForm.FindStringSubmatch(text); m != nil {
 		return moment(m[1:4], []string{"0", "0", "0"}, ""), true
@@ -160,15 +162,15 @@ func timestamp(text string) (time.Time, bool) {
 	return t.Add(behind), true
 }
 
-// moment is the UTC time of the parts of a timestamp. Days and hours beyond the end go on into the next month
-// or day.
+// moment returns the UTC time of the parts of a timestamp. Days and hours that are too large
+// overflow into the next month or day.
 func moment(date, clock []string, fraction string) time.Time {
 	millis := digitsOf(fmt.Sprintf("%.3s", fraction+"000"))
 	return time.Date(digitsOf(date[0]), time.Month(digitsOf(date[1])), digitsOf(date[2]),
 		digitsOf(clock[0]), digitsOf(clock[1]), digitsOf(clock[2]), millis*int(time.Millisecond), time.UTC)
 }
 
-// digitsOf reads a few digits; none are 0.
+// digitsOf returns the value of a few digits; 0 for none.
 func digitsOf(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {

@@ -2,9 +2,9 @@ package markdown
 
 import "strings"
 
-// TextOf returns a value of a Map as one text, as JavaScript does with String, but for a Date, which is as ISO
-// has it: a number as JSON writes it, the items of a list with commas between them, a mapping without what is in
-// it. Null is the text null.
+// TextOf returns a value of a Map as text. It is the text of JavaScript's String, except that a
+// Date is in the format of ISO: a number in JSON notation, the items of a list with commas between
+// them, "[object Object]" for a mapping, and "null" for nil. A nil item of a list is empty.
 func TextOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -32,8 +32,8 @@ func TextOf(v any) string {
 	return "[object Object]"
 }
 
-// TextsOf returns the values of a field that is a list, or a text with commas between the values: each as
-// TextOf has it, without blanks around it. There are none in null.
+// TextsOf returns the values of a field that is a list, or a text of values separated by commas.
+// Each is the TextOf a value, without blanks around it. It returns nil for nil.
 func TextsOf(v any) []string {
 	if v == nil {
 		return nil

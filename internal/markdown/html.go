@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A tagReader reads what begins with < in a text: tags, comments and the like, and addresses. Where
-// the end of a kind was searched for, it remembers what was found, so that a text with many beginnings
-// and no end is read once.
+// A tagReader finds tags, comments, other HTML and addresses, which begin with <. It remembers the
+// position of each kind of end that it searched for, so that a text with many beginnings and no end
+// takes linear time.
 type tagReader struct {
 	src  []byte
-	ends map[string]int // the next place of an end, by the end
+	ends map[string]int // the next offset of a closing text, by that text
 }
 
 func newTagReader(src []byte) *tagReader { return &tagReader{src, map[string]int{}} }
 
-// read is the atom that begins with the < at the offset.
+// read returns the atom that begins with the < at the offset. ok is false if there is none.
 func (r *tagReader) read(at int) (atom, bool) {
 	if end := r.address(at); end > 0 {
 		return atom{Span{at, end}, addressAtom, Span{at + 1, end - 1}}, true
@@ -26,7 +26,7 @@ func (r *tagReader) read(at int) (atom, bool) {
 	return atom{}, false
 }
 
-// address is the end of `<scheme:…>` or `<name@host>`, 0 if there is none at the offset.
+// address returns the end of `<scheme:…>` or `<name@host>` at the offset, or 0.
 func (r *tagReader) address(at int) int {
 	i, known := at+1, false
 	for ; i < len(r.src); i++ {
@@ -50,7 +50,7 @@ func (r *tagReader) address(at int) int {
 	return 0
 }
 
-// tag is the end of the HTML at the offset, 0 if there is none.
+// tag returns the end of the HTML at the offset, or 0.
 func (r *tagReader) tag(at int) int {
 	rest := r.src[at:]
 	switch {
@@ -74,7 +74,7 @@ func (r *tagReader) tag(at int) int {
 	return 0
 }
 
-// behind is the offset behind the next end of that kind, 0 if there is none.
+// behind returns the offset after the next occurrence of end, or 0.
 func (r *tagReader) behind(at int, end string) int {
 	next, searched := r.ends[end]
 	if !searched || next < at && next < len(r.src) {
@@ -90,7 +90,7 @@ func (r *tagReader) behind(at int, end string) int {
 	return next + len(end)
 }
 
-// attributes is the end of a tag behind whose name the offset is, 0 if it is none.
+// attributes returns the end of a tag from the offset after its name, or 0 if it is invalid.
 func (r *tagReader) attributes(at int) int {
 	for {
 		name := r.skip(at, isBlank)
@@ -106,7 +106,7 @@ func (r *tagReader) attributes(at int) int {
 	}
 }
 
-// value is the end of the value of an attribute, 0 if there is none.
+// value returns the end of the value of an attribute, or 0 if it is invalid.
 func (r *tagReader) value(at int) int {
 	if at == len(r.src) {
 		return 0
@@ -120,7 +120,8 @@ func (r *tagReader) value(at int) int {
 	return 0
 }
 
-// close is the end of a tag of which blanks, a slash if it may have one, and > are left.
+// close returns the end of a tag of which only blanks, a slash if it may have one, and > follow, or
+// 0.
 func (r *tagReader) close(at int, slash bool) int {
 	at = r.skip(at, isBlank)
 	if slash && at < len(r.src) && r.src[at] == '/' {
@@ -132,7 +133,7 @@ func (r *tagReader) close(at int, slash bool) int {
 	return 0
 }
 
-// skip is the first offset whose byte is not of the kind.
+// skip returns the first offset whose byte is not of the kind, or the end.
 func (r *tagReader) skip(at int, kind func(byte) bool) int {
 	for at < len(r.src) && kind(r.src[at]) {
 		at++
@@ -144,7 +145,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isWord reports whether a trait, a type or a key can have the byte in its name.
+// isWord reports whether the name of a trait, a type or a key can contain the byte.
 func isWord(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }
 
 func isName(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' }
@@ -153,7 +154,7 @@ func isAttributeStart(c byte) bool { return isLetter(c) || c == '_' || c == ':' 
 
 func isAttribute(c byte) bool { return isAttributeStart(c) || isDigit(c) || c == '.' || c == '-' }
 
-// isUnquoted reports whether the value of an attribute without quotes can have the byte.
+// isUnquoted reports whether an unquoted value of an attribute can contain the byte.
 func isUnquoted(c byte) bool { return c > ' ' && strings.IndexByte("\"'=<>`", c) < 0 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

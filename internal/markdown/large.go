@@ -1,20 +1,22 @@
 package markdown
 
-// A large note is longer than largeNote bytes, and a middling one than middlingNote.
+// Notes of more than middlingNote and of more than largeNote bytes are limited separately.
 const (
 	largeNote    = 128 << 10
 	middlingNote = 16 << 10
 )
 
-// The notes of each size that are parsed at once. While it is parsed, a note of the worst kind takes about three
-// hundred times its length of memory, so that without these limits a few dozen calls would take all there is.
-// Parsing waits for nothing but a processor, so more at once would not be parsed sooner.
+// These channels limit how many notes of each size are parsed at once. In the worst case, parsing
+// takes about three hundred times the length of a note in memory, so without a limit a few dozen
+// calls would use all of it. Parsing is bound by the processors, so the limit does not slow it
+// down.
 var (
 	largeNotes    = make(chan struct{}, 2)
 	middlingNotes = make(chan struct{}, 16)
 )
 
-// enter waits until a note of a length may be parsed. The caller calls leave behind it.
+// enter waits until a note of the length, in bytes, may be parsed. The caller must call leave
+// afterwards.
 func enter(length int) (leave func()) {
 	var at chan struct{}
 	switch {

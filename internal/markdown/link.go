@@ -9,19 +9,19 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A Link is `[label](target)` or `![alt](target)` with a target that is no note (reference/raven.md
-// §1.7). Links by label, addresses in angle brackets and links to a place in the same note are none. A
-// link to a file of the vault is a Reference too.
+// A Link is `[label](target)` or `![alt](target)` whose target is not a note (reference/raven.md
+// §1.7). Reference links, addresses in angle brackets and links to a place in the same note are not
+// Links. A link to a file of the vault is also a Reference.
 type Link struct {
 	Target  string // as it is written, without a title
-	Display string // the label as it is shown, or the alternative text; empty if there is none
+	Display string // the visible label, or the alternative text; may be empty
 	Image   bool
 	Scheme  string // file, url (http, https), or other
-	Ext     string // of the file name, in lower case, without the dot; empty if there is none
-	Scope   int    // the index of the heading that it stands under, -1 for the note itself
+	Ext     string // the file name extension in lower case, without the dot; empty if there is none
+	Scope   int    // the index of the heading of its section, -1 for the note itself
 	Line    int    // of the file
-	Span    Span   // all of it
-	Written Span   // the target alone, without the < and > that it may be in
+	Span    Span   // the whole link
+	Written Span   // the target alone, without < and > around it
 }
 
 // The schemes of links.
@@ -31,9 +31,9 @@ const (
 	SchemeOther = "other"
 )
 
-// Key is the target in a form in which equal targets are equal: a file's path in the vault, for a
-// note in the folder dir; a URL with its scheme and host in lower case and without a port that goes
-// without saying; any other target as it is.
+// Key returns the target in a form that is the same for equal targets: the path of a file in the
+// vault, for a note in the folder dir; a URL with its scheme and host in lower case and without the
+// default port; any other target unchanged.
 func (l Link) Key(dir string) string {
 	target := l.plain()
 	u, err := url.Parse(target)
@@ -50,7 +50,8 @@ func (l Link) Key(dir string) string {
 	return target
 }
 
-// normalURL writes a URL with its scheme and host in lower case.
+// normalURL returns a URL with its host in lower case and without the default port. url.Parse
+// lowers the scheme.
 func normalURL(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch u.Scheme {
@@ -63,10 +64,10 @@ func normalURL(u *url.URL) string {
 	return u.String()
 }
 
-// plain is the target without what keeps punctuation from meaning something.
+// plain returns the target without backslashes before punctuation.
 func (l Link) plain() string { return string(util.UnescapePunctuations([]byte(l.Target))) }
 
-// file is the path of a file that is linked, or the path of a URL.
+// file returns the path of a linked file, or the path of a URL, decoded.
 func (l Link) file() string {
 	file, _, _ := strings.Cut(l.plain(), "#")
 	file, _, _ = strings.Cut(file, "?")
@@ -77,7 +78,7 @@ func (l Link) file() string {
 	return decoded(file)
 }
 
-// schemeOf is the kind of a target.
+// schemeOf returns the scheme of a target: SchemeFile, SchemeURL or SchemeOther.
 func schemeOf(target string) string {
 	scheme, _, ok := strings.Cut(target, ":")
 	lower := strings.ToLower(scheme)
@@ -90,7 +91,7 @@ func schemeOf(target string) string {
 	return SchemeOther
 }
 
-// links takes the links of the block that is read.
+// links adds the links of the block that is being read.
 func (b *bodyReader) links() {
 	for _, in := range b.prose.links {
 		if b.full() {
@@ -125,7 +126,7 @@ func (b *bodyReader) links() {
 	}
 }
 
-// reference is the link as a reference.
+// reference returns the link as a reference.
 func (l Link) reference() Reference {
 	r := Reference{
 		Target: l.file(), Display: l.Display, Form: MarkdownLink, Scope: l.Scope, Line: l.Line,
@@ -140,8 +141,9 @@ func (l Link) reference() Reference {
 	return r
 }
 
-// decoded is a part of a URL without escapes, but for those of control characters, which no path of ours
-// has.
+// decoded returns a part of a URL without percent escapes. It returns the part unchanged if an
+// escape is invalid, or if the result would contain a control character, which no path of a note
+// contains.
 func decoded(part string) string {
 	text, err := url.PathUnescape(part)
 	if err != nil || strings.ContainsFunc(text, unicode.IsControl) {
@@ -150,6 +152,6 @@ func decoded(part string) string {
 	return text
 }
 
-// Unescape returns the text that a part of a link's target stands for, without backslashes before punctuation
-// and without percent escapes.
+// Unescape returns a part of a link's target without backslashes before punctuation and without
+// percent escapes.
 func Unescape(part string) string { return decoded(string(util.UnescapePunctuations([]byte(part)))) }

@@ -2,11 +2,11 @@ package markdown
 
 import "bytes"
 
-// maxParens is how deep parentheses nest in the target of a link.
+// maxParens is the deepest nesting of parentheses in the target of a link.
 const maxParens = 32
 
-// linkTail reads `(target "title")` at the offset, by the rules of CommonMark: the target without
-// the < and > that it may stand in, and the end of it all.
+// linkTail parses `(target "title")` at the offset by the rules of CommonMark. It returns the
+// target without < and > around it, and the end of the link.
 func linkTail(src []byte, at int) (target Span, end int, ok bool) {
 	if at >= len(src) || src[at] != '(' {
 		return Span{}, 0, false
@@ -29,7 +29,7 @@ func skipBlank(src []byte, at int) int {
 	return skipAny(src, Span{at, len(src)}, " \t\r\n")
 }
 
-// linkTarget reads a target and says where it ends.
+// linkTarget parses a target, and returns it and its end.
 func linkTarget(src []byte, at int) (Span, int, bool) {
 	if at < len(src) && src[at] == '<' {
 		for i := at + 1; i < len(src) && src[i] != '\n' && src[i] != '<'; i++ {
@@ -63,8 +63,8 @@ func linkTarget(src []byte, at int) (Span, int, bool) {
 	return Span{at, i}, i, depth == 0
 }
 
-// linkTitle is the end of the title at the offset; the offset itself if none begins there. It is not
-// ok if one begins and does not end.
+// linkTitle returns the end of the title at the offset, or the offset itself if no title begins
+// there. ok is false if the title is not closed.
 func linkTitle(src []byte, at int) (int, bool) {
 	if at == len(src) || bytes.IndexByte([]byte("\"'("), src[at]) < 0 {
 		return at, true

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A lineList is a list whose items begin on lines of their own, each behind the margin and a dash.
+// A lineList is a list with one item per line or lines, each after the margin and a dash.
 type lineList struct {
 	margin string
 	items  []item
@@ -17,7 +17,8 @@ type item struct {
 	lines Span
 }
 
-// lines finds the items of the old value. It is not ok if one does not begin right behind its dash.
+// lines returns the items of the old value. ok is false if an item does not begin directly after
+// its dash.
 func (c change) lines() (lineList, bool) {
 	x := newExtent(c.text, c.inner)
 	nodes := c.entry.node.Content
@@ -44,14 +45,15 @@ func (c change) lines() (lineList, bool) {
 	return list, true
 }
 
-// replaceItems changes the items that differ. Those before and behind them keep their lines.
+// replaceItems returns the patch that replaces the items that differ. Equal items at the beginning
+// and at the end keep their lines.
 func (w writer) replaceItems(old lineList, list []any) patch {
 	items := old.items
 	first := 0
 	for first < min(len(items), len(list)) && same(list[first], items[first].node) {
 		first++
 	}
-	last := 0 // counted from the end
+	last := 0 // number of equal items at the end
 	for last < min(len(items), len(list))-first &&
 		same(list[len(list)-1-last], items[len(items)-1-last].node) {
 		last++

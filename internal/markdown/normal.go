@@ -13,7 +13,7 @@ import (
 	"rookery/internal/fault"
 )
 
-// checkKey says why a key cannot be one of the frontmatter.
+// checkKey returns INVALID_FIELD for a key that frontmatter cannot contain.
 func checkKey(key string) error {
 	if key == "" || !utf8.ValidString(key) || control.Has(key) {
 		return fault.New(fault.InvalidField, "a field has a key that frontmatter cannot hold; "+
@@ -22,7 +22,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// normal is the value of the field as one of the types that decode gives.
+// normal returns the value of the field as one of the types that decode returns, or INVALID_VALUE.
 func normal(f Field) (any, error) {
 	v, why := normalise(f.Value)
 	if why != "" {
@@ -32,13 +32,13 @@ func normal(f Field) (any, error) {
 	return v, nil
 }
 
-// maxNesting is how many lists may stand in each other. A parser gives up on far more of them.
+// maxNesting is the deepest nesting of lists in a value. Parsers refuse much deeper lists.
 const maxNesting = 16
 
-// normalise returns the value, or why frontmatter cannot hold it.
+// normalise returns the value, or the reason why frontmatter cannot contain it.
 func normalise(value any) (any, string) { return normaliseAt(value, 0) }
 
-// normaliseAt is normalise for a value that stands in that many lists.
+// normaliseAt normalises a value that is nested in depth lists.
 func normaliseAt(value any, depth int) (any, string) {
 	switch v := value.(type) {
 	case nil, bool:
@@ -72,6 +72,7 @@ func normaliseAt(value any, depth int) (any, string) {
 		"null, a reference, or a list of these"
 }
 
+// checkString returns why a string cannot be stored, or "" if it can.
 func checkString(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -79,6 +80,8 @@ func checkString(s string) string {
 	return ""
 }
 
+// checkFloat returns why a number cannot be stored, or "" if it can. JSON cannot represent NaN and
+// infinities, although YAML can.
 func checkFloat(f float64) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return "is not a finite number"
@@ -86,6 +89,8 @@ func checkFloat(f float64) string {
 	return ""
 }
 
+// normaliseNumber returns the value of a JSON number, or why it cannot be stored. An integer that
+// float64 cannot represent exactly is a string of its digits; see normaliseDigits.
 func normaliseNumber(n json.Number) (any, string) {
 	if _, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return normaliseDigits(n.String())
@@ -97,12 +102,14 @@ func normaliseNumber(n json.Number) (any, string) {
 	return f, checkFloat(f)
 }
 
-// normaliseDigits is the number that the digits spell, or the digits themselves as a text if a
-// float64 would change the number. It is what decode does.
+// normaliseDigits returns the number of some digits, or the digits as a string if float64 cannot
+// represent the number exactly. decode does the same.
 func normaliseDigits(digits string) (any, string) {
 	return decode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: digits}), ""
 }
 
+// normaliseList returns the values of a list, or why one of them cannot be stored. depth is the
+// number of lists around its items.
 func normaliseList(list []any, depth int) (any, string) {
 	if depth > maxNesting {
 		return nil, fmt.Sprintf("has lists in lists, deeper than %d", maxNesting)
@@ -118,11 +125,11 @@ func normaliseList(list []any, depth int) (any, string) {
 	return out, ""
 }
 
-// link is the reference as text.
+// link returns the reference as a wikilink.
 func (r Ref) link() string { return "[[" + string(r) + "]]" }
 
-// same reports whether the node reads as the value. A text that is a wikilink is the same as the
-// text that is written, so that a change of what is shown is a change.
+// same reports whether the value of a node is value. A string that is a wikilink must be equal to
+// the text that is written, so that another display text is a change.
 func same(value any, n *yaml.Node) bool {
 	switch v := value.(type) {
 	case []any:

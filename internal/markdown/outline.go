@@ -15,16 +15,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of an outline.
+// The bounds of an outline.
 const (
-	MaxOutlined = 500       // headings
+	MaxOutlined = 500       // number of headings
 	MaxOutline  = 1_000_000 // UTF-16 units of a body
 )
 
 // ErrOutline is the error of a body that is too long for an outline.
 var ErrOutline = errors.New("the body is too long for an outline")
 
-// ErrCrowded is the error of a body with more than MaxOpen, or more than 100,000 blocks.
+// ErrCrowded is the error of a body that exceeds MaxOpen, or has more than 100,000 blocks.
 var ErrCrowded = errors.New("the body has too many blocks, or they nest too much")
 
 // An Outlined is a heading of an outline.
@@ -34,19 +34,21 @@ type Outlined struct {
 	ID    string // h2-plan-0003: the level, the PlainSlug of the text or "heading", the number of the heading
 }
 
-// Outline returns the headings of a body in text order: those of CommonMark without extensions, in quotes and
-// lists too, also without text. They differ from those of Parse, which follow Obsidian. truncated reports that
-// there are more than MaxOutlined. It takes time linear in the length of the body.
+// Outline returns the headings of a body in text order by CommonMark without extensions, including
+// those in quotes and lists and those without text. They differ from those of Parse, which follow
+// Obsidian. truncated reports that there are more than MaxOutlined. Outline returns ErrOutline for
+// a body longer than MaxOutline, and ErrCrowded. It takes linear time in the length of the body.
 func Outline(body []byte) (all []Outlined, truncated bool, err error) {
 	return outlineBounds{MaxOutlined, MaxOutline}.outline(body)
 }
 
 // outlineBounds are the bounds of an outline.
 type outlineBounds struct {
-	headings int // at most; more are left out
-	units    int // UTF-16 units of a body at most; a longer one is ErrOutline
+	headings int // largest number; more are dropped
+	units    int // the longest body in UTF-16 units; a longer one is ErrOutline
 }
 
+// outline returns the headings of a body, within the bounds; see Outline.
 func (b outlineBounds) outline(body []byte) (all []Outlined, truncated bool, err error) {
 	if longer(body, b.units) {
 		return nil, false, ErrOutline
@@ -73,13 +75,13 @@ func (b outlineBounds) outline(body []byte) (all []Outlined, truncated bool, err
 	return all, truncated, err
 }
 
-// parseOutline reads the blocks of a body; see parseBlocks.
+// parseOutline parses the blocks of a body, and the inline text of headings; see parseBlocks.
 func parseOutline(r text.Reader) (root ast.Node, crowded bool) {
 	root, _, crowded = parseWith(outlineParser, r)
 	return root, crowded
 }
 
-// longer reports whether a body has more UTF-16 units than some.
+// longer reports whether a body has more than most UTF-16 units.
 func longer(body []byte, most int) bool {
 	if len(body) <= most {
 		return false
@@ -91,7 +93,7 @@ func longer(body []byte, most int) bool {
 	return units > most
 }
 
-// unixBreaks returns a text with a line feed for each of its line breaks.
+// unixBreaks returns a text with "\n" in place of every line break.
 func unixBreaks(s string) []byte {
 	if !strings.Contains(s, "\r") {
 		return []byte(s)
@@ -99,6 +101,7 @@ func unixBreaks(s string) []byte {
 	return []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
 }
 
+// outlined returns the nth heading of an outline, counted from 1.
 func outlined(h *ast.Heading, body []byte, nth int) Outlined {
 	shown := tidy(siblings(h, body))
 	slug := PlainSlug(shown)
@@ -108,7 +111,7 @@ func outlined(h *ast.Heading, body []byte, nth int) Outlined {
 	return Outlined{h.Level, shown, fmt.Sprintf("h%d-%s-%04d", h.Level, slug, nth)}
 }
 
-// outlineParser reads blocks, and what is in headings.
+// outlineParser parses blocks, and the inline text of headings.
 var outlineParser = newParser(
 	util.Prioritized(unreadProse{}, 50),
 	util.Prioritized(parser.NewCodeSpanParser(), 100),
@@ -118,21 +121,21 @@ var outlineParser = newParser(
 	util.Prioritized(parser.NewEmphasisParser(), 500),
 )
 
-// maxMarks is how many brackets, stars, underscores, backticks and angle brackets a heading has at most that is
-// read as Markdown. The time to read them is the square of their number. A heading with more is text as it is,
-// and so is each behind the last one of an outline.
+// maxMarks is the largest number of brackets, stars, underscores, backticks and angle brackets in a
+// heading that is parsed as Markdown. Parsing takes quadratic time in that number. A heading with
+// more is plain text, and so are all headings after the first MaxOutlined.
 const maxMarks = 100
 
-// An unreadProse takes the text of every block in one piece, except that of headings.
+// An unreadProse is an inline parser that skips the text of every block except that of headings.
 type unreadProse struct{ unread }
 
-// headingsKey is where a context keeps how many headings were read.
+// headingsKey is the key of the number of headings that were parsed.
 var headingsKey = parser.NewContextKey()
 
-// lastHeadingKey is where a context keeps the heading that is being read.
+// lastHeadingKey is the key of the heading that is being parsed.
 var lastHeadingKey = parser.NewContextKey()
 
-// Parse leaves headings to the other parsers.
+// Parse returns nil for headings, so that the other parsers parse them.
 func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	h, ok := block.(*ast.Heading)
 	if !ok {
@@ -155,7 +158,7 @@ func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast
 	return node
 }
 
-// marksIn counts what may begin or end something inside a text.
+// marksIn returns the number of bytes that can begin or end inline markup.
 func marksIn(text []byte) int {
 	n := 0
 	for _, c := range text {
@@ -167,17 +170,17 @@ func marksIn(text []byte) int {
 	return n
 }
 
-// siblings is the plain text of the children of a node, with a space between them. Texts that are next to
-// each other are one.
+// siblings returns the plain text of the children of a node, with spaces between them. Adjacent
+// texts are joined first.
 func siblings(n ast.Node, body []byte) string {
 	return strings.Join(childTexts(n, body, inlineText), " ")
 }
 
-// childTexts are the plain texts of the children of a node, those of nodes that are no text by other. A hard
-// line break is a space.
+// childTexts returns the plain texts of the children of a node. other returns that of a child that
+// is not a text. A hard line break is a space.
 func childTexts(n ast.Node, body []byte, other func(ast.Node, []byte) string) []string {
 	var parts []string
-	var run []byte // of texts that are next to each other, as they are written
+	var run []byte // adjacent texts, as they are written
 	flush := func() {
 		if run != nil {
 			parts, run = append(parts, unescape(run)), nil
@@ -203,7 +206,7 @@ func childTexts(n ast.Node, body []byte, other func(ast.Node, []byte) string) []
 	return parts
 }
 
-// inlineText is the plain text of a node in a heading that is not a text.
+// inlineText returns the plain text of a node in a heading, other than a text.
 func inlineText(n ast.Node, body []byte) string {
 	switch n := n.(type) {
 	case *ast.String:
@@ -220,7 +223,7 @@ func inlineText(n ast.Node, body []byte) string {
 	return siblings(n, body)
 }
 
-// raw is the text in a node as it is written.
+// raw returns the text in a node as it is written.
 func raw(n ast.Node, body []byte) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -231,7 +234,7 @@ func raw(n ast.Node, body []byte) string {
 	return b.String()
 }
 
-// alt is the text in an image, without spaces between the parts.
+// alt returns the text in an image, without spaces between the parts.
 func alt(n ast.Node, body []byte) string {
 	return strings.Join(childTexts(n, body, func(c ast.Node, body []byte) string {
 		if _, isLink := c.(*ast.Link); isLink || c.Kind() == ast.KindEmphasis {
@@ -241,7 +244,7 @@ func alt(n ast.Node, body []byte) string {
 	}), "")
 }
 
-// unescape returns a text in which escaped punctuation and entities are what they mean.
+// unescape returns a text with escaped punctuation and entities resolved.
 func unescape(s []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -261,7 +264,7 @@ func unescape(s []byte) string {
 	return b.String()
 }
 
-// resolved is what an entity stands for; one that is not known, itself.
+// resolved returns the characters of an entity, or the entity itself if it is unknown.
 func resolved(entity []byte) []byte {
 	if known, ok := util.LookUpHTML5EntityByName(string(entity[1 : len(entity)-1])); ok {
 		return known.Characters
@@ -269,10 +272,11 @@ func resolved(entity []byte) []byte {
 	return util.ResolveNumericReferences(entity)
 }
 
-// maxEntity is how many bytes an entity has at most, with & and ;.
+// maxEntity is the longest entity in bytes, including & and ;.
 const maxEntity = 40
 
-// entityLen is the length of what may be an entity that a text begins with; 0: it begins with none.
+// entityLen returns the length of the possible entity at the beginning of a text, or 0. s must not
+// be empty.
 func entityLen(s []byte) int {
 	if s[0] != '&' {
 		return 0
@@ -288,19 +292,21 @@ func entityLen(s []byte) int {
 	return 0
 }
 
-// tidy is a text composed (NFC), with one space for each run of blanks, and none around it. Blanks are those
-// of JavaScript.
+// tidy returns a text composed (NFC), with one space in place of each run of blanks, and without
+// blanks around it. Blanks are those of JavaScript.
 func tidy(s string) string {
 	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), IsSpace), " ")
 }
 
-// IsSpace reports whether a character is a blank or a line break to JavaScript: U+FEFF is one, U+0085 is none.
+// IsSpace reports whether JavaScript treats a character as a blank or a line break: U+FEFF is one,
+// U+0085 is not.
 func IsSpace(r rune) bool {
 	return r == '\ufeff' || r != '\u0085' && unicode.IsSpace(r)
 }
 
-// PlainSlug is a name made of a text: lower case, with a dash for each run of all but ASCII letters and
-// digits, and none around it. It is empty for a text without these.
+// PlainSlug returns a text in lower case, with a dash in place of each run of characters other than
+// ASCII letters and digits, and no dash at either end. It returns "" for a text without ASCII
+// letters and digits.
 func PlainSlug(s string) string {
 	if isPlainSlug(s) {
 		return s
@@ -328,9 +334,9 @@ func PlainSlug(s string) string {
 	return b.String()
 }
 
-// isPlainSlug reports whether a text is the PlainSlug of itself.
+// isPlainSlug reports whether PlainSlug would return the text unchanged.
 func isPlainSlug(s string) bool {
-	dash := true // none begins, ends, or is behind another
+	dash := true // a dash here would be first, or would follow another
 	for i := range len(s) {
 		c := s[i]
 		if c == '-' && dash || c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {

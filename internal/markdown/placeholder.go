@@ -8,21 +8,22 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// placeholder is a place in a template that a plugin fills: `{{date}}`. YAML would take it for a mapping.
+// placeholder matches a part of a template that a plugin replaces, such as `{{date}}`. YAML would
+// parse it as a mapping.
 var placeholder = regexp.MustCompile(`\{\{[^{}\r\n]*\}\}`)
 
-// wholePlaceholder is a field whose value is a placeholder.
+// wholePlaceholder matches a field whose whole value is a placeholder.
 var wholePlaceholder = regexp.MustCompile(`(?m)^[^\s#:][^:\r\n]*:[ \t]*["']?\{\{[^{}\r\n]*\}\}["']?[ \t]*\r?$`)
 
-// The signs that stand for the braces of placeholders while YAML reads them: of the same length, so that
-// every offset stays as it is, and plain text to YAML.
+// These texts replace the braces of placeholders while YAML parses them. They have the same length,
+// so that offsets stay the same, and are plain text in YAML.
 const (
 	openHidden  = "~<"
 	closeHidden = ">~"
 )
 
-// hidePlaceholders returns a text in which placeholders are plain text, and whether it has any. A text that
-// has the signs itself stays as it is.
+// hidePlaceholders returns a text with the braces of placeholders replaced, and whether any were.
+// It returns a text that already contains the replacements unchanged.
 func hidePlaceholders(text []byte) ([]byte, bool) {
 	has := func(sign string) bool { return bytes.Contains(text, []byte(sign)) }
 	if !has("{{") || has(openHidden) || has(closeHidden) {
@@ -34,7 +35,7 @@ func hidePlaceholders(text []byte) ([]byte, bool) {
 	return hidden, !bytes.Equal(hidden, text)
 }
 
-// showPlaceholders gives the scalars of a node their placeholders back.
+// showPlaceholders restores the placeholders in the scalars of a node.
 func showPlaceholders(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		n.Value = strings.NewReplacer(openHidden, "{{", closeHidden, "}}").Replace(n.Value)

@@ -9,36 +9,36 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A prose is the text of one block: a paragraph, a list item, a heading. It is read by a reader of
-// our own, because that of goldmark can take the square of the length, and because a wikilink is to
-// bind tighter than emphasis: its target counts as it is written.
+// A prose parses the text of one block: a paragraph, a list item or a heading. It does not use
+// goldmark's parser, because that can take quadratic time, and because a wikilink must take
+// precedence over emphasis: its target is not parsed.
 type prose struct {
 	src  []byte
-	defs parser.Context // knows the link definitions of the note
+	defs parser.Context // contains the link definitions of the note
 
-	marks    []mark // what each byte of src is
+	marks    []mark // one for each byte of src
 	atoms    []atom // in order
 	wikis    []wiki // in order
 	links    []inlineLink
 	brackets []bracket
-	floor    int // brackets below cannot begin a link: they stand before one, which links cannot hold
+	floor    int // brackets below this index cannot begin a link, because a link must not contain a link
 	emphasis emphasizer
 }
 
-// A mark says what a byte is.
+// A mark is the meaning of a byte.
 type mark byte
 
 const (
 	plain   mark = iota
-	hidden       // markup, which is not shown
-	literal      // in code, in an address or in a wikilink: it means nothing else
+	hidden       // markup, which is not visible
+	literal      // in code, an address or a wikilink: without another meaning
 )
 
 // A bracket is a [ or ![ that may begin a link.
 type bracket struct {
 	at, content int
 	image       bool
-	delimiters  int // how many there are before it
+	delimiters  int // the number of delimiters before it
 }
 
 // An inlineLink is `[label](target)` or `![label](target)`.
@@ -48,14 +48,14 @@ type inlineLink struct {
 	image         bool
 }
 
-// newProse makes a reader for the blocks of a note with these link definitions.
+// newProse returns a parser for the blocks of a note with these link definitions.
 func newProse(defs parser.Context) *prose {
 	p := &prose{defs: defs}
 	p.emphasis.hide = p.hide
 	return p
 }
 
-// read finds everything in the text.
+// read parses src.
 func (p *prose) read() {
 	p.marks = slices.Grow(p.marks[:0], len(p.src))[:len(p.src)]
 	clear(p.marks)
@@ -77,14 +77,14 @@ func (p *prose) read() {
 	slices.SortFunc(p.links, func(a, b inlineLink) int { return a.Start - b.Start })
 }
 
-// step reads what begins at the offset, and says where it ends.
+// step parses the markup or text at the offset, and returns its end.
 func (p *prose) step(i int) int {
 	switch p.src[i] {
 	case '\\':
 		if hardBreak(p.src, i) {
 			p.hide(Span{i, i + 1})
 		} else if i+1 < len(p.src) && p.src[i+1] == '[' && p.wiki(i+1) {
-			return p.wikis[len(p.wikis)-1].End // a backslash does not keep Raven from a wikilink
+			return p.wikis[len(p.wikis)-1].End // unlike in Markdown, a backslash does not escape a wikilink
 		}
 		return i + 2
 	case '!':
@@ -106,13 +106,13 @@ func (p *prose) step(i int) int {
 	return p.skipText(i + 1)
 }
 
-// meaning tells the bytes that something can begin or end with from those that are only text.
+// meaning contains the bytes that markup can begin or end with.
 var meaning = [256]bool{
-	'\\': true, '!': true, '[': true, ']': true, '*': true, '_': true, // as step has them
-	'`': true, '<': true, // of atoms
+	'\\': true, '!': true, '[': true, ']': true, '*': true, '_': true, // those that step handles
+	'`': true, '<': true, // those of atoms
 }
 
-// skipText is the offset of the next byte that can mean something.
+// skipText returns the offset of the next byte that can be markup.
 func (p *prose) skipText(at int) int {
 	for at < len(p.src) && !meaning[p.src[at]] {
 		at++
@@ -120,15 +120,17 @@ func (p *prose) skipText(at int) int {
 	return at
 }
 
+// hide marks bytes as markup.
 func (p *prose) hide(at Span) { p.set(at, hidden) }
 
+// set marks bytes with m.
 func (p *prose) set(at Span, m mark) {
 	for i := at.Start; i < at.End; i++ {
 		p.marks[i] = m
 	}
 }
 
-// atom marks an atom, and says where it ends.
+// atom marks the bytes of an atom, and returns its end.
 func (p *prose) atom(a atom) int {
 	p.hide(a.Span)
 	if a.kind == codeAtom {
@@ -138,7 +140,7 @@ func (p *prose) atom(a atom) int {
 	return a.End
 }
 
-// wiki takes the wikilink at the offset, if there is one.
+// wiki adds the wikilink at the offset, and reports whether there is one.
 func (p *prose) wiki(at int) bool {
 	w, ok := p.findWiki(at)
 	if ok {
@@ -148,13 +150,14 @@ func (p *prose) wiki(at int) bool {
 	return ok
 }
 
+// wikiAhead reports whether there is a wikilink at the offset.
 func (p *prose) wikiAhead(at int) bool {
 	_, ok := p.findWiki(at)
 	return ok
 }
 
-// findWiki finds the wikilink at the offset. There is none if code or HTML begins in it and ends
-// behind it, or if a URL follows: Markdown makes a link of `[[1]](https://…)`.
+// findWiki returns the wikilink at the offset. ok is false if code or HTML begins inside it and
+// ends after it, or if a URL follows, because `[[1]](https://…)` is a Markdown link.
 func (p *prose) findWiki(at int) (wiki, bool) {
 	w, ok := wikiAt(p.src, at)
 	if !ok || !w.counts(p.src) {
@@ -168,12 +171,14 @@ func (p *prose) findWiki(at int) (wiki, bool) {
 	return w, !isLink || schemeOf(valid(p.src[to.Start:to.End])) == SchemeFile
 }
 
+// open adds an open bracket, and returns the offset after it.
 func (p *prose) open(b bracket) int {
 	p.brackets = append(p.brackets, b)
 	return b.content
 }
 
-// close ends what the last open bracket began: a link if a target follows or the label is defined.
+// close handles the closing bracket at the offset, and returns the end of the link or of the
+// bracket. The last open bracket begins a link if a target follows, or if the label is defined.
 func (p *prose) close(at int) int {
 	last := len(p.brackets) - 1
 	if last < 0 {
@@ -207,7 +212,8 @@ func (p *prose) close(at int) int {
 // maxLabel is the longest label of a link definition, in bytes (CommonMark).
 const maxLabel = 999
 
-// reference is the end of `[text][label]`, `[label][]` or `[label]` whose text ends at the offset.
+// reference returns the end of `[text][label]`, `[label][]` or `[label]` whose text ends at the
+// offset. ok is false if the label is not defined.
 func (p *prose) reference(b bracket, at int) (int, bool) {
 	if p.defs == nil || len(p.defs.References()) == 0 {
 		return 0, false
@@ -229,7 +235,7 @@ func (p *prose) reference(b bracket, at int) (int, bool) {
 	return end, ok
 }
 
-// shown is what is shown of a part of the text, blanks collapsed.
+// shown returns the visible part of a text, with blanks collapsed.
 func (p *prose) shown(at Span) string {
 	b := make([]byte, 0, at.End-at.Start)
 	for i := at.Start; i < at.End; i++ {
@@ -240,8 +246,8 @@ func (p *prose) shown(at Span) string {
 	return collapse(b)
 }
 
-// heading is the text of a heading as it is shown: without markup, and with the display text of each
-// wikilink. Lines are joined without a blank, because slugs come from the text.
+// heading returns the visible text of a heading: without markup, and with the display text of each
+// wikilink. Lines are joined without a blank, because slugs are derived from the text.
 func (p *prose) heading() string {
 	b, wikis, atoms := make([]byte, 0, len(p.src)), p.wikis, p.atoms
 	for i := 0; i < len(p.src); i++ {

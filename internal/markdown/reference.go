@@ -2,27 +2,27 @@ package markdown
 
 import "bytes"
 
-// A Reference is a wikilink, `[[target]]` or `[[target|display]]`, or a Markdown link to a note or to
-// another file of the vault. In code and HTML they are text.
+// A Reference is a wikilink, `[[target]]` or `[[target|display]]`, or a Markdown link to a note or
+// to another file of the vault. In code and HTML, these are text.
 type Reference struct {
-	Target  string // without blanks around it: as it is written, or the decoded path of a Markdown link
+	Target  string // as it is written without blanks around it, or the decoded path of a Markdown link
 	Display string // as it is written; empty if there is none
 	Form    Form
 	Place   Place
-	Field   string // the key of the field that it stands in, where that is known; empty in the body
-	Scope   int    // the index of the heading that it stands under, -1 for the note itself
+	Field   string // the key of the field that contains it, if known; empty in the body
+	Scope   int    // the index of the heading of its section, -1 for the note itself
 	Line    int    // of the file; in a declaration, of its heading
-	Span    Span   // with the brackets
+	Span    Span   // including the brackets
 	Written Span   // the target alone, as it is written
 }
 
-// A Form is how a reference is written.
+// A Form is the notation of a reference.
 type Form int
 
 // The forms of references.
 const (
 	Wikilink     Form = iota
-	Embed             // `![[target]]`, or an image of Markdown
+	Embed             // `![[target]]`, or a Markdown image
 	MarkdownLink      // `[display](target)`
 )
 
@@ -36,7 +36,7 @@ const (
 	InDeclaration
 )
 
-// reference is what a wikilink of a text refers to.
+// reference returns a wikilink as a Reference. shift is added to its offsets.
 func (w wiki) reference(src []byte, shift int) Reference {
 	return Reference{
 		Target:  valid(src[w.target.Start:w.target.End]),
@@ -46,8 +46,8 @@ func (w wiki) reference(src []byte, shift int) Reference {
 	}
 }
 
-// readFrontmatter finds the references and the tags of the frontmatter. References stand anywhere in
-// its text, comments too, but not in code.
+// readFrontmatter adds the references and the tags of the frontmatter. References can be anywhere
+// in its text, including comments, but not in code.
 func (d *Doc) readFrontmatter(text []byte) {
 	if d.Frontmatter == nil {
 		return
@@ -62,7 +62,7 @@ func (d *Doc) readFrontmatter(text []byte) {
 	d.frontmatterTags()
 }
 
-// frontmatterLine finds the references of one line.
+// frontmatterLine adds the references of one line.
 func (d *Doc) frontmatterLine(text []byte, at Span, line int) {
 	src := text[at.Start:at.End]
 	wikis := wikisIn(src)
@@ -84,7 +84,7 @@ func (d *Doc) frontmatterLine(text []byte, at Span, line int) {
 	}
 }
 
-// fieldAt is the key of the field whose value is around the offset.
+// fieldAt returns the key of the field whose lines contain the offset, or "".
 func (f *Frontmatter) fieldAt(at int) string {
 	lo, hi := 0, len(f.Entries)
 	for lo < hi {
@@ -101,7 +101,7 @@ func (f *Frontmatter) fieldAt(at int) string {
 	return ""
 }
 
-// declared takes the references of a declaration. Like Raven's, they are in the line of the heading.
+// declared adds the references of a declaration. As in Raven, their line is that of the heading.
 func (b *bodyReader) declared(h *Heading) {
 	for _, a := range h.Embedded.Fields {
 		src := b.text[a.Text.Start:a.Text.End]

@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// A rendered line is one line of a block as Raven shows it: without markup.
+// A rendered is one line of a block as Raven shows it, without markup.
 type rendered struct {
 	text   []byte
-	from   []int // the offset in the block that each byte comes from
-	closed int   // where the last search for a closing parenthesis ended
+	from   []int // the offset in the block of each byte
+	closed int   // the result of the last search for a closing parenthesis
 
-	rest []byte // what without leaves
+	rest []byte // a buffer of without
 }
 
-// render shows a line of the text. The line ends before its line break.
+// render sets r to the visible text of a line of the block. at ends before the line break.
 func (p *prose) render(r *rendered, at Span) {
 	r.text, r.from = slices.Grow(r.text[:0], at.End-at.Start), slices.Grow(r.from[:0], at.End-at.Start)
 	r.closed = 0
@@ -40,13 +40,13 @@ func (p *prose) render(r *rendered, at Span) {
 	}
 }
 
-// inWiki reports whether a piece of code is part of a wikilink, where it counts as written.
+// inWiki reports whether a code span is part of a wikilink, where it is shown as written.
 func (p *prose) inWiki(at Span) bool {
 	i := sort.Search(len(p.wikis), func(i int) bool { return p.wikis[i].End >= at.End })
 	return i < len(p.wikis) && p.wikis[i].Start <= at.Start
 }
 
-// renderCode shows code as Raven does: between backticks that are one more than it has in it.
+// renderCode adds code as Raven does: between one backtick more than its longest run of backticks.
 func (p *prose) renderCode(r *rendered, a atom) {
 	code := p.src[a.text.Start:a.text.End]
 	longest := 0
@@ -73,8 +73,8 @@ func (r *rendered) add(c byte, from int) {
 	r.from = append(r.from, from)
 }
 
-// closing is the first closing parenthesis from the offset on, the length of the text if there is
-// none. Asked for later and later places, it searches every byte once.
+// closing returns the offset of the first closing parenthesis from at on, or the length of the
+// text. Calls with ascending offsets take linear time together.
 func (r *rendered) closing(at int) int {
 	if r.closed < at || r.closed < len(r.text) && r.text[r.closed] != ')' {
 		r.closed = len(r.text)
@@ -85,7 +85,7 @@ func (r *rendered) closing(at int) int {
 	return r.closed
 }
 
-// without is the text but for the annotations, which are in order, its blanks collapsed.
+// without returns the text without annotations, which must be in order, and with blanks collapsed.
 func (r *rendered) without(all []annotation) string {
 	r.rest = r.rest[:0]
 	at := 0
@@ -97,7 +97,8 @@ func (r *rendered) without(all []annotation) string {
 	return collapse(r.rest)
 }
 
-// collapse is a text with one blank for many, and none around it. It writes over the text.
+// collapse returns a text with one space in place of each run of blanks, and no blanks around it.
+// It overwrites text.
 func collapse(text []byte) string {
 	out := text[:0]
 	for word := range bytes.FieldsSeq(text) {
@@ -109,7 +110,7 @@ func collapse(text []byte) string {
 	return valid(out)
 }
 
-// valid is a text as a string of valid UTF-8.
+// valid returns a text as valid UTF-8, with U+FFFD in place of invalid bytes.
 func valid(text []byte) string {
 	if utf8.Valid(text) {
 		return string(text)

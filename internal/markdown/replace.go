@@ -6,22 +6,23 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A change replaces the value of one field.
+// A change is the replacement of the value of one field.
 type change struct {
 	text  []byte
 	inner Span // the frontmatter
 	entry Entry
-	key   int // the end of the line that the key stands in
-	rest  int // the end of the line that the value ends in
+	key   int // the end of the line of the key
+	rest  int // the end of the last line of the value
 }
 
+// newChange returns the change of an entry of the frontmatter of a text.
 func newChange(text []byte, fm *Frontmatter, entry Entry) change {
 	return change{
 		text, fm.Inner, entry, lineEnd(text, entry.colon), lineEnd(text, entry.Text.End),
 	}
 }
 
-// replace is what takes the place of a part of the text, and gives the field its new value.
+// replace returns the patch that sets the field to its new value.
 func (w writer) replace(c change, value any) patch {
 	old := c.entry.node
 	list, ok := value.([]any)
@@ -39,7 +40,7 @@ func (w writer) replace(c change, value any) patch {
 // below reports whether the old value begins on a later line than its key.
 func (c change) below() bool { return c.entry.Text.Start > c.key }
 
-// replaceInline writes a value behind the key. A comment there stays.
+// replaceInline returns the patch that writes a value after the key. It keeps a comment there.
 func (w writer) replaceInline(c change, value any) patch {
 	at, s := c.entry.Text, style{Style: c.entry.node.Style}
 	if c.entry.node.Kind == yaml.SequenceNode {
@@ -61,7 +62,7 @@ func (w writer) replaceInline(c change, value any) patch {
 	return patch{at, []byte(w.inline(value, s))}
 }
 
-// behindKey is a value with the blank before it; nothing for null.
+// behindKey returns a value with the blank before it, or nothing for nil.
 func (w writer) behindKey(value any, s style) []byte {
 	if value == nil {
 		return nil
@@ -69,7 +70,8 @@ func (w writer) behindKey(value any, s style) []byte {
 	return []byte(" " + w.inline(value, s))
 }
 
-// replaceByList writes a list below the key, in place of a value that is none.
+// replaceByList returns the patch that writes a list below the key, in place of another kind of
+// value.
 func (w writer) replaceByList(c change, list []any) patch {
 	margin := string(bytes.Repeat([]byte{' '}, w.indent+2))
 	lines := []byte(w.eol + w.items(list, margin))

@@ -6,8 +6,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// SetType makes a note say another type, and changes nothing else. Where it says none, the type becomes its first
-// field. A note whose frontmatter does not parse is INVALID_VALUE.
+// SetType sets the type of a note, and returns the new note. Nothing else changes. If the note has
+// no type, the type becomes its first field. It returns INVALID_VALUE if the frontmatter does not
+// parse.
 func SetType(text []byte, typ string) ([]byte, error) {
 	d := Parse(text)
 	if _, says := d.Frontmatter.Get("type"); says || d.Frontmatter == nil || d.Problem != nil {
@@ -24,8 +25,9 @@ func SetType(text []byte, typ string) ([]byte, error) {
 	return SetFields(text, []Field{{Key: "type", Value: typ}})
 }
 
-// SetDeclaredType changes the type in the declaration of a section. A section without one is INVALID_VALUE, an
-// unknown slug NOT_FOUND.
+// SetDeclaredType sets the type in the declaration of a section, and returns the new note. It
+// returns NOT_FOUND for an unknown slug, INVALID_VALUE for a section without declaration, and
+// VALIDATION_FAILED if the slug of the section would change.
 func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
 	h, ok := Parse(text).Section(slug)
 	if !ok {

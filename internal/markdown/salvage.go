@@ -7,11 +7,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// salvaged are the fields that are read of a frontmatter that is no YAML: they name the note.
+// salvaged are the fields that are read from a frontmatter that is not valid YAML. They contain
+// names and tags of the note.
 var salvaged = []string{"alias", "aliases", "tags"}
 
-// salvage returns the fields of a frontmatter that can be read by themselves though the whole cannot; nil
-// if there are none. None of them can be edited.
+// salvage returns those fields of an invalid frontmatter that can be parsed separately, or nil if
+// there are none. They have no positions, so they cannot be edited.
 func (x *extent) salvage() *Frontmatter {
 	fm := &Frontmatter{Inner: x.inner, flow: true}
 	for at := x.inner.Start; at < x.inner.End; {
@@ -30,8 +31,8 @@ func (x *extent) salvage() *Frontmatter {
 	return fm
 }
 
-// fieldEnd is where the lines end that may belong to the field of a line: those that are indented, blank, or
-// items of a list.
+// fieldEnd returns the end of the lines that may belong to the field that begins at at: those that
+// are indented, blank, or list items.
 func (x *extent) fieldEnd(at int) int {
 	end := x.lineNext(at)
 	for end < x.inner.End && bytes.IndexByte([]byte(" \t-\r\n"), x.text[end]) >= 0 {
@@ -40,7 +41,7 @@ func (x *extent) fieldEnd(at int) int {
 	return end
 }
 
-// salvageField is the field in some lines, if they are YAML.
+// salvageField returns the field in some lines, or nil if they are not valid YAML.
 func (x *extent) salvageField(lines Span) []Entry {
 	part := newExtent(x.text, lines)
 	root, problem := loadYAML(part)

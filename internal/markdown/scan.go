@@ -6,13 +6,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A bound is what the end of a YAML value depends on around it.
+// A bound is the context that determines the end of a YAML value.
 type bound struct {
-	indent int // the columns before the key or the dash that the value belongs to
-	limit  int // the offset that the value ends before, at the latest
+	indent int // number of columns before the key or the dash of the value
+	limit  int // the largest possible offset of the end
 }
 
-// end is the offset after the last byte of a node, comments and blanks behind it left out.
+// end returns the offset after the last byte of a node, without comments and blanks after it.
 func (x *extent) end(n *yaml.Node, b bound) int {
 	at := x.skipTag(n, x.offset(n), b.limit)
 	switch {
@@ -33,7 +33,7 @@ func (x *extent) end(n *yaml.Node, b bound) int {
 	return x.plainEnd(at, b.limit)
 }
 
-// skipTag is the offset of a node behind its tag, if it has one.
+// skipTag returns the offset of a node after its tag, if it has one.
 func (x *extent) skipTag(n *yaml.Node, at, limit int) int {
 	if n.Style&yaml.TaggedStyle == 0 || at >= limit || x.text[at] != '!' {
 		return at
@@ -47,7 +47,7 @@ func (x *extent) skipTag(n *yaml.Node, at, limit int) int {
 	return skipAny(x.text, Span{at, limit}, " \t\r\n")
 }
 
-// quotedEnd is the offset after the quote that closes the one at the offset.
+// quotedEnd returns the offset after the quote that closes the one at the offset, or limit.
 func quotedEnd(text []byte, at, limit int) int {
 	if at >= limit {
 		return at
@@ -66,8 +66,9 @@ func quotedEnd(text []byte, at, limit int) int {
 	return limit
 }
 
-// blockEnd is the end of a literal or folded text whose header is at the offset: the last of the
-// lines that are indented as its first is, blank lines behind it only where it keeps them.
+// blockEnd returns the end of a literal or folded text whose header is at the offset: the end of
+// its last line that is indented as its first. Blank lines after it are included only if the header
+// says so (+).
 func (x *extent) blockEnd(at int, b bound) int {
 	header := x.text[at:lineEnd(x.text, at)]
 	end, indent := at+len(header), b.indent+1
@@ -93,7 +94,7 @@ func (x *extent) blockEnd(at int, b bound) int {
 	return end
 }
 
-// plainEnd is the end of a text without quotes, which may go on for several lines.
+// plainEnd returns the end of an unquoted text, which may continue on more lines.
 func (x *extent) plainEnd(at, limit int) int {
 	end := at
 	for at < limit {
@@ -114,7 +115,7 @@ func (x *extent) plainEnd(at, limit int) int {
 	return end
 }
 
-// commentStart is where the comment of a line begins, its length if it has none.
+// commentStart returns the offset of the comment in a line, or the length of the line.
 func commentStart(line []byte) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] == '#' && (line[i-1] == ' ' || line[i-1] == '\t') {
@@ -124,7 +125,7 @@ func commentStart(line []byte) int {
 	return len(line)
 }
 
-// flowEnd is the offset after the bracket that closes the list at the offset.
+// flowEnd returns the offset after the bracket that closes the list at the offset.
 func (x *extent) flowEnd(n *yaml.Node, at, limit int) int {
 	at++
 	if len(n.Content) > 0 {
@@ -141,7 +142,7 @@ func (x *extent) flowEnd(n *yaml.Node, at, limit int) int {
 	return min(at+1, limit)
 }
 
-// flowItemEnd is the end of an item of a list in brackets.
+// flowItemEnd returns the end of an item of a list in brackets.
 func (x *extent) flowItemEnd(n *yaml.Node, limit int) int {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle
 	if n.Kind == yaml.SequenceNode || n.Style&quoted != 0 {

@@ -7,11 +7,11 @@ import (
 	"rookery/internal/fault"
 )
 
-// InsertUnder adds a block at the beginning of the own text of a section, behind its heading and its
-// declaration, and says in which line the block begins. The slug of the title, and "", stand for the
-// note's own text. Blank lines that stand behind the heading stay before the block; the text that
-// follows is kept apart from it by a blank line, unless both are list items. A slug that is none of
-// the note's is NOT_FOUND, a block without text INVALID_VALUE.
+// InsertUnder adds a block at the beginning of the own text of a section, after its heading and its
+// declaration, and returns the new note and the line in which the block begins. The slug of the
+// title, and "", mean the note's own text. Blank lines after the heading stay before the block. A
+// blank line separates the block from the text that follows, unless both are list items. It returns
+// NOT_FOUND if the note has no section with the slug, and INVALID_VALUE for a block without text.
 func InsertUnder(text []byte, slug, block string) (out []byte, line int, err error) {
 	s, err := findSection(text, slug)
 	if err != nil {
@@ -36,9 +36,10 @@ func InsertUnder(text []byte, slug, block string) (out []byte, line int, err err
 	return splice(text, Span{own.Start, own.Start}, []byte(before+block+after)), line, nil
 }
 
-// ReplaceSection gives the own text of a section, which ends at the next heading, new lines. The
-// slug is as for InsertUnder; heading, declaration and the blank lines around the text stay. A body
-// without text removes the old one. A slug that is none of the note's is NOT_FOUND.
+// ReplaceSection replaces the own text of a section, which ends at the next heading, and returns
+// the new note. The slug is as for InsertUnder. The heading, its declaration and the blank lines
+// around the text stay. A body without text removes the old text. It returns NOT_FOUND if the note
+// has no section with the slug.
 func ReplaceSection(text []byte, slug, body string) ([]byte, error) {
 	s, err := findSection(text, slug)
 	if err != nil {
@@ -67,11 +68,11 @@ func ReplaceSection(text []byte, slug, body string) ([]byte, error) {
 // A section is the place of the own text of a section, or of a note.
 type section struct {
 	place
-	declared bool // a declaration stands before it
+	declared bool // a declaration is directly before it
 }
 
-// findSection finds the own text of a section: behind its heading and declaration, up to the next
-// heading.
+// findSection returns the place of the own text of a section: after its heading and declaration, up
+// to the next heading.
 func findSection(text []byte, slug string) (section, error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -91,7 +92,7 @@ func findSection(text []byte, slug string) (section, error) {
 	return s, nil
 }
 
-// title is the heading that is the note's title.
+// title returns the heading that is the note's title.
 func (d *Doc) title() (Heading, bool) {
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
 		return Heading{}, false
@@ -99,7 +100,7 @@ func (d *Doc) title() (Heading, bool) {
 	return d.Headings[0], true
 }
 
-// written is the lines of the section from the first to the last that is not blank.
+// written returns the lines of the section from the first to the last that is not blank.
 func (s section) written(text []byte) Span {
 	at := trim(text, Span{s.from, s.to})
 	if at.Start == at.End {
@@ -108,13 +109,14 @@ func (s section) written(text []byte) Span {
 	return Span{max(s.from, lineStart(text, at.Start)), min(s.to, lineNext(text, at.End))}
 }
 
-// withBlank is the offset behind the blank lines at the offset.
+// withBlank returns the offset after the blank lines at the offset.
 func (s section) withBlank(text []byte, at int) int {
 	rest := text[at:s.to]
 	return max(at, lineStart(text, at+len(rest)-len(bytes.TrimLeft(rest, " \t\r\n"))))
 }
 
-// apart is the blank line that a text needs before it to be no part of the declaration above it.
+// apart returns the blank line that a text needs before it so as not to become part of the
+// declaration above it, or "".
 func (s section) apart(text []byte, at int, block, eol string) string {
 	if s.declared && at == s.from && !isItem(block) {
 		return eol
@@ -122,7 +124,7 @@ func (s section) apart(text []byte, at int, block, eol string) string {
 	return ""
 }
 
-// lineOf is the line of the file that an offset is in.
+// lineOf returns the line of the file at an offset.
 func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte{'\n'}) }
 
 func noSection(slug string) error {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// SetBody gives a note another text behind its frontmatter, as it is, but for its line breaks, which become those
-// of the note, and a line break at its end, which it gets. The frontmatter keeps its bytes, also one with a Problem.
-// A text that would be read as a frontmatter in its new place gets a blank line before it.
+// SetBody replaces the text after the frontmatter, and returns the new note. The line breaks of
+// body become those of the note, and a line break is added at its end if it has none. Otherwise
+// body and the frontmatter keep their bytes, even if the frontmatter has a Problem. A blank line is
+// added before a body that would otherwise be parsed as a frontmatter.
 func SetBody(text []byte, body string) []byte {
 	h := readHead(text)
 	head, eol := text[:h.end], lineBreak(text)
@@ -25,14 +26,15 @@ func SetBody(text []byte, body string) []byte {
 	return slices.Concat(head, added)
 }
 
-// isHead reports whether a text behind another has a frontmatter, where the other has none.
+// isHead reports whether a text after before would be parsed as a frontmatter. before has none.
 func isHead(before, text []byte) bool {
 	whole := slices.Concat(before, text)
 	return readHead(whole).end > len(before)
 }
 
-// AddBytes adds a text at the end of a note, to the byte. Only where the note ends with its frontmatter and has no
-// line break there, it gets one: the text would change the frontmatter.
+// AddBytes appends a text to a note without changing its bytes. It adds a line break before the
+// text only if the note ends with its frontmatter and without a line break, because the text would
+// change the frontmatter.
 func AddBytes(text []byte, more string) []byte {
 	h := readHead(text)
 	if fenced := h.end > len(bom); fenced && h.end == len(text) && !bytes.HasSuffix(text, []byte{'\n'}) {

@@ -8,15 +8,18 @@ import (
 	"rookery/internal/fault"
 )
 
-// blockTail is the id of a block at the end of a line, with the blanks before it and behind it.
+// blockTail matches the block id at the end of a line with the blanks around it, or only the
+// blanks.
 var blockTail = regexp.MustCompile(`[ \t]+\^[A-Za-z0-9-]+[ \t]*$|[ \t]+$`)
 
-// SetTask sets the mark of a task that Parse found in this text. Where the line has dates of the plugins Tasks or
-// Dataview, a task that becomes done gets today as the date of completion in the same notation, and one that is no
+// SetTask sets the mark of t, a task that Parse returned for this text, and returns the new note.
+// If the line has dates in the notation of the plugins Tasks or Dataview, a task that becomes done
+// gets today, a date YYYY-MM-DD, as its completion date in the same notation, and a task that is no
 // longer done loses that date. Nothing else changes.
 //
-// A task that the text does not have is NOT_FOUND. A mark that is not one character, and a recurring task that
-// would be done, are INVALID_VALUE: the next task is made by the plugin.
+// It returns NOT_FOUND if the text does not contain t. It returns INVALID_VALUE for a mark that is
+// not one character, and for a recurring task that would be done, because the plugin has to create
+// the next task.
 func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 	d := Parse(text)
 	i := slices.IndexFunc(d.Tasks, func(o Task) bool { return o.Span == t.Span })
@@ -49,7 +52,7 @@ func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 	return out, nil
 }
 
-// dated returns the text of a task with the date of completion that it should have: today, or none.
+// dated returns the text of a task with the completion date that it must have: today, or none.
 func dated(line string, f TaskFields, done bool, today string) string {
 	switch {
 	case !done && f.DoneOn != "":
@@ -68,8 +71,9 @@ func dated(line string, f TaskFields, done bool, today string) string {
 	return line[:end] + note + line[end:]
 }
 
-// AnnotateTask writes an annotation directly behind the checkbox of a task that Parse found in this text and whose
-// line has none yet. Names and values are refused as in AppendTrait.
+// AnnotateTask writes an annotation directly after the checkbox of t, a task that Parse returned
+// for this text and whose line has no such annotation. Invalid names and values are errors as for
+// AppendTrait.
 func AnnotateTask(text []byte, t Task, f Field) ([]byte, error) {
 	at := t.Span.End + 1
 	annotation, err := annotate(f, opens(text[at:t.End]))

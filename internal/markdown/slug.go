@@ -11,9 +11,9 @@ import (
 // emptySlug is the slug of a heading without letters and digits.
 const emptySlug = "section"
 
-// Slug is the name of a section made from its heading: lower case, letters and digits kept, one dash
-// for blanks, dashes, underscores and colons, everything else dropped; `section` if nothing is left.
-// Letters are composed (NFC) first, so that none loses an accent.
+// Slug returns the slug of a heading: its letters and digits in lower case, with one dash in place
+// of each run of blanks, dashes, underscores and colons, and without other characters. It returns
+// `section` if nothing is left. Letters are composed (NFC) first, so that they keep their accents.
 func Slug(heading string) string {
 	var b strings.Builder
 	b.Grow(len(heading))
@@ -36,11 +36,12 @@ func Slug(heading string) string {
 	return b.String()
 }
 
-// A slugger makes the slugs of one note unique. It knows of each slug that is taken the next number
-// to try behind it.
+// A slugger makes the slugs of one note unique. For each used slug it contains the next number to
+// try after it.
 type slugger map[string]int
 
-// next is the slug of the heading, or that slug with the first number from 2 on that makes it new.
+// next returns the slug of the heading, with the first number from 2 on that makes it unique if it
+// is used already.
 func (s slugger) next(heading string) string {
 	base := Slug(heading)
 	slug := base
@@ -52,7 +53,7 @@ func (s slugger) next(heading string) string {
 	return slug
 }
 
-// hasLetters reports whether a slug can be made of a heading.
+// hasLetters reports whether a heading contains a letter or a digit for a slug.
 func hasLetters(heading string) bool {
 	return strings.ContainsFunc(heading, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r)

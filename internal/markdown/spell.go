@@ -7,15 +7,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// A spelling writes values as declarations and annotations have them.
+// A spelling writes values in the notation of declarations and annotations.
 type spelling struct {
-	typed bool // true, false and numbers are typed, so that a text which looks like one needs quotes
-	alone bool // nothing that a comma parts stands beside it
-	block bool // references with commas between them are a list
+	typed bool // true, false and numbers have types, so a text that looks like one needs quotes
+	alone bool // no comma separates the value from others
+	block bool // references separated by commas are a list
 }
 
-// spell writes a value so that it reads back as it is. It fails for one that cannot be written on a
-// line: the string says why.
+// spell returns a value as text that reads back as the same value. why is the reason if the value
+// cannot be written on a line, and otherwise empty.
 func (s spelling) spell(value any) (text string, why string) {
 	switch v := value.(type) {
 	case nil:
@@ -32,7 +32,8 @@ func (s spelling) spell(value any) (text string, why string) {
 	return s.list(value.([]any))
 }
 
-// text writes a text plainly if it reads back so, else in quotes. A whole wikilink is a reference.
+// text returns a text without quotes if it reads back as itself, and otherwise in quotes. A whole
+// wikilink reads back as a reference.
 func (s spelling) text(v string) (string, string) {
 	if strings.ContainsAny(v, "\r\n") {
 		return "", "has a line break, which cannot stand on a line"
@@ -52,7 +53,7 @@ func plainArgument(v string) bool {
 	return ok && len(parts) == 1 && !strings.ContainsRune(v, ',')
 }
 
-// list writes a list in brackets; where it has a line of its own, references with commas between.
+// list returns a list in brackets; references on a line of their own are only separated by commas.
 func (s spelling) list(list []any) (string, string) {
 	items := make([]string, len(list))
 	links := s.block && len(list) > 1
@@ -75,7 +76,8 @@ func (s spelling) list(list []any) (string, string) {
 	return joined, ""
 }
 
-// readLink is a text that is a whole wikilink as the reference that it reads as.
+// readLink returns the reference of a string that is a whole wikilink, and any other value
+// unchanged.
 func readLink(value any) any {
 	if s, ok := value.(string); ok {
 		if ref, ok := refOf(s); ok {
@@ -85,7 +87,7 @@ func readLink(value any) any {
 	return value
 }
 
-// equal reports whether two values are the same.
+// equal reports whether two values are the same. Lists are compared item by item.
 func equal(a, b any) bool {
 	x, ok := a.([]any)
 	if !ok {
@@ -104,7 +106,7 @@ func equal(a, b any) bool {
 	return true
 }
 
-// invalid is the refusal to write a value.
+// invalid returns the error for a value that cannot be written.
 func invalid(key, why string) error {
 	return fault.New(fault.InvalidValue, "the value of %q %s", key, why).With("field", key)
 }

@@ -9,16 +9,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Tag is a tag of a note: `#name` in its text, headings too, or an item of the field `tags` of its
-// frontmatter. Both are one set (reference/raven.md §1.8).
+// A Tag is a tag of a note: `#name` in its text, including headings, or an item of the field `tags`
+// of its frontmatter (reference/raven.md §1.8).
 type Tag struct {
 	Name  string // as it is written, without the #
 	Place Place
-	Scope int // the index of the heading that it stands under, -1 for the note itself
+	Scope int // the index of the heading of its section, -1 for the note itself
 	Line  int // of the file
 }
 
-// tags are the tags of a line of the block: # behind a blank or an opening bracket, and a name.
+// tags adds the tags of a line of the block: # at the start of the line or after a blank or an
+// opening bracket, and a name.
 func (b *bodyReader) tags(r *rendered, l blockLine) {
 	for i := 0; i < len(r.text); i++ {
 		next := bytes.IndexByte(r.text[i:], '#')
@@ -35,8 +36,9 @@ func (b *bodyReader) tags(r *rendered, l blockLine) {
 	}
 }
 
-// tagName is the name of a tag at the beginning of a text: letters, marks and digits of any script, _, -
-// and /, at least one of which is no digit, and one no sign. It is "" if there is none.
+// tagName returns the tag name at the beginning of a text, or "". A name consists of letters, marks
+// and digits of any script, _, - and /. It contains a character that is not a digit, and one that
+// is not - or /.
 func tagName(text []byte) string {
 	name := text
 	if end := bytes.IndexFunc(text, func(r rune) bool { return !isTagRune(r) }); end >= 0 {
@@ -57,8 +59,8 @@ func isTagRune(r rune) bool {
 
 func notDigit(r rune) bool { return !unicode.IsDigit(r) }
 
-// frontmatterTags takes the tags of the frontmatter: a list, or a text with blanks or commas between
-// them.
+// frontmatterTags adds the tags of the frontmatter: a list, or a text with blanks or commas between
+// tags.
 func (d *Doc) frontmatterTags() {
 	e, ok := d.Frontmatter.Get("tags")
 	if !ok {
@@ -79,7 +81,7 @@ func (d *Doc) frontmatterTags() {
 
 func isTagSeparator(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
 
-// tag takes a tag of the frontmatter.
+// tag adds a tag of the frontmatter, without # and blanks around it.
 func (d *Doc) tag(name string, line int) {
 	name = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), "#"))
 	if name != "" {

@@ -7,29 +7,29 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// A Task is a list item that begins with a checkbox, such as `- [ ] Call Freya`. The mark between the brackets
-// is any one character. An item without text behind the checkbox is none.
+// A Task is a list item that begins with a checkbox, such as `- [ ] Call Freya`. The mark between
+// the brackets is any one character. An item without text after the checkbox is not a Task.
 type Task struct {
 	Mark string // of the checkbox: " ", "x" or another
-	Pin  string // the id that `@id(…)` on the line gives; empty if there is none
+	Pin  string // the id of the `@id(…)` on the line; empty if there is none
 
 	Content     string // the line, without the markers of lists and quotes
-	ContentText string // the line as it is shown, without annotations, blanks collapsed
+	ContentText string // the visible line, without annotations, with blanks collapsed
 
-	Scope int  // the index of the heading that it is under, -1 for the note itself
+	Scope int  // the index of the heading of its section, -1 for the note itself
 	Line  int  // of the file
 	Span  Span // of the mark, without its brackets
-	End   int  // where the line ends, without its line break
+	End   int  // the offset of the end of the line, before its line break
 }
 
-// Done reports whether the mark says that the task is done.
+// Done reports whether the mark means that the task is done.
 func (t Task) Done() bool { return IsDone(t.Mark) }
 
-// IsDone reports whether a mark of a checkbox says that the task is done.
+// IsDone reports whether the mark of a checkbox means that its task is done: x or X.
 func IsDone(mark string) bool { return mark == "x" || mark == "X" }
 
-// checkbox returns the length of the checkbox that a line begins with, brackets included; 0: there is none, or
-// no text behind it.
+// checkbox returns the length of the checkbox at the beginning of a line, including brackets; 0 if
+// there is none, or no text after it.
 func checkbox(line []byte) int {
 	if len(line) < 4 || line[0] != '[' {
 		return 0
@@ -45,7 +45,7 @@ func checkbox(line []byte) int {
 	return end + 1
 }
 
-// task takes the checkbox that the first line of a list item begins with.
+// task adds the task whose checkbox begins the first line of a list item, if there is one.
 func (b *bodyReader) task(n ast.Node) {
 	item := n.Parent()
 	if item == nil || item.Kind() != ast.KindListItem || item.FirstChild() != n || n.Kind() == ast.KindHeading {

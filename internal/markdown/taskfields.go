@@ -6,25 +6,27 @@ import (
 	"time"
 )
 
-// TaskFields are what the text of a task says in the notation of the plugins Tasks and Dataview of Obsidian:
-// `📅 2026-12-01`, or `[due:: 2026-12-01]`. A date is empty where there is none.
+// A TaskFields is the data of a task in the notation of the Obsidian plugins Tasks and Dataview: `📅
+// 2026-12-01`, or `[due:: 2026-12-01]`. A missing date is empty.
 type TaskFields struct {
 	Due, Scheduled, Start, DoneOn string // YYYY-MM-DD
-	Recurs                        bool   // a plugin makes the next task when this one is done
+	Recurs                        bool   // a plugin creates the next task when this one is done
 }
 
-// The dates of a task, as the plugins write them. Behind an emoji can be the sign that asks for its coloured form.
+// The dates of a task in the notations of the plugins. A variation selector (U+FE0F) can follow an
+// emoji.
 var (
 	emojiDate = regexp.MustCompile("(📅|📆|🗓|⏳|⌛|🛫|✅)\ufe0f?[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})")
 	fieldDate = regexp.MustCompile(`[\[(](due|scheduled|start|completion)::[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})[ \t]*[\])]`)
 	recurring = regexp.MustCompile(`🔁|[\[(]repeat::[ \t]*[^\])]`)
 )
 
-// doneNotes are the dates of completion with the blanks before them.
+// doneNotes matches completion dates with the blanks before them.
 var doneNotes = regexp.MustCompile("[ \t]*(?:✅\ufe0f?[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}|" +
 	`[\[(]completion::[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*[\])])`)
 
-// ReadTaskFields reads the text of a task. Of a date that is there twice the last one counts, as in Tasks.
+// ReadTaskFields returns the fields in the text of a task. If a date occurs twice, the last one
+// counts, as in the plugin Tasks. Invalid dates are ignored.
 func ReadTaskFields(text string) TaskFields {
 	var f TaskFields
 	if !strings.ContainsRune(text, ':') && isASCIIText(text) {
@@ -41,7 +43,7 @@ func ReadTaskFields(text string) TaskFields {
 	return f
 }
 
-// date returns the date that a sign or a name stands for.
+// date returns the field of an emoji or a name.
 func (f *TaskFields) date(sign string) *string {
 	switch sign {
 	case "📅", "📆", "🗓", "due":
@@ -63,8 +65,8 @@ func isASCIIText(s string) bool {
 	return true
 }
 
-// TaskText returns the text of a task without its checkbox and its date of completion: what stays when the task
-// is done.
+// TaskText returns the text of a task without its checkbox and its completion date, which is the
+// part that stays the same when the task is done.
 func TaskText(text string) string {
 	if n := checkbox([]byte(text)); n > 0 {
 		text = text[n:]

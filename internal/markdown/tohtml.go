@@ -14,10 +14,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// HTML returns the text behind the frontmatter of a note as HTML, by CommonMark. HTML in the text is left out, and
-// so are links that run a script, so that the result is safe to open. A block with more than 400 brackets, stars,
-// underscores, backticks and angle brackets is text as it is: to read them takes the square of their number. So is a body
-// with more than MaxOpen, or more than 100,000 blocks.
+// HTML returns the text after the frontmatter of a note as HTML by CommonMark. HTML in the text and
+// links that run scripts are removed, so that the result is safe to open. A block with more than
+// 400 brackets, stars, underscores, backticks and angle brackets is plain text, because parsing
+// takes quadratic time in that number. So is a whole body that exceeds MaxOpen, or has more than
+// 100,000 blocks.
 func HTML(body []byte) ([]byte, error) {
 	defer enter(len(body))()
 	source := unixBreaks(string(body))
@@ -32,7 +33,7 @@ func HTML(body []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// htmlParser reads all of a note.
+// htmlParser parses all of a body.
 var htmlParser = newParser(
 	util.Prioritized(crowded{}, 50),
 	util.Prioritized(parser.NewCodeSpanParser(), 100),
@@ -42,21 +43,21 @@ var htmlParser = newParser(
 	util.Prioritized(parser.NewEmphasisParser(), 500),
 )
 
-// htmlRenderer writes nothing that a browser would run.
+// htmlRenderer writes no scripts and no HTML of the note.
 var htmlRenderer = renderer.NewRenderer(
 	renderer.WithNodeRenderers(util.Prioritized(html.NewRenderer(), 1000)),
 )
 
-// maxCrowded is how many marks a block has at most that is read as Markdown; see HTML.
+// maxCrowded is the largest number of marks in a block that is parsed as Markdown; see HTML.
 const maxCrowded = 400
 
-// A crowded parser takes the text of a block with too many marks in one piece.
+// A crowded is an inline parser that returns the text of a block with too many marks as one node.
 type crowded struct{ unread }
 
-// lastBlockKey is where a context keeps the block that is being read.
+// lastBlockKey is the key of the block that is being parsed.
 var lastBlockKey = parser.NewContextKey()
 
-// Parse leaves blocks with few marks to the other parsers.
+// Parse returns nil for a block with few marks, so that the other parsers parse it.
 func (crowded) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	if pc.Get(lastBlockKey) == block {
 		return nil

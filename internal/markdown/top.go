@@ -2,15 +2,17 @@ package markdown
 
 import "bytes"
 
-// A Body is the own text of a part of a note: behind the heading and the declaration of the part, up to the next
-// heading at the top. The blank lines around it and the line break at its end are no part of it.
+// A Body is the own text of a part of a note: after the heading and the declaration of the part, up
+// to the next heading at the top. It does not include the blank lines around it and the line break
+// at its end.
 type Body struct {
 	Span
-	Embeds bool // it is one `![[target]]`, and nothing else
+	Embeds bool // the text is exactly one `![[target]]`
 }
 
-// Bodies are the own texts of the note, which is the first, and of each heading, by position. A heading that is not at
-// the top has none: it is in the text of another.
+// Bodies returns the own text of the note, and then that of each heading in the order of
+// d.Headings. It is the zero Body for the title and for a heading that is not at the top, which is
+// in the text of another part. text must be the text that d was parsed from.
 func (d *Doc) Bodies(text []byte) []Body {
 	all := make([]Body, 1+len(d.Headings))
 	at, from := 0, d.Body
@@ -32,7 +34,7 @@ func (d *Doc) Bodies(text []byte) []Body {
 	return all
 }
 
-// body is the text in a part of a note.
+// body returns the Body in a span of a note.
 func (d *Doc) body(text []byte, s Span) Body {
 	part := bytes.TrimRight(text[s.Start:max(s.Start, s.End)], " \t\r\n")
 	b := Body{Span: Span{s.Start, s.Start + len(part)}}
@@ -48,7 +50,7 @@ func (d *Doc) body(text []byte, s Span) Body {
 	return b
 }
 
-// embeds reports whether a text is one transclusion.
+// embeds reports whether a text is exactly one embed.
 func (d *Doc) embeds(part []byte, s Span) bool {
 	if !bytes.HasPrefix(part, []byte("![[")) {
 		return false

@@ -6,44 +6,43 @@ import (
 	"time"
 )
 
-// pinName is the name of the annotation that gives a trait its id. It is no trait.
+// pinName is the name of the annotation that sets the id of a trait. It is not a trait itself.
 const pinName = "id"
 
-// A Trait is an annotation `@name` or `@name(value)` in the text of a note. They stand in paragraphs,
-// list items and quotes; those in headings, code, HTML and the frontmatter are text, but for a heading
-// in a list item.
+// A Trait is an annotation `@name` or `@name(value)` in a paragraph, a list item or a quote. In
+// headings, code, HTML and the frontmatter it is text, except in a heading in a list item.
 type Trait struct {
 	Name  string
 	Value any    // nil, string, Ref, or []any of strings, Refs and lists
-	Kind  Kind   // what the value looks like
-	Raw   string // the value as it is written; a bare annotation and empty parentheses have none
+	Kind  Kind   // the form of the value
+	Raw   string // the value as it is written; empty for a bare annotation and empty parentheses
 
-	// Pin is the id that `@id(…)` on the line gives, the same for all traits of the line: it is
-	// meant for the first of them that the schema knows. Empty if there is none.
+	// Pin is the id of the `@id(…)` on the line; empty if there is none. It is the same for all
+	// traits of the line, and is meant for the first of them that the schema defines.
 	Pin string
 
 	Content     string // the line, without the markers of lists and quotes
-	ContentText string // the line as it is shown, without annotations, blanks collapsed
+	ContentText string // the visible line, without annotations, with blanks collapsed
 
-	Scope int  // the index of the heading that it stands under, -1 for the note itself
+	Scope int  // the index of the heading of its section, -1 for the note itself
 	Line  int  // of the file
-	Span  Span // of the annotation, from the @
-	Text  Span // of the value between its parentheses; empty where there are none
+	Span  Span // of the annotation, including the @
+	Text  Span // of the value between the parentheses; empty if there are none
 
-	lone bool // the whole line can go if nothing else is on it
-	pin  Span // of the annotation that gives the id; empty if there is none
+	lone bool // the whole line can be removed if it contains nothing else
+	pin  Span // of the annotation that sets the id; empty if there is none
 }
 
-// A Kind is the form of a trait's value. The schema says what it means.
+// A Kind is the form of a trait's value. Its meaning is defined by the schema.
 type Kind int
 
 // The kinds of values.
 const (
 	KindNone     Kind = iota // a bare annotation
-	KindString               // any text, numbers and the words true and false too
+	KindString               // any text, including numbers and the words true and false
 	KindRef                  // `[[target]]`
 	KindList                 // `[a, "b, c", [[d]]]`
-	KindDate                 // a day that exists, YYYY-MM-DD
+	KindDate                 // a valid date, YYYY-MM-DD
 	KindDateTime             // as in RFC 3339, or YYYY-MM-DDTHH:MM with or without seconds
 )
 
@@ -52,10 +51,10 @@ type annotation struct {
 	name  string
 	whole Span // in the rendered line
 	src   Span // in the text of the block
-	value Span // likewise, between the parentheses
+	value Span // in the text of the block, between the parentheses
 }
 
-// annotations finds the traits of a rendered line.
+// annotations appends the traits of a rendered line.
 func (p *prose) annotations(r *rendered, into []annotation) []annotation {
 	for i := 0; i < len(r.text); i++ {
 		next := bytes.IndexByte(r.text[i:], '@')
@@ -74,14 +73,14 @@ func (p *prose) annotations(r *rendered, into []annotation) []annotation {
 	return into
 }
 
-// begins reports whether the byte is text, and stands at the beginning of the line or behind one of
-// the set.
+// begins reports whether the byte at the offset is text, and is at the beginning of the line or
+// after a byte of the set.
 func (p *prose) begins(r *rendered, at int, behind string) bool {
 	return p.marks[r.from[at]] == plain &&
 		(at == 0 || strings.IndexByte(behind, r.text[at-1]) >= 0)
 }
 
-// annotation reads the trait that begins with the @ at the offset. Its value ends at the first
+// annotation returns the trait that begins with the @ at the offset. Its value ends at the first
 // closing parenthesis of the line.
 func (p *prose) annotation(r *rendered, at int) (annotation, bool) {
 	end := at + 1
@@ -106,7 +105,7 @@ func (p *prose) annotation(r *rendered, at int) (annotation, bool) {
 	return a, name != ""
 }
 
-// traits are the traits of a line of the block.
+// traits adds the traits of a line of the block.
 func (b *bodyReader) traits(r *rendered, l blockLine) {
 	b.found = b.prose.annotations(r, b.found[:0])
 	if len(b.found) == 0 {
@@ -131,10 +130,11 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 	}
 }
 
-// traitBytes is how many bytes of a text there are to a trait, in one that has many.
+// traitBytes is the smallest number of bytes of text per trait for which roomForTraits allocates.
 const traitBytes = 32
 
-// roomForTraits are the traits of the note, before the first with room for what may follow.
+// roomForTraits returns the traits of the note. Before the first trait, it allocates room for an
+// estimate of their number.
 func (b *bodyReader) roomForTraits() []Trait {
 	if b.doc.Traits != nil {
 		return b.doc.Traits
@@ -143,7 +143,7 @@ func (b *bodyReader) roomForTraits() []Trait {
 	return make([]Trait, 0, 1+min(bytes.Count(rest, []byte{'@'}), len(rest)/traitBytes, maxFound))
 }
 
-// trait fills in what is a trait's own.
+// trait sets the fields of t that differ from trait to trait of a line.
 func (b *bodyReader) trait(t *Trait, a annotation, l blockLine) {
 	t.Name = a.name
 	t.Raw = valid(bytes.TrimSpace(b.prose.src[a.value.Start:a.value.End]))
@@ -152,17 +152,18 @@ func (b *bodyReader) trait(t *Trait, a annotation, l blockLine) {
 	t.Text = Span{a.value.Start + l.shift, a.value.End + l.shift}
 }
 
-// pinned is the id that an annotation gives.
+// pinned returns the id that an annotation sets, or "".
 func (b *bodyReader) pinned(a annotation) string {
 	value, _ := traitValue(valid(bytes.TrimSpace(b.prose.src[a.value.Start:a.value.End])))
 	id, _ := value.(string)
 	return strings.TrimSpace(id)
 }
 
-// maxListed is the longest list that the value of a trait is read as, in bytes.
+// maxListed is the length in bytes up to which the value of a trait is parsed.
 const maxListed = 64 << 10
 
-// traitValue types the value of a trait by its form. A very long one is a text, whatever its form.
+// traitValue returns the value of a trait and its kind, by the form of the text. A text longer than
+// maxListed is a string.
 func traitValue(raw string) (any, Kind) {
 	if len(raw) > maxListed {
 		return raw, KindString
@@ -183,7 +184,7 @@ func traitValue(raw string) (any, Kind) {
 	return value, KindString
 }
 
-// timeKind tells a date and a time from other texts.
+// timeKind returns KindDate, KindDateTime, or KindString for other texts.
 func timeKind(s string) Kind {
 	if len(s) < len(time.DateOnly) || s[4] != '-' {
 		return KindString

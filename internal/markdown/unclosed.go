@@ -7,12 +7,12 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// probe is a heading that no text has.
+// probe is the text of a heading that no note contains.
 const probe = "7d0c4f6e probe"
 
-// Unclosed reports whether the last block of a note stays open: whether a heading that is written behind the text would
-// be none, as in a fence, a comment or a block of HTML that is not closed. It is false for a text that has more blocks
-// than Parse reads.
+// Unclosed reports whether the last block of a note is open, such as a fence, a comment or an HTML
+// block that is not closed: a heading that is appended to the text would not be a heading. It
+// returns false for a text that exceeds the bounds of Parse.
 func Unclosed(text []byte) bool {
 	defer enter(len(text))()
 	body := text
@@ -31,7 +31,8 @@ func Unclosed(text []byte) bool {
 	return !ok || string(last.Lines().Value(probed)) != probe
 }
 
-// mayStayOpen reports whether a text has what a block begins with that stays open until it is closed.
+// mayStayOpen reports whether a text contains the beginning of a block that is open until it is
+// closed.
 func mayStayOpen(body []byte) bool {
 	return slices.ContainsFunc([]string{"```", "~~~", "<"}, func(mark string) bool {
 		return bytes.Contains(body, []byte(mark))

@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Ref is the value of a field that is nothing but a reference: the target of `[[target]]` or
-// `[[target|shown]]`, as it is written there.
+// A Ref is the value of a field that is a whole reference: the target of `[[target]]` or
+// `[[target|shown]]`, as it is written.
 type Ref string
 
-// refOf is the reference that a whole text is.
+// refOf returns the reference of a text that is a whole wikilink. ok is false for other texts.
 func refOf(s string) (Ref, bool) {
 	inner, opens := strings.CutPrefix(strings.TrimSpace(s), "[[")
 	inner, closes := strings.CutSuffix(inner, "]]")
@@ -27,14 +27,14 @@ func refOf(s string) (Ref, bool) {
 	return Ref(target), target != ""
 }
 
-// A Nested is the value of a field, or an element of one, that is a mapping: JSON with the keys in text
-// order. It is shown as it is, and no type of a schema has it.
+// A Nested is the value of a field, or of an element of one, that is a mapping: a JSON object with
+// the keys in text order. It is shown unchanged, and no type of a schema includes it.
 type Nested string
 
-// MarshalJSON writes the mapping.
+// MarshalJSON returns the JSON object.
 func (n Nested) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
-// nestedValue is the mapping of a YAML node as JSON. It is not ok for one that cannot be read.
+// nestedValue returns the mapping of a YAML node as JSON. ok is false if it cannot be read.
 func nestedValue(n *yaml.Node) (Nested, bool) {
 	r := headReader{left: maxHeadValues}
 	v, ok := r.value(n, 0)
@@ -45,9 +45,10 @@ func nestedValue(n *yaml.Node) (Nested, bool) {
 	return Nested(text), err == nil
 }
 
-// decode is the value of a YAML node: a string, float64, bool, nil, Ref, Nested, or a list of these.
-// A date is a string, `YYYY-MM-DD`, with `THH:MM` or `THH:MM:SS` behind it unless it is midnight. A
-// number that a float64 cannot hold as it is written is the string that is written.
+// decode returns the value of a YAML node: a string, float64, bool, nil, Ref, Nested, or a list of
+// these. A date is a string `YYYY-MM-DD`, followed by `THH:MM` or `THH:MM:SS` unless it is
+// midnight. A number that float64 cannot represent exactly is a string with the text that is
+// written.
 func decode(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -78,6 +79,7 @@ func decode(n *yaml.Node) any {
 	return n.Value
 }
 
+// decodeBool returns the value of a boolean, or its text if that is not valid.
 func decodeBool(n *yaml.Node) any {
 	var b bool
 	if n.Decode(&b) != nil {
@@ -86,6 +88,8 @@ func decodeBool(n *yaml.Node) any {
 	return b
 }
 
+// decodeNumber returns the value of a number as a float64. If float64 cannot represent an integer
+// exactly, or the number is not finite, it returns the text of the number.
 func decodeNumber(n *yaml.Node) any {
 	if i, ok := new(big.Int).SetString(n.Value, 10); ok && n.ShortTag() == "!!float" {
 		return decodeBig(n, i)
@@ -109,6 +113,7 @@ func decodeNumber(n *yaml.Node) any {
 	return n.Value
 }
 
+// decodeBig returns i as a float64 if that is exact, and otherwise the text of n.
 func decodeBig(n *yaml.Node, i *big.Int) any {
 	if f, exact := new(big.Float).SetInt(i).Float64(); exact == big.Exact {
 		return f
@@ -116,6 +121,9 @@ func decodeBig(n *yaml.Node, i *big.Int) any {
 	return n.Value
 }
 
+// decodeTime returns a timestamp as the text of a date, with the time if it is not midnight, and with
+// seconds if they are not 0. It drops the time zone and fractions of a second. If the timestamp is
+// not valid, it returns its text.
 func decodeTime(n *yaml.Node) any {
 	var t time.Time
 	if n.Decode(&t) != nil {

@@ -2,18 +2,18 @@ package markdown
 
 import "bytes"
 
-// maxWikilink is the longest wikilink, in bytes. The bound keeps the time to find them linear.
+// maxWikilink is the longest wikilink in bytes. The bound keeps the search for wikilinks linear.
 const maxWikilink = 4096
 
-// A wiki is a wikilink of a text: `[[target]]` or `[[target|display]]`.
+// A wiki is a wikilink in a text: `[[target]]` or `[[target|display]]`.
 type wiki struct {
 	Span
 	target, display Span
 }
 
-// wikiAt is the wikilink at the offset (reference/raven.md §1.7): on one line, without brackets in
-// its target, and without a closing one in what is displayed. A backslash before | is not part of the
-// target.
+// wikiAt returns the wikilink at the offset (reference/raven.md §1.7): on one line, without
+// brackets in its target, and without a closing bracket in its display text. A backslash before |
+// is not part of the target. ok is false if there is none.
 func wikiAt(src []byte, at int) (wiki, bool) {
 	w := wiki{Span: Span{Start: at}}
 	if !bytes.HasPrefix(src[at:], []byte("[[")) {
@@ -43,7 +43,7 @@ func wikiAt(src []byte, at int) (wiki, bool) {
 	return w, bytes.HasPrefix(window[end:], []byte("]]")) && w.target.Start < w.target.End
 }
 
-// trim is the span without the blanks at its ends.
+// trim returns the span without the blanks at its ends.
 func trim(src []byte, at Span) Span {
 	text := src[at.Start:at.End]
 	at.End -= len(text) - len(bytes.TrimRight(text, " \t\r\n\v\f"))
@@ -54,8 +54,9 @@ func trim(src []byte, at Span) Span {
 	return at
 }
 
-// counts reports whether a wikilink behind an opening bracket is one: that is so at the beginning of
-// a list of them, and in an annotation whose value is a list of one. `[[[x]]]` alone is text.
+// counts reports whether a wikilink is one if an opening bracket is directly before it: at the
+// beginning of a list of wikilinks, and in an annotation whose value is a list of one wikilink.
+// `[[[x]]]` alone is text.
 func (w wiki) counts(src []byte) bool {
 	if w.Start == 0 || src[w.Start-1] != '[' {
 		return true
@@ -67,7 +68,7 @@ func (w wiki) counts(src []byte) bool {
 	return bytes.HasSuffix(src[:w.Start], []byte("([")) && bytes.HasPrefix(rest, []byte("])"))
 }
 
-// shown is the text that stands for a wikilink.
+// shown returns the visible text of a wikilink.
 func (w wiki) shown(src []byte) []byte {
 	if w.display.Start < w.display.End {
 		return src[w.display.Start:w.display.End]

@@ -11,21 +11,21 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A writer spells fields as YAML. Every spelling but the last resort, double quotes, is taken only
-// if it reads back as the value.
+// A writer writes fields as YAML. It uses double quotes, or the first other notation that reads
+// back as the same value.
 type writer struct {
 	eol    string
 	indent int // the columns before each key
 }
 
-// style is how a value may be spelled, given how its field is spelled now.
+// A style contains the notations that are possible for a value, and the present one of its field.
 type style struct {
 	yaml.Style
 	inFlow  bool // between brackets
-	oneLine bool // something stands behind the value
+	oneLine bool // text follows the value on its line
 }
 
-// entry is the lines of a new field.
+// entry returns the lines of a new field.
 func (w writer) entry(key string, value any) string {
 	margin := strings.Repeat(" ", w.indent)
 	head := margin + w.key(key) + ":"
@@ -38,7 +38,7 @@ func (w writer) entry(key string, value any) string {
 	return head + " " + w.inline(value, style{}) + w.eol
 }
 
-// items are the lines of a list. Each begins with the margin and a dash.
+// items returns the lines of a list. Each begins with the margin and a dash.
 func (w writer) items(list []any, margin string) string {
 	var b strings.Builder
 	for _, item := range list {
@@ -47,7 +47,7 @@ func (w writer) items(list []any, margin string) string {
 	return b.String()
 }
 
-// key is a key as YAML reads it.
+// key returns a key in YAML, in quotes if it needs them.
 func (w writer) key(key string) string {
 	fm, problem := readLines(key + ": x")
 	if problem == nil && len(fm.Entries) == 1 && fm.Entries[0].Key == key &&
@@ -57,8 +57,8 @@ func (w writer) key(key string) string {
 	return doubleQuoted(key)
 }
 
-// inline is a value that follows its key or its dash. A text of several lines may be written below
-// it, indented.
+// inline returns a value that follows its key or its dash. A text of several lines may continue
+// below it, indented.
 func (w writer) inline(value any, s style) string {
 	switch v := value.(type) {
 	case nil:
@@ -78,7 +78,7 @@ func (w writer) inline(value any, s style) string {
 	return w.text(value.(string), s)
 }
 
-// flow is a list in brackets, its texts quoted as one in a list of that kind must be.
+// flow returns a list in brackets. The texts in it have the quotes that they need there.
 func (w writer) flow(list []any, s style) string {
 	items := make([]string, len(list))
 	for i, item := range list {
@@ -92,7 +92,8 @@ const (
 	quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle
 )
 
-// text is a text: spelled as the old one was, if that can be, else in the plainest way.
+// text returns a text in the notation of the old one if that is possible, and otherwise in the
+// plainest one.
 func (w writer) text(v string, s style) string {
 	double := doubleQuoted(v)
 	switch {
@@ -110,13 +111,13 @@ func (w writer) text(v string, s style) string {
 	return double
 }
 
-// blankEnd is a line with blanks at its end, or a blank line at the end of a text.
+// blankEnd matches a line with blanks at its end, and a text that ends in a blank line or is one.
 var blankEnd = regexp.MustCompile(`(?m)[ \t]$|\n\n\z|\A\n?\z`)
 
-// visible reports whether everything in a text shows where it is written without quotes.
+// visible reports whether an unquoted text would show all of its characters.
 func visible(v string) bool { return !blankEnd.MatchString(v) }
 
-// firstThatReads is the first spelling that reads back as the value, or the last.
+// firstThatReads returns the first spelling that reads back as the value, or the last one.
 func (w writer) firstThatReads(value any, s style, spellings ...string) string {
 	last := len(spellings) - 1
 	for _, spelling := range spellings[:last] {
@@ -127,7 +128,7 @@ func (w writer) firstThatReads(value any, s style, spellings ...string) string {
 	return spellings[last]
 }
 
-// reads reports whether the spelling reads as the value, in the place that it is meant for.
+// reads reports whether a spelling reads back as the value in its place.
 func (w writer) reads(spelling string, value any, s style) bool {
 	key := strings.Repeat(" ", w.indent) + "k: "
 	if s.inFlow {
@@ -145,7 +146,7 @@ func (w writer) reads(spelling string, value any, s style) bool {
 	return tag == "!!str" || tag == "!!timestamp"
 }
 
-// readLines reads lines as those of a frontmatter.
+// readLines parses lines as those of a frontmatter.
 func readLines(lines string) (*Frontmatter, *Problem) {
 	text := []byte("---\n" + lines + "\n---\n")
 	h := readHead(text)
@@ -155,17 +156,17 @@ func readLines(lines string) (*Frontmatter, *Problem) {
 	return h.fm, h.problem
 }
 
-// otherWords are texts that older readers of YAML take for true or false.
+// otherWords matches texts that older YAML parsers read as true or false.
 var otherWords = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
-// plainEnough reports whether a text looks like one that needs no quotes.
+// plainEnough reports whether a text probably needs no quotes. The caller must check it with reads.
 func plainEnough(v string) bool {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	return v != "" && strings.TrimSpace(v) == v && !strings.ContainsFunc(v, odd) &&
 		!otherWords.MatchString(v)
 }
 
-// number spells a number so that it reads as one.
+// number returns a number as text that reads back as a number.
 func number(v float64) string {
 	if v == float64(int64(v)) && v > -1e15 && v < 1e15 {
 		return strconv.FormatInt(int64(v), 10)
@@ -177,7 +178,7 @@ func singleQuoted(v string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// doubleQuoted spells any text on one line.
+// doubleQuoted returns any text on one line, in double quotes.
 func doubleQuoted(v string) string {
 	var b bytes.Buffer
 	b.WriteByte('"')
@@ -206,9 +207,9 @@ func doubleQuoted(v string) string {
 	return b.String()
 }
 
-// block spells a text in indented lines below its key, whose breaks are kept (|) or folded (>). It
-// may have one line break at its end, not more: the form for more would take blank lines that follow.
-// The last line of the spelling has no break behind it.
+// block returns a text as indented lines below its key, whose line breaks are kept (|) or folded
+// (>). The text may have one line break at its end, but not more: the notation for more would
+// include blank lines that follow. The last line of the result has no line break.
 func (w writer) block(kind byte, v string) string {
 	body, broken := strings.CutSuffix(v, "\n")
 	header := string(kind)

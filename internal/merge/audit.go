@@ -2,27 +2,28 @@ package merge
 
 import "slices"
 
-// An audit counts lines, for a merge hunk by hunk can go wrong where lines were moved: one that ours
-// has is gone if theirs moved it to a place where ours has something else, and stands twice if both
-// moved it, to two places.
+// An audit counts lines, because a merge by hunks can be wrong if lines were moved: a line of ours
+// is lost if theirs moved it to a place that ours changed, and is doubled if both moved it to
+// different places.
 type audit struct {
 	table  *table
 	in     versions[[]line]
-	counts versions[[]int32] // of each line
+	counts versions[[]int32] // number of occurrences by line
 }
 
+// newAudit returns the audit of three texts.
 func newAudit(texts versions[string]) audit {
 	t := newTable()
 	in := versions[[]line]{t.split(texts.base), t.split(texts.ours), t.split(texts.theirs)}
 	return audit{t, in, versions[[]int32]{t.counts(in.base), t.counts(in.ours), t.counts(in.theirs)}}
 }
 
-// lone reports whether no text has the line twice, and the base has it.
+// lone reports whether the base has the line once, and the other texts at most once.
 func (a audit) lone(id rune) bool {
 	return a.counts.base[id] == 1 && a.counts.ours[id] <= 1 && a.counts.theirs[id] <= 1
 }
 
-// torn reports whether there is a line that one side moved, and the other removed from its place.
+// torn reports whether a line was moved by one side, and removed at its old place by the other.
 func (a audit) torn(ours, theirs script) bool {
 	taken := make([]bool, len(a.table.lines))
 	for _, h := range ours.hunks {
@@ -41,7 +42,7 @@ func (a audit) torn(ours, theirs script) bool {
 	return false
 }
 
-// wrong are the lines of which a merged text has too few, or too many.
+// wrong returns the lines that a merged text has too rarely or too often.
 func (a audit) wrong(out []line) map[rune]bool {
 	lines := map[rune]bool{}
 	got := a.table.counts(out)
@@ -58,21 +59,21 @@ func (a audit) wrong(out []line) map[rune]bool {
 	return lines
 }
 
-// undone reports whether a line is there that stood once, and that one side removed.
+// undone reports whether out contains a line that the base has once, and that one side removed.
 func (a audit) undone(out []line) bool {
 	return slices.ContainsFunc(out, func(l line) bool {
 		return a.lone(l.id) && a.counts.ours[l.id]+a.counts.theirs[l.id] == 1
 	})
 }
 
-// least is how often a line is to stand in the merged text: as often as in ours, without those that
-// theirs removed.
+// least returns how often a line must be in the merged text: as often as in ours, less the number
+// that theirs removed.
 func (a audit) least(id rune) int32 {
 	return a.counts.ours[id] - max(0, a.counts.base[id]-a.counts.theirs[id])
 }
 
-// without are the hunks that neither take nor bring one of the lines; none at all if every one of
-// the hunks stays.
+// without returns the hunks that neither remove nor add one of the lines; nil if that would be all
+// of the hunks.
 func (a audit) without(hunks []hunk, lines map[rune]bool) []hunk {
 	wrong := func(l line) bool { return lines[l.id] }
 	var kept []hunk

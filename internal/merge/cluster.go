@@ -2,14 +2,15 @@ package merge
 
 import "slices"
 
-// A cluster is a part of the base, with the hunks that change the same lines of it.
+// A cluster is a part of the base with the hunks of both sides that change it.
 type cluster struct {
 	start, end   int
 	ours, theirs []hunk
 }
 
-// cluster takes the next hunks: what both insert at one place, or a hunk with all that share a line
-// with it or stand inside it, and all that share one with those.
+// cluster removes the next hunks from w and returns them: the insertions of both sides at one
+// place, or a hunk with all hunks that, directly or through others, share a line with it or are
+// inside it.
 func (w *weaver) cluster() cluster {
 	start := len(w.base)
 	for _, hunks := range [][]hunk{w.hunks.ours, w.hunks.theirs} {
@@ -38,6 +39,7 @@ func (w *weaver) cluster() cluster {
 
 func (c *cluster) holds(h hunk) bool { return h.start < c.end }
 
+// append extends the cluster by the hunks more, and returns to with them appended.
 func (c *cluster) append(to, more []hunk) []hunk {
 	for _, h := range more {
 		c.end = max(c.end, h.end)
@@ -45,7 +47,7 @@ func (c *cluster) append(to, more []hunk) []hunk {
 	return append(to, more...)
 }
 
-// take divides hunks into the first, as far as they are wanted, and the rest.
+// take divides hunks into the longest beginning of wanted ones, and the rest.
 func take(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
 	n := 0
 	for n < len(hunks) && wanted(hunks[n]) {
@@ -54,7 +56,7 @@ func take(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
 	return hunks[:n:n], hunks[n:]
 }
 
-// side is the part of the base as one side has it.
+// side returns the part of the base as one side has it.
 func (c *cluster) side(base []line, hunks []hunk, above []string) []line {
 	var all []line
 	at := c.start
@@ -72,8 +74,8 @@ func (c *cluster) side(base []line, hunks []hunk, above []string) []line {
 	return all
 }
 
-// same reports whether both sides only removed lines, or put the same in place of lines that are not
-// all the same: what either removed goes.
+// same reports whether both sides only removed lines, or replaced lines, not necessarily the same
+// ones, by the same lines. Then the lines that either side removed are removed.
 func (c *cluster) same() bool {
 	brings := func(h hunk) bool { return len(h.lines) > 0 }
 	if !slices.ContainsFunc(c.ours, brings) && !slices.ContainsFunc(c.theirs, brings) {
@@ -83,12 +85,13 @@ func (c *cluster) same() bool {
 		slices.EqualFunc(c.ours[0].lines, c.theirs[0].lines, same)
 }
 
-// maxSaid is how many hunks are looked for in one, as each may cost a look at all its lines.
+// maxSaid is the largest number of hunks that says compares with one, because each comparison may
+// read all lines of that one.
 const maxSaid = 100
 
-// says reports whether one side has a single hunk in a cluster, and with it does all that the other
-// side's hunks do. If they remove lines, it must have no lines but theirs: of others, nobody can say
-// that they are not the removed ones, changed.
+// says reports whether one side has a single hunk in a cluster that includes everything that the
+// hunks of the other side do. If those remove lines, the hunk must have no other lines than theirs,
+// because others could be changed versions of the removed lines.
 func says(one, other []hunk) bool {
 	if len(one) != 1 || len(other) > maxSaid {
 		return false
@@ -104,7 +107,8 @@ func says(one, other []hunk) bool {
 	return !removes || len(one[0].lines) == lines
 }
 
-// says reports whether a hunk removes what a smaller one does, and has its lines in the same place.
+// says reports whether a hunk removes the lines that a smaller one does, and has its lines in the
+// same place.
 func (h hunk) says(small hunk) bool {
 	removed := small.end - small.start
 	at := func(i int) bool {
@@ -131,8 +135,8 @@ func (h hunk) says(small hunk) bool {
 	return false
 }
 
-// whole reports whether each side has a single hunk in a cluster, and for all of it, so that neither
-// keeps a line of the base.
+// whole reports whether each side has a single hunk in a cluster that replaces all of it, so that
+// neither keeps a line of the base.
 func (c *cluster) whole() bool {
 	for _, hunks := range [][]hunk{c.ours, c.theirs} {
 		if len(hunks) != 1 || hunks[0].start != c.start || hunks[0].end != c.end {

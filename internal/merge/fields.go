@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// heads merges frontmatters key by key, and says whether something overlaps.
+// heads merges frontmatters key by key, and reports whether there is an overlap.
 func heads(in versions[head]) (head, bool) {
 	switch {
 	case in.ours.raw == in.theirs.raw, in.base.raw == in.theirs.raw:
@@ -27,14 +27,14 @@ func heads(in versions[head]) (head, bool) {
 	return k.head(), k.overlaps
 }
 
-// keys collects the fields of the merged frontmatter.
+// A keys collects the fields of the merged frontmatter.
 type keys struct {
 	in       versions[head]
 	fields   []field
 	overlaps bool
 }
 
-// add merges one key; a field without lines is one that a side does not have.
+// add merges one key. A field without lines is one that a side does not have.
 func (k *keys) add(base, ours, theirs field) {
 	out := ours
 	switch {
@@ -58,8 +58,8 @@ func (k *keys) add(base, ours, theirs field) {
 	k.fields = append(k.fields, out)
 }
 
-// same reports whether a side left a field as it was in the base: to the byte, or, for there are
-// editors that write all fields anew, in its value, unless it has a comment.
+// same reports whether a side did not change a field of the base: its bytes, or, because some
+// editors rewrite all fields, its value, unless it has a comment.
 func (f field) same(base field) bool {
 	if f.lines == base.lines {
 		return true
@@ -68,15 +68,17 @@ func (f field) same(base field) bool {
 		reflect.DeepEqual(f.value, base.value)
 }
 
-// outlives reports whether the other side removed a field above which this one has another comment.
+// outlives reports whether the other side removed a field whose comments above this side has
+// changed.
 func (f field) outlives(base, other field) bool {
 	return f.lines != "" && other.lines == "" && f.above != base.above
 }
 
 func (f field) commented() bool { return strings.Contains(f.lines, "#") }
 
-// unsaid are the lines above a field that theirs added, without comments of the base that stand in
-// the result already: what was the end of the base is above the first field that either side adds.
+// unsaid returns the lines above a field that theirs added, without comments of the base that are
+// in the result already, because comments at the end of the base are above the first field that
+// either side adds.
 func (k *keys) unsaid(above string) string {
 	var b strings.Builder
 	for line := range strings.Lines(above) {
@@ -89,13 +91,13 @@ func (k *keys) unsaid(above string) string {
 
 func (k *keys) said(line string) bool { return head{fields: k.fields}.comments(line) }
 
-// comments reports whether a line stands between the fields.
+// comments reports whether a line is among the lines between the fields.
 func (h head) comments(line string) bool {
 	within := func(text string) bool { return slices.Contains(strings.SplitAfter(text, lf), line) }
 	return within(h.tail) || slices.ContainsFunc(h.fields, func(f field) bool { return within(f.above) })
 }
 
-// head is what was collected, in the lines of `---` that it had.
+// head returns the merged frontmatter with its two lines `---`.
 func (k *keys) head() head {
 	in := k.in
 	h := head{fields: k.fields, tail: pick(in.base.tail, in.ours.tail, in.theirs.tail)}

@@ -7,28 +7,29 @@ import (
 
 const mark = "\ufeff" // the UTF-8 byte order mark
 
-// The line breaks of a text; the empty string is a text that has none.
+// The line breaks of a text; "" for a text without any.
 const (
 	lf    = "\n"
 	crlf  = "\r\n"
 	mixed = "mixed"
 )
 
-// The end of a text; the empty string is a text that is empty.
+// The end of a text; "" for an empty text.
 const (
-	closed = "closed" // a line break ends it
-	open   = "open"   // its last line has none
-	cr     = "cr"     // likewise, but has a carriage return, which is not half of one
+	closed = "closed" // with a line break
+	open   = "open"   // without a line break
+	cr     = "cr"     // with a carriage return that is not part of a line break
 )
 
-// A form is what a text has beside its lines. It merges apart from them, so that an editor that
-// writes other line breaks has not changed every line.
+// A form contains the properties of a text besides its lines. They are merged separately, so that
+// an editor that writes other line breaks has not changed every line.
 type form struct {
 	mark   bool
 	breaks string
 	end    string
 }
 
+// formOf returns the form of a text.
 func formOf(text []byte) form {
 	f := form{mark: bytes.HasPrefix(text, []byte(mark)), breaks: breaksOf(text)}
 	switch {
@@ -43,8 +44,8 @@ func formOf(text []byte) form {
 	return f
 }
 
-// breaksOf is the kind of line breaks. A carriage return that stands alone makes a text mixed, as it
-// could not be told from half of a line break once the others are taken off.
+// breaksOf returns the kind of line breaks. A single carriage return makes a text mixed, because
+// after the conversion of line breaks it could not be distinguished from half of one.
 func breaksOf(text []byte) string {
 	n, r, both := bytes.Count(text, []byte("\n")), bytes.Count(text, []byte("\r")),
 		bytes.Count(text, []byte(crlf))
@@ -59,8 +60,8 @@ func breaksOf(text []byte) string {
 	return mixed
 }
 
-// plain is the text without its byte order mark, each line ended by a line break: by "\n", or, where
-// one of the texts is mixed, by the one that it has.
+// plain returns the text without its byte order mark, and with a line break at the end of each
+// line: "\n" or, if mixed is set, the one that the line has.
 func (f form) plain(text []byte, mixed bool) string {
 	s := string(text)
 	if f.mark {
@@ -78,7 +79,7 @@ func (f form) plain(text []byte, mixed bool) string {
 	return s
 }
 
-// lastBreak is the kind of the last line break of a text.
+// lastBreak returns the last line break of a text; "\n" if there is none.
 func lastBreak(s string) string {
 	if i := strings.LastIndexByte(s, '\n'); i > 0 && s[i-1] == '\r' {
 		return crlf
@@ -86,7 +87,8 @@ func lastBreak(s string) string {
 	return lf
 }
 
-// write gives a plain text the form. A text that ends with a blank line keeps its line break.
+// write returns a plain text with the properties of the form. A text that ends with a blank line
+// keeps its line break.
 func (f form) write(plain string, mixed bool) []byte {
 	last := plain
 	switch f.end {

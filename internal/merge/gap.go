@@ -7,28 +7,30 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// A gap is a part of two sequences that does not match: a from a0 to a1 became b from b0 to b1.
+// A gap is a part of two sequences that does not match: a[a0:a1] was replaced by b[b0:b1].
 type gap struct{ a0, a1, b0, b1 int }
 
-// A comparer finds the gaps between two sequences of lines. Lines that both have once match first; what
-// stands between them is left to the diff module, whose search is bounded, and which therefore is
-// asked again about what it left.
+// A comparer finds the gaps between two sequences of lines. It first matches lines that occur once
+// in both. The diff module compares the parts between them. Its search is bounded, so it is called
+// again for the gaps that it leaves.
 type comparer struct {
 	a, b   []rune
-	effort int // steps that are left; without any, what is not matched yet stays so
+	effort int // steps that are left; at 0 no more lines are matched
 	gaps   []gap
 }
 
-// searchWidth is the number of changes about which the diff module stops to look for the best match.
+// searchWidth is the number of changes at which the diff module ends its search for the best match.
 const searchWidth = 100
 
-// gaps are what differs, in order; between any two of them something matches.
+// gaps returns the differences in order. Between any two of them, something matches.
 func gaps(a, b []rune) []gap {
 	c := &comparer{a: a, b: b, effort: 1<<20 + 64*(len(a)+len(b))}
 	c.compare(gap{0, len(a), 0, len(b)})
 	return c.gaps
 }
 
+// compare adds the differences in a gap to c.gaps. It compares the parts that remain again, until no
+// more lines match.
 func (c *comparer) compare(g gap) {
 	g = c.trim(g)
 	if g.a0 == g.a1 && g.b0 == g.b1 {
@@ -47,7 +49,7 @@ func (c *comparer) compare(g gap) {
 	}
 }
 
-// trim takes off what is equal at both ends.
+// trim removes equal lines at both ends.
 func (c *comparer) trim(g gap) gap {
 	for g.a0 < g.a1 && g.b0 < g.b1 && c.a[g.a0] == c.b[g.b0] {
 		g.a0, g.b0 = g.a0+1, g.b0+1
@@ -58,7 +60,7 @@ func (c *comparer) trim(g gap) gap {
 	return g
 }
 
-// parts are what is left of a gap between lines that match; none if its effort is not to be had.
+// parts divides a gap at lines that match. It returns nil if the effort is used up.
 func (c *comparer) parts(g gap) []gap {
 	size := g.a1 - g.a0 + g.b1 - g.b0
 	search := min(size, searchWidth)
@@ -76,10 +78,10 @@ func (c *comparer) parts(g gap) []gap {
 	return parts
 }
 
-// A pair is a line of a and the line of b that it matches.
+// A pair contains the indices of a line of a and of the matching line of b.
 type pair struct{ a, b int }
 
-// between are the parts of a gap around the pairs; nil if there are no pairs.
+// between returns the parts of a gap between the pairs; nil if there are no pairs.
 func (c *comparer) between(g gap, pairs []pair) []gap {
 	if len(pairs) == 0 {
 		return nil
@@ -92,7 +94,7 @@ func (c *comparer) between(g gap, pairs []pair) []gap {
 	return append(parts, g)
 }
 
-// anchors are the pairs of lines that stand once in either part of the gap, as many as have the same
+// anchors returns pairs of lines that occur once in both parts of the gap: as many as have the same
 // order in both.
 func (c *comparer) anchors(g gap) []pair {
 	inB := once(c.b[g.b0:g.b1])
@@ -106,7 +108,7 @@ func (c *comparer) anchors(g gap) []pair {
 	return rising(pairs)
 }
 
-// once says where each value stands, and -1 for one that stands in several places.
+// once returns the index of each value, and -1 for a value that occurs more than once.
 func once(values []rune) map[rune]int {
 	at := make(map[rune]int, len(values))
 	for i, v := range values {
@@ -118,7 +120,7 @@ func once(values []rune) map[rune]int {
 	return at
 }
 
-// rising is a longest series of the pairs that rises in b as it does in a.
+// rising returns a longest subsequence of the pairs that also ascends in b. pairs ascend in a.
 func rising(pairs []pair) []pair {
 	before := make([]int, len(pairs)) // the pair before each in its series
 	var ends []int                    // ends[n] is the pair with the least b that ends n+1 of them

@@ -8,18 +8,18 @@ import (
 	"rookery/internal/markdown"
 )
 
-// A note is a plain text, divided.
+// A note is a plain text, divided into its frontmatter and its body.
 type note struct {
 	head head
 	body string
 }
 
-// A head is the frontmatter of a note as it is written; one without text is none.
+// A head is the frontmatter of a note as it is written; there is none if raw is empty.
 type head struct {
 	raw         string
 	open, close string // the lines of the two `---`
 	fields      []field
-	tail        string // the lines behind the last field
+	tail        string // the lines after the last field
 }
 
 // A field is a key of the frontmatter with all its lines.
@@ -27,10 +27,10 @@ type field struct {
 	key   string
 	value any
 	above string // the comments and blank lines before it
-	lines string // the key's own, and those of its value
+	lines string // the lines of the key and of its value
 }
 
-// readNote divides a plain text. It refuses one whose frontmatter does not parse, or is not written
+// readNote divides a plain text. ok is false if the frontmatter does not parse, or is not written
 // key by key.
 func readNote(text string) (note, bool) {
 	end := headEnd(text)
@@ -56,8 +56,8 @@ func readNote(text string) (note, bool) {
 	return note{h, text[end:]}, true
 }
 
-// headEnd is the end of the second `---` of a frontmatter, 0 where there is none. The rest of a note
-// need not be parsed to merge it.
+// headEnd returns the end of the second `---` of a frontmatter, or 0 if there is none. It makes
+// parsing the rest of a note unnecessary.
 func headEnd(text string) int {
 	fences, at := 0, 0
 	for line := range strings.Lines(text) {
@@ -75,6 +75,7 @@ func headEnd(text string) int {
 	return 0
 }
 
+// get returns the field with a key; the zero field if there is none.
 func (h head) get(key string) field {
 	i := slices.IndexFunc(h.fields, func(f field) bool { return f.key == key })
 	if i < 0 {
@@ -83,14 +84,14 @@ func (h head) get(key string) field {
 	return h.fields[i]
 }
 
-// equal reports whether two heads read alike.
+// equal reports whether two heads have the same text, keys and values.
 func (h head) equal(other head) bool {
 	return h.raw == other.raw && slices.EqualFunc(h.fields, other.fields, func(f, g field) bool {
 		return f.key == g.key && reflect.DeepEqual(f.value, g.value)
 	})
 }
 
-// write sets the raw text from the parts.
+// write sets raw from the other fields.
 func (h *head) write() {
 	var b strings.Builder
 	b.WriteString(h.open)

@@ -8,13 +8,13 @@ import (
 // A Hunk is a part in which two texts differ, with the equal lines around it.
 type Hunk struct {
 	Old, New Range
-	Lines    []string // each with its line break and, before it, '-' (old), '+' (new) or ' ' (both)
+	Lines    []string // each with its line break, after '-' (old), '+' (new) or ' ' (both)
 }
 
-// A Range is some lines of a text, the first one counted from 1. An empty one is behind line Line.
+// A Range is a range of lines of a text, counted from 1. An empty one is after line Line.
 type Range struct{ Line, Count int }
 
-// First is the number of its first line, or of the line behind it if it is empty.
+// First returns the number of the first line, or of the line after an empty range.
 func (r Range) First() int {
 	if r.Count == 0 {
 		return r.Line + 1
@@ -22,10 +22,10 @@ func (r Range) First() int {
 	return r.Line
 }
 
-// around is how many equal lines a hunk has on each side.
+// around is the largest number of equal lines on each side of a hunk.
 const around = 3
 
-// Hunks are the parts in which two texts differ, line by line, in order.
+// Hunks returns the parts in which two texts differ, by lines and in order.
 func Hunks(old, now string) []Hunk {
 	t := newTable()
 	a, b := t.numbers(old), t.numbers(now)
@@ -42,7 +42,7 @@ func Hunks(old, now string) []Hunk {
 	return hunks
 }
 
-// numbers are the numbers of the lines of a text, blank ones too.
+// numbers returns the numbers of the lines of a text, including blank ones.
 func (t *table) numbers(text string) []rune {
 	var all []rune
 	for s := range strings.Lines(text) {
@@ -51,7 +51,7 @@ func (t *table) numbers(text string) []rune {
 	return all
 }
 
-// hunk is the hunk of gaps that are near each other.
+// hunk returns the hunk of gaps that are near each other.
 func (t *table) hunk(a, b []rune, near []gap) Hunk {
 	first, last := near[0], near[len(near)-1]
 	before, after := min(around, first.a0), min(around, len(a)-last.a1)
@@ -74,7 +74,7 @@ func (t *table) hunk(a, b []rune, near []gap) Hunk {
 	return h
 }
 
-// rangeOf is the lines between two indices.
+// rangeOf returns the range of lines between two indices.
 func rangeOf(from, to int) Range {
 	if from == to {
 		return Range{from, 0}
@@ -82,7 +82,7 @@ func rangeOf(from, to int) Range {
 	return Range{from + 1, to - from}
 }
 
-// String is the hunk in the unified format, as diff -u writes it.
+// String returns the hunk in the unified format of diff -u.
 func (h Hunk) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "@@ -%s +%s @@\n", h.Old, h.New)
@@ -95,7 +95,7 @@ func (h Hunk) String() string {
 	return b.String()
 }
 
-// String is the range as the unified format has it.
+// String returns the range in the unified format.
 func (r Range) String() string {
 	if r.Count == 1 {
 		return fmt.Sprint(r.Line)

@@ -2,9 +2,10 @@ package merge
 
 import "slices"
 
-// join puts what both sides inserted at one place, or instead of the same lines: ours first, then
-// theirs, and once what both inserted. Blocks of code stay whole, so what stands in them counts as
-// inserted by both only if all of one insertion does. Below are the blank lines that ours put behind.
+// join adds the insertions of both sides at one place, or their replacements of the same lines:
+// ours first, then theirs, and lines that both have once. Code blocks are not divided, so their
+// lines count as inserted by both only if one insertion contains all of the other. below is the
+// blank lines that ours added after the place.
 func (w *weaver) join(ours, theirs []line, below string) {
 	fenced := w.table.fenced(ours) || w.table.fenced(theirs)
 	switch {
@@ -19,8 +20,8 @@ func (w *weaver) join(ours, theirs []line, below string) {
 	}
 }
 
-// within reports whether the lines stand in the text, in their order; whole: as its beginning or its
-// end.
+// within reports whether the lines are in the text, in order; if whole is set, whether they are its
+// beginning or its end.
 func within(lines, text []line, whole bool) bool {
 	if whole {
 		return prefix(lines, text) == len(lines) || suffix(lines, text) == len(lines)
@@ -33,8 +34,8 @@ func within(lines, text []line, whole bool) bool {
 	return len(lines) == 0
 }
 
-// mingle puts two insertions that match but for the gaps: all of ours, and theirs behind ours in each
-// gap.
+// mingle adds two insertions that match except for the gaps: all of ours, and theirs after ours in
+// each gap.
 func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
 	tight := !w.loose(ours) && !w.loose(theirs)
 	ours = append(slices.Clone(ours), line{end, below})
@@ -57,7 +58,7 @@ func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
 	w.put(ours[at : len(ours)-1]...)
 }
 
-// parting are the blank lines between two pieces of different sides: those given, or none between
+// parting returns the blank lines between parts of different sides: the given ones, or none between
 // items that make one list.
 func (w *weaver) parting(blanks string, below line, tight bool) string {
 	if tight && w.listed(w.out[len(w.out)-1]) && w.table.kinds[below.id] == item {
@@ -66,13 +67,13 @@ func (w *weaver) parting(blanks string, below line, tight bool) string {
 	return blanks
 }
 
-// listed reports whether a line belongs to a list, as far as a line shows.
+// listed reports whether a line belongs to a list, as far as the line shows.
 func (w *weaver) listed(l line) bool {
 	return w.table.kinds[l.id] == item || w.table.kinds[l.id] == inside
 }
 
-// loose reports whether an insertion has blank lines between items of a list, the one before it
-// included.
+// loose reports whether an insertion has blank lines between items of a list, including an item
+// directly before it.
 func (w *weaver) loose(lines []line) bool {
 	listed := len(w.out) > 0 && w.listed(w.out[len(w.out)-1])
 	for _, l := range lines {
@@ -84,7 +85,7 @@ func (w *weaver) loose(lines []line) bool {
 	return false
 }
 
-// longer is the longer of two series of blank lines, the first if they are equally long.
+// longer returns the longer of two series of blank lines, and a if they are equally long.
 func longer(a, b string) string {
 	if len(b) > len(a) {
 		return b

@@ -27,5 +27,5 @@ func lines(texts versions[string]) joint {
 	}
 }
 
-// maxRounds is how often hunks of theirs are left out one by one before all are.
+// maxRounds is how often wrong hunks of theirs are left out before all of theirs are.
 const maxRounds = 4

@@ -8,19 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// A Measure says how far texts are from one text that was found. Several may use it at once.
+// A Measure measures the distances of texts from one text, found. It is safe for concurrent use.
 type Measure struct {
 	found []byte
-	lines map[string]int // the number of each different line, without its line break
-	words map[string]int // likewise of each two words that stand side by side
-	pairs map[pair]int   // likewise of each line with the one above it
-	count []int          // by line: how often it stands in the text
-	below []int          // by pair: likewise
+	lines map[string]int // the number of each distinct line, without its line break
+	words map[string]int // the number of each distinct pair of adjacent words
+	pairs map[pair]int   // the number of each distinct pair of a line and the one above it
+	count []int          // by line: its occurrences in found
+	below []int          // by pair: its occurrences in found
 	parts [][]int        // by line: its pairs of words
-	sizes []int          // by pair of words: its bytes
+	sizes []int          // by pair of words: its length in bytes
 }
 
-// From prepares the text that was found for the comparison with many, which share its memory.
+// From returns a Measure for a text, which it prepares for many comparisons. Copies share its
+// memory.
 func From(found []byte) Measure {
 	m := Measure{
 		found: found,
@@ -48,8 +49,8 @@ func From(found []byte) Measure {
 }
 
 const (
-	top     = -1 // stands before the first line
-	unknown = -2 // is a line that the text found has not
+	top     = -1 // the number before the first line
+	unknown = -2 // the number of lines that are not in found
 )
 
 // learn numbers the pairs of words of a line.
@@ -67,12 +68,11 @@ func (m *Measure) learn(line []byte) []int {
 	return parts
 }
 
-// To is how far a text is from the one that was found: 0 only if both are equal to the byte, and the
-// same from either to the other. It grows with the bytes of each two words that stand side by side in
-// only one of them, by one for each line that does, and by one for each line that stands below another
-// one than there. Words by themselves say little: those of a short line that one text has are all over
-// a long part that only the other has. The lines that both have cost a look into a table, the others
-// one for each word.
+// To returns the distance of a text from found. It is 0 only if both are equal, and it is
+// symmetric. It is the sum of the bytes of each pair of adjacent words that only one text has, 1
+// for each line that only one text has, and 1 for each line that is below another line than in the
+// other text. Single words are not compared, because the words of a short line occur all over a
+// long text. A line that both texts have costs one look-up, another line one per word.
 func (m Measure) To(text []byte) int {
 	if bytes.Equal(m.found, text) {
 		return 0
@@ -86,12 +86,12 @@ func (m Measure) To(text []byte) int {
 	return c.sum()
 }
 
-// A comparison is a call of To.
+// A comparison is the state of a call of To.
 type comparison struct {
 	Measure
-	left  []int // by line: how often the text has not had it yet
-	apart []int // by pair: likewise
-	more  []int // by pair of words: how much oftener the text has it, where lines differ
+	left  []int // by line: occurrences that the text has not had yet
+	apart []int // by pair: the same
+	more  []int // by pair of words: how many more the text has, in lines that differ
 	far   int
 }
 
@@ -121,7 +121,7 @@ func (c *comparison) line(above int, line []byte) int {
 	return at
 }
 
-// sum adds what only the text that was found has.
+// sum adds the distance of everything that only found has, and returns the total.
 func (c *comparison) sum() int {
 	for at, n := range c.left {
 		c.far += n
@@ -138,7 +138,7 @@ func (c *comparison) sum() int {
 	return c.far
 }
 
-// linesOf are the lines of a text without their line breaks.
+// linesOf returns the lines of a text without their line breaks.
 func linesOf(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for line := range bytes.Lines(text) {
@@ -150,12 +150,12 @@ func linesOf(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// ideographs is where the scripts begin that part words by no blanks. Each of their characters counts
-// as a word, as otherwise a paragraph would be one.
+// ideographs is the first character of the scripts without blanks between words. Each of their
+// characters counts as a word, because otherwise a paragraph would be one word.
 const ideographs = 0x2e80
 
-// twosOf are each two words of a line that stand side by side, with what is between them; of a line
-// with one word, that.
+// twosOf returns each pair of adjacent words of a line, with the text between them, or the word of
+// a line with only one.
 func twosOf(line []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		n, from, to := 0, 0, 0 // of the word before
@@ -171,7 +171,7 @@ func twosOf(line []byte) iter.Seq[[]byte] {
 	}
 }
 
-// wordsOf says where each word of a line begins and ends, with what punctuation stands at it.
+// wordsOf returns the start and the end of each word of a line, including punctuation next to it.
 func wordsOf(line []byte) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		start := 0

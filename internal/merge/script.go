@@ -2,28 +2,28 @@ package merge
 
 import "slices"
 
-// A hunk is a change of one side: the lines of the base from start up to, not including, end have
-// become others.
+// A hunk is a change of one side: the lines of the base from start up to, not including, end were
+// replaced by lines.
 type hunk struct {
 	start, end int
 	lines      []line
 }
 
-// inserts reports whether the hunk takes nothing away.
+// inserts reports whether the hunk removes no lines.
 func (h hunk) inserts() bool { return h.start == h.end }
 
-// growth is how many lines longer the hunk makes the text.
+// growth returns how many lines longer the hunk makes the text.
 func (h hunk) growth() int { return len(h.lines) - (h.end - h.start) }
 
-// A script is what a side made of the base.
+// A script is the change of the base by one side.
 type script struct {
-	hunks []hunk   // in order; no two of them touch
-	above []string // by line of the base: the blank lines above it, where the side has it
+	hunks []hunk   // in order; no two of them are adjacent
+	above []string // by line of the base: the blank lines above it on this side, if the side has the line
 }
 
-// newScript compares a side with the base. A change that could stand in several places, as a line
-// added to equal lines, stands in the last of them, so that the same change of both sides is found
-// in the same place.
+// newScript compares a side with the base. A change that could be in several places, such as a line
+// added to equal lines, is in the last of them, so that the same change of both sides is in the
+// same place.
 func newScript(base, side []line) script {
 	s := script{above: make([]string, len(base))}
 	for i, l := range base {
@@ -43,9 +43,9 @@ func newScript(base, side []line) script {
 	return s
 }
 
-// settled are the gaps, each as far down as it can go.
+// settled returns the gaps, each moved down as far as possible.
 func settled(a, b []rune) []gap {
-	var all []gap // the last first
+	var all []gap // in reverse order
 	limit := len(a)
 	for _, g := range slices.Backward(gaps(a, b)) {
 		g = g.slide(a, b, limit)
@@ -60,7 +60,7 @@ func settled(a, b []rune) []gap {
 	return all
 }
 
-// slide moves a gap of only one side down as far as it can go before the limit.
+// slide moves a gap that is empty on one side down as far as possible before the limit.
 func (g gap) slide(a, b []rune, limit int) gap {
 	for (g.a0 == g.a1) != (g.b0 == g.b1) && g.a1 < limit {
 		first := b[g.b0]

@@ -2,8 +2,8 @@ package merge
 
 import "slices"
 
-// apart are the hunks without the lines that they have in common with an insertion of the other side
-// that they touch.
+// apart returns the hunks without the lines that are also in an insertion of the other side that is
+// adjacent to them.
 func (t *table) apart(hunks, insertions []hunk) []hunk {
 	hunks = slices.Clone(hunks)
 	for _, in := range insertions {
@@ -18,7 +18,8 @@ func (t *table) apart(hunks, insertions []hunk) []hunk {
 	return hunks
 }
 
-// without is a hunk without what it has in common with an insertion directly before or behind it.
+// without returns a hunk without the lines that are also in an insertion directly before or after
+// it.
 func (t *table) without(h, in hunk) hunk {
 	if h.inserts() {
 		return h
@@ -36,14 +37,14 @@ func (t *table) without(h, in hunk) hunk {
 	return h
 }
 
-// told reports whether lines that are a part of an insertion can be told to be the same edit, which a
-// part of a block of code cannot.
+// told reports whether lines that are a part of an insertion are certainly the same edit. Part of a
+// code block is not.
 func (t *table) told(part, insertion []line) bool {
 	return len(part) == len(insertion) || !t.fenced(part)
 }
 
-// single makes a hunk for each line of a hunk that has as many lines as it replaces: they are
-// changes of line after line, as where several items of a list are ticked.
+// single divides each hunk that replaces lines by as many lines into hunks of one line, because
+// these are changes of single lines, such as ticked items of a list.
 func single(hunks []hunk) []hunk {
 	var all []hunk
 	for _, h := range hunks {
@@ -58,8 +59,8 @@ func single(hunks []hunk) []hunk {
 	return all
 }
 
-// aligned reports whether hunks for each line may be put one by one: not if both sides bring a line,
-// but to different places, for then one side's lines are not changes of line after line.
+// aligned reports whether hunks of single lines may be applied one by one: not if both sides put a
+// line at different places, because then the hunks are not changes of single lines.
 func aligned(split versions[[]hunk]) bool {
 	theirs := places(split.theirs)
 	for id, at := range places(split.ours) {
@@ -70,7 +71,8 @@ func aligned(split versions[[]hunk]) bool {
 	return true
 }
 
-// places says at which line of the base each line is brought, and -1 for one that is brought twice.
+// places returns the line of the base at which each line is put, and -1 for a line that is put at
+// several.
 func places(hunks []hunk) map[rune]int {
 	at := map[rune]int{}
 	for _, h := range hunks {

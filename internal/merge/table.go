@@ -2,40 +2,41 @@ package merge
 
 import "strings"
 
-// A line is one that is not blank, with the blank ones above it. Blank lines are no lines of their
-// own in a merge: equal to all others, they would match where nothing else does.
+// A line is a line that is not blank, with the blank lines above it. Blank lines are not lines of
+// their own in a merge: they are equal to each other, so they would match where nothing else does.
 type line struct {
 	id    rune
 	above string // as they are written
 }
 
-// A table numbers the lines of the texts that are merged: equal lines have equal numbers, which are
-// runes because the diff module compares those fastest.
+// A table numbers the lines of the texts that are merged. Equal lines have equal numbers. They are
+// runes, because the diff module compares runes fastest.
 type table struct {
 	ids   map[string]rune
 	lines []string // each with its line break
 	kinds []kind
 }
 
-// A kind is what a line means to the lines around it.
+// A kind is the meaning of a line for its neighbours.
 type kind uint8
 
 const (
 	prose  kind = iota
-	item        // of a list
-	inside      // of an item, or of something else that is indented
-	fence       // of a block of code
+	item        // an item of a list
+	inside      // an indented line, such as one of an item
+	fence       // the beginning or the end of a code block
 )
 
-// end is the number of the line that stands behind the last of every text, and has no text: what
-// blank lines there are at the end stand above it.
+// end is the number of an empty line after the last line of every text. Blank lines at the end are
+// above it.
 const end rune = 0
 
+// newTable returns a table that contains only the empty line after the last line.
 func newTable() *table {
 	return &table{ids: map[string]rune{"": end}, lines: []string{""}, kinds: []kind{prose}}
 }
 
-// split numbers the lines of a plain text.
+// split divides a plain text into lines, and numbers them.
 func (t *table) split(text string) []line {
 	all := make([]line, 0, strings.Count(text, lf)+1)
 	from, at := 0, 0
@@ -49,6 +50,8 @@ func (t *table) split(text string) []line {
 	return append(all, line{end, text[from:]})
 }
 
+// number returns the number of a line, and adds the line if the table does not have it. Equal lines
+// have equal numbers.
 func (t *table) number(s string) rune {
 	id, ok := t.ids[s]
 	if !ok {
@@ -59,6 +62,7 @@ func (t *table) number(s string) rune {
 	return id
 }
 
+// kindOf returns the kind of a line, judged by the line alone.
 func kindOf(s string) kind {
 	text := strings.TrimSpace(s)
 	mark, _, _ := strings.Cut(text, " ")
@@ -75,7 +79,7 @@ func kindOf(s string) kind {
 	return prose
 }
 
-// fenced reports whether one of the lines begins or ends a block of code.
+// fenced reports whether one of the lines begins or ends a code block.
 func (t *table) fenced(lines []line) bool {
 	for _, l := range lines {
 		if t.kinds[l.id] == fence {
@@ -85,7 +89,7 @@ func (t *table) fenced(lines []line) bool {
 	return false
 }
 
-// counts says how often each line of the table stands in the text.
+// counts returns the number of occurrences in the text of each line of the table.
 func (t *table) counts(text []line) []int32 {
 	all := make([]int32, len(t.lines))
 	for _, l := range text {
@@ -94,7 +98,7 @@ func (t *table) counts(text []line) []int32 {
 	return all
 }
 
-// write is the text of lines.
+// write returns lines as text.
 func (t *table) write(lines []line) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -103,7 +107,7 @@ func (t *table) write(lines []line) string {
 	return b.String()
 }
 
-// numbers are the lines as the diff module takes them.
+// numbers returns the numbers of lines, for the diff module.
 func numbers(lines []line) []rune {
 	all := make([]rune, len(lines))
 	for i, l := range lines {
@@ -112,10 +116,10 @@ func numbers(lines []line) []rune {
 	return all
 }
 
-// same reports whether two lines are equal, whatever blank ones stand above them.
+// same reports whether two lines are equal, ignoring the blank lines above them.
 func same(a, b line) bool { return a.id == b.id }
 
-// prefix is how many lines two texts have in common at their beginning.
+// prefix returns how many lines two texts have in common at their beginning.
 func prefix(a, b []line) int {
 	n := 0
 	for n < min(len(a), len(b)) && same(a[n], b[n]) {
@@ -124,7 +128,7 @@ func prefix(a, b []line) int {
 	return n
 }
 
-// suffix is how many lines two texts have in common at their end.
+// suffix returns how many lines two texts have in common at their end.
 func suffix(a, b []line) int {
 	n := 0
 	for n < min(len(a), len(b)) && same(a[len(a)-1-n], b[len(b)-1-n]) {

@@ -2,19 +2,20 @@ package merge
 
 import "bytes"
 
-// Merged is the result of Texts.
+// A Merged is the result of Texts.
 type Merged struct {
-	Text []byte // ours, with what theirs changed since base; it may share memory with an input
+	Text []byte // ours with the changes of theirs since base; it may share memory with an input
 
-	// Overlaps says that not all of theirs could go into the text: both changed the same lines, or
-	// the same key of the frontmatter, and differently. The text has ours there, but a key that ours
-	// removed and theirs changed, and whoever calls keeps theirs whole in a file of its own.
+	// Overlaps reports that not all changes of theirs are in the text: both sides changed the same
+	// lines, or the same key of the frontmatter, in different ways. The text has ours there, except
+	// for a key that ours removed and theirs changed. The caller must keep theirs in a separate
+	// file.
 	Overlaps bool
 }
 
-// Texts merges two texts of a note that were both made from base. It never fails, whatever the
-// bytes are, and takes about linear time. If only one of the two changed, or both alike, the result
-// is that text to the byte.
+// Texts merges two texts of a note that both began as base. It never fails, whatever the bytes are,
+// and takes about linear time. If only one of the two changed, or if both made the same change, the
+// result is exactly that text.
 func Texts(base, ours, theirs []byte) Merged {
 	switch {
 	case bytes.Equal(ours, theirs), bytes.Equal(base, theirs):
@@ -35,10 +36,11 @@ func Texts(base, ours, theirs []byte) Merged {
 	return Merged{Text: out.write(m.text, mixed), Overlaps: m.overlaps}
 }
 
-// versions are the three of something that are merged.
+// A versions contains three versions of a value that are merged.
 type versions[T any] struct{ base, ours, theirs T }
 
-// pick merges what cannot be divided: theirs if only they changed it, ours otherwise.
+// pick merges values that cannot be divided: it returns theirs if only they changed it, and
+// otherwise ours.
 func pick[T comparable](base, ours, theirs T) T {
 	if ours == base {
 		return theirs
@@ -46,7 +48,7 @@ func pick[T comparable](base, ours, theirs T) T {
 	return ours
 }
 
-// prefer is pick where the zero value is one that has no opinion.
+// prefer is pick for types whose zero value means that a side does not have the value.
 func prefer[T comparable](base, ours, theirs T) T {
 	var none T
 	switch {
@@ -58,19 +60,19 @@ func prefer[T comparable](base, ours, theirs T) T {
 	return pick(base, ours, theirs)
 }
 
-// differ reports whether both changed something, and not to the same.
+// differ reports whether both sides changed a value in different ways.
 func differ[T comparable](base, ours, theirs T) bool {
 	return ours != base && theirs != base && ours != theirs
 }
 
-// A joint is a merged text in the form that plain gives.
+// A joint is a merged text in the form of plain.
 type joint struct {
 	text     string
 	overlaps bool
 }
 
-// notes merges the frontmatters by key and the bodies by line. Where that cannot be done, or what
-// comes out would not read as what went in, the whole texts are merged by line.
+// notes merges the frontmatters by key and the bodies by line. If that is impossible, or if the
+// result would not parse to the merged parts, it merges the whole texts by line.
 func notes(texts versions[string]) joint {
 	b, okBase := readNote(texts.base)
 	o, okOurs := readNote(texts.ours)
@@ -96,14 +98,15 @@ func readable(text string) bool {
 	return ok
 }
 
-// alike reports whether all of the notes have a frontmatter, or none. If not, what is frontmatter in
-// one may be body in another, and stand in both, or in neither, after a merge by parts.
+// alike reports whether all of the notes have a frontmatter, or none has. Otherwise the frontmatter
+// of one may be body in another, and could be in both, or in neither, after a merge by parts.
 func alike(b, o, t note) bool {
 	there := func(n note) bool { return n.head.raw != "" }
 	return there(b) == there(o) && there(b) == there(t)
 }
 
-// sound reports whether a merged text has neither lost nor doubled a line, nor brought one back.
+// sound reports whether a merged text has neither lost nor doubled a line, nor restored a removed
+// one.
 func sound(texts versions[string], m joint) bool {
 	a := newAudit(texts)
 	out := a.table.split(m.text)

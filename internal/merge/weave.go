@@ -2,17 +2,17 @@ package merge
 
 import "slices"
 
-// A weaver goes through the base, and puts in what either side changed.
+// A weaver builds a merged text from the base and the changes of both sides.
 type weaver struct {
 	table    *table
 	base     []line
 	above    versions[[]string] // of ours and theirs: the blank lines above each line of the base
-	hunks    versions[[]hunk]   // likewise: those that are left
+	hunks    versions[[]hunk]   // of ours and theirs: those that are left
 	out      []line
 	overlaps bool
 }
 
-// weave puts the hunks of both sides into the base, and says whether some overlap.
+// weave applies the hunks of both sides to the base, and reports whether some overlap.
 func (t *table) weave(base []line, ours, theirs script) (out []line, overlaps bool) {
 	w := &weaver{table: t, base: base}
 	w.above.ours, w.above.theirs = ours.above, theirs.above
@@ -22,7 +22,7 @@ func (t *table) weave(base []line, ours, theirs script) (out []line, overlaps bo
 	return w.out, w.overlaps
 }
 
-// run puts a part of the base with the hunks, which must not reach beyond it.
+// run adds a part of the base with its hunks, which must not reach beyond it.
 func (w *weaver) run(at, to int) {
 	for len(w.hunks.ours)+len(w.hunks.theirs) > 0 {
 		c := w.cluster()
@@ -33,7 +33,7 @@ func (w *weaver) run(at, to int) {
 	w.keep(at, to)
 }
 
-// keep puts lines of the base that neither side changed.
+// keep adds lines of the base that neither side changed.
 func (w *weaver) keep(from, to int) {
 	for i := from; i < to; i++ {
 		l := w.base[i]
@@ -43,7 +43,7 @@ func (w *weaver) keep(from, to int) {
 
 func (w *weaver) put(lines ...line) { w.out = append(w.out, lines...) }
 
-// settle puts what becomes of a cluster.
+// settle adds the merged lines of a cluster.
 func (w *weaver) settle(c cluster) {
 	ours := c.side(w.base, c.ours, w.above.ours)
 	theirs := c.side(w.base, c.theirs, w.above.theirs)
@@ -65,8 +65,9 @@ func (w *weaver) settle(c cluster) {
 	}
 }
 
-// resolve puts a cluster to which the sides did different things: what they did alike, with what
-// either added to it; line by line, where they changed so; else ours, and it is an overlap.
+// resolve adds a cluster that the sides changed in different ways: the lines that both have, with
+// the lines that either added to them; or line by line, if single lines were changed; or else ours,
+// which is an overlap.
 func (w *weaver) resolve(c cluster, ours, theirs []line) {
 	head := prefix(ours, theirs)
 	tail := suffix(ours[head:], theirs[head:])
@@ -88,7 +89,8 @@ func (w *weaver) resolve(c cluster, ours, theirs []line) {
 	}
 }
 
-// spaced is a line that one side changed, with the blank lines that the other side put above it.
+// spaced returns a line that one side changed, with the blank lines that the other side put above
+// it. It returns other lines unchanged.
 func (w *weaver) spaced(c cluster, lines []line, other []string) []line {
 	if c.end != c.start+1 || len(lines) != 1 {
 		return lines
@@ -97,7 +99,7 @@ func (w *weaver) spaced(c cluster, lines []line, other []string) []line {
 	return []line{{lines[0].id, pick(base, lines[0].above, other[c.start])}}
 }
 
-// below are the blank lines that ours put behind a cluster.
+// below returns the blank lines that ours added after a cluster.
 func (w *weaver) below(c cluster) string {
 	if w.above.ours[c.end] == w.base[c.end].above {
 		return ""

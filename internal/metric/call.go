@@ -8,8 +8,9 @@ import (
 	"rookery/internal/tool"
 )
 
-// Interceptor counts calls: how they ended, how long they took, and how many run. It is meant to be
-// the outermost, so that what the others refuse is counted too. A panic passes through, counted.
+// Interceptor returns an interceptor that counts calls, their outcomes, their durations and the
+// calls in flight. It must be outside of the interceptors that refuse calls, so that refusals are
+// counted. It counts a panic, and does not recover it.
 func (m *Metrics) Interceptor() tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {

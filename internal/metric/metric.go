@@ -1,8 +1,8 @@
-// Package metric counts what a server does, for Prometheus.
+// Package metric collects the metrics of a server for Prometheus.
 //
-// A label has one of a few values that the program knows beforehand: the name of a tool, the pattern
-// of a route, a code, a status. Nothing that a request says becomes one, so that nobody outside can
-// make series without end, and nothing private is shown to whoever reads them.
+// Every label has a small set of values that the program knows in advance: the name of a tool, the
+// pattern of a route, a code, a status. No part of a request becomes a label, so clients cannot
+// create an unbounded number of series, and readers of the metrics see nothing private.
 package metric
 
 import (
@@ -21,10 +21,10 @@ import (
 	"rookery/internal/tool"
 )
 
-// other stands for every value of a label that is none of those known beforehand.
+// other replaces label values that are not known in advance.
 const other = "other"
 
-// Metrics are the counts of one server. All methods may be called at once by many.
+// Metrics are the metrics of one server. All methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	routes   routes
@@ -43,7 +43,8 @@ type Metrics struct {
 // buckets are bounds of durations in seconds, from a read in memory to the deadline of a call.
 var buckets = []float64{.001, .005, .025, .1, .5, 2.5, 10, 25}
 
-// New makes the metrics of a server of this version, with those of the process and of Go's runtime.
+// New returns the metrics of a server of this version, including those of the process and of the Go
+// runtime.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -75,7 +76,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// namespace begins the names of all metrics of ours.
+// namespace is the prefix of the names of Rookery's metrics.
 const namespace = "rookery"
 
 func counter(name, help string) prometheus.Counter {
@@ -87,7 +88,8 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(o, labels)
 }
 
-// register fills the registry, and begins at 0 what one would miss if it began with its first event.
+// register fills the registry, and creates the counters of refusals with the value 0, so that their
+// first event is an increase.
 func (m *Metrics) register(version string) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, with the version of the program.",
@@ -104,18 +106,19 @@ func (m *Metrics) register(version string) {
 	}
 }
 
-// Gauge adds a number that is asked for whenever the metrics are read: rookery_ and its name.
+// Gauge adds a gauge with the name rookery_ and name. value is called whenever the metrics are
+// read, and must be safe for concurrent use.
 func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: name, Help: help,
 	}, value))
 }
 
-// Routes makes patterns of routes known: each is a label of Request from then on.
+// Routes adds patterns of routes, which may be labels of Request from then on.
 func (m *Metrics) Routes(patterns ...string) { m.routes.add(patterns) }
 
-// Request counts a request that was answered. A route that Routes was not told of, a method or a
-// status that HTTP does not know is "other"; a request without a route or an answer has "none".
+// Request counts an answered request. A route that is not in Routes, and a method or a status that
+// HTTP does not define, are counted as "other"; a missing route or a status of 0 as "none".
 func (m *Metrics) Request(route, method string, status int, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = other
@@ -126,7 +129,7 @@ func (m *Metrics) Request(route, method string, status int, took time.Duration) 
 
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// labelOf is the label of a status.
+// labelOf returns the label of a status.
 func labelOf(status int) string {
 	switch {
 	case status == 0:
@@ -137,10 +140,10 @@ func labelOf(status int) string {
 	return strconv.Itoa(status)
 }
 
-// Panic counts a panic that was caught outside of any tool. Interceptor counts those of tools.
+// Panic counts a panic that was recovered outside of tools. Interceptor counts those of tools.
 func (m *Metrics) Panic() { m.panics.Inc() }
 
-// Refused counts a request that was turned away before any tool was called.
+// Refused counts a request that was refused before a tool was called.
 func (m *Metrics) Refused(why access.Reason) {
 	if !slices.Contains(access.Reasons(), why) {
 		why = other
@@ -148,16 +151,16 @@ func (m *Metrics) Refused(why access.Reason) {
 	m.refused.WithLabelValues(string(why)).Inc()
 }
 
-// Waited counts a call that began to run after so many others that came to run while it waited.
+// Waited counts a call that waited for its turn while passed other calls started.
 func (m *Metrics) Waited(_ string, passed int) { m.waited.Observe(float64(passed)) }
 
-// Limited counts a call that was over a rate or a quota. Interceptor counts those of tools.
+// Limited counts a call that exceeded a rate or a quota. Interceptor counts those of tools.
 func (m *Metrics) Limited() { m.throttled.Inc() }
 
-// ok is the code of a call that went well.
+// ok is the code of a successful call.
 const ok = "OK"
 
-// codeOf is the label of how a call ended: the code that its caller is told.
+// codeOf returns the label of a call's outcome: ok, or the code in its answer.
 func codeOf(err error) string {
 	var f *fault.Fault
 	switch {
@@ -174,7 +177,7 @@ func codeOf(err error) string {
 	return string(code)
 }
 
-// kindOf is the label of what a tool does.
+// kindOf returns the label of a kind of tool.
 func kindOf(k tool.Kind) string {
 	switch k {
 	case tool.Read:

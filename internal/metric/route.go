@@ -2,13 +2,14 @@ package metric
 
 import "sync"
 
-// routes are the patterns of routes that are known. The zero value knows none.
+// A routes is the set of known patterns of routes. The zero value is empty. It is safe for
+// concurrent use.
 type routes struct {
 	mu    sync.RWMutex
 	known map[string]bool
 }
 
-// add makes patterns known.
+// add adds patterns.
 func (r *routes) add(patterns []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -20,7 +21,7 @@ func (r *routes) add(patterns []string) {
 	}
 }
 
-// label is the label of a route.
+// label returns the label of a route.
 func (r *routes) label(route string) string {
 	if route == "" {
 		return "none"

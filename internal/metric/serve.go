@@ -11,11 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Path is where Handler answers the metrics.
+// Path is the path of the metrics in Handler.
 const Path = "/metrics"
 
-// Handler answers GET Path in the text format of Prometheus, and everything else with 404 or 405. It
-// asks nobody who they are: it belongs on a listener of its own, which the internet cannot reach.
+// Handler returns a handler that answers GET Path in the text format of Prometheus, and other
+// requests with 404 or 405. It does not authenticate, so it belongs on a separate listener that
+// cannot be reached from the internet.
 func (m *Metrics) Handler() http.Handler {
 	scrape := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: 4,
@@ -30,7 +31,8 @@ func (m *Metrics) Handler() http.Handler {
 	return mux
 }
 
-// Serve answers with Handler on the listener until the context ends. It closes the listener.
+// Serve serves Handler on the listener until the context ends, and closes the listener. It returns
+// nil after the context has ended.
 func (m *Metrics) Serve(ctx context.Context, l net.Listener) error {
 	s := &http.Server{
 		Handler:           m.Handler(),
@@ -40,7 +42,7 @@ func (m *Metrics) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    8 << 10,
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // nobody waits for the last scrape
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // the last scrape is cut off
 	defer stop()
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)

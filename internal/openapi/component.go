@@ -11,12 +11,12 @@ import (
 	"rookery/internal/tool"
 )
 
-// ref is a reference to a component.
+// ref returns a reference to a component of a kind, such as schemas.
 func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
 
 func inJSON(schema any) object { return object{"application/json": object{"schema": schema}} }
 
-// answerOf is the schema of the envelope around data of a schema.
+// answerOf returns the schema of the envelope of an answer. data is the schema of its data.
 func answerOf(data any) object {
 	return object{
 		"type":     "object",
@@ -30,7 +30,8 @@ func answerOf(data any) object {
 	}
 }
 
-// responses are the answer of a success, and what the failures of these statuses have in common.
+// responses returns the responses of an operation: the answer to a success, and references to those
+// of the failures with these statuses.
 func responses(answer object, statuses []string) object {
 	all := object{"200": object{
 		"description": "What was asked for.", "content": inJSON(answer),
@@ -44,7 +45,7 @@ func responses(answer object, statuses []string) object {
 	return all
 }
 
-// components is what the operations refer to.
+// components returns the components that the operations refer to.
 func components(tools []*tool.Tool) object {
 	schemas := definitions(tools)
 	maps.Copy(schemas, object{
@@ -105,8 +106,8 @@ func headers() object {
 	}
 }
 
-// withRates adds the headers that say what is left of the caller's rate. A caller without a rate gets none
-// of them.
+// withRates adds the headers that report the remaining rate of the caller, and returns headers. The
+// server sends none of them to a caller without a rate limit.
 func withRates(headers object) object {
 	for _, what := range []string{"Limit", "Remaining", "Reset"} {
 		headers["RateLimit-"+what] = ref("headers", "RateLimit"+what)
@@ -114,7 +115,8 @@ func withRates(headers object) object {
 	return headers
 }
 
-// failures are the answers of each status that is not a success, with the codes that lead to it.
+// failures returns the responses for each status of a failure, with the error codes that have that
+// status.
 func failures() object {
 	codes := map[string][]string{}
 	for _, code := range fault.Codes() {
@@ -134,13 +136,13 @@ func failures() object {
 		if slices.Contains([]string{"401", "403"}, status) {
 			with["WWW-Authenticate"] = ref("headers", "WWWAuthenticate")
 		}
-		n, _ := strconv.Atoi(status) // it was made of a number
+		n, _ := strconv.Atoi(status) // it was formatted from a number
 		all["Status"+status] = object{
 			"description": http.StatusText(n) + ": " + strings.Join(list, ", ") + ".",
 			"headers":     with, "content": inJSON(ref("schemas", "Failure")),
 		}
 	}
-	all["Status431"] = object{ // of net/http itself, before there is a request
+	all["Status431"] = object{ // sent by net/http itself, before there is a request
 		"description": "Request Header Fields Too Large: the address and the headers are over 64 KiB.",
 		"content":     object{"text/plain": object{"schema": object{"type": "string"}}},
 	}

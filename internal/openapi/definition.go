@@ -10,11 +10,11 @@ import (
 	"rookery/internal/tool"
 )
 
-// definition is what begins a reference to a definition in a schema.
+// definition is the prefix of a reference to a definition in a schema.
 const definition = "#/$defs/"
 
-// outputOf returns the schema of the data of a tool's answers. What is recursive is in the components of the
-// document, under the names of the tool and of the type.
+// outputOf returns the schema of the data in a tool's answers. Recursive types are not in it: they
+// are components of the document, named after the tool and the type.
 func outputOf(t *tool.Tool) *jsonschema.Schema {
 	s := t.OutputSchema()
 	if len(s.Defs) == 0 {
@@ -36,10 +36,11 @@ func definitions(tools []*tool.Tool) object {
 	return all
 }
 
-// componentOf is the name of the component for a recursive type of a tool's answer.
+// componentOf returns the name of the component for a recursive type of a tool's answer.
 func componentOf(t *tool.Tool, name string) string { return t.Name + "_" + name }
 
-// referring returns a copy of a schema whose references lead to components.
+// referring returns a copy of a schema in which references to definitions are references to
+// components.
 func referring(s *jsonschema.Schema, t *tool.Tool) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	retarget(s, t)

@@ -1,8 +1,8 @@
 // Package openapi describes the routes of tools as an OpenAPI 3.1 document (CONTRACT §5). All of
 // it is derived from the tools' Specs.
 //
-// The arguments that every tool takes do not stand in it: the agent and the session are headers,
-// and `envelope` and `only` change the form of the answer, which the document gives in full.
+// The document does not contain the arguments that every tool takes: the agent and the session are
+// headers, and `envelope` and `only` change the form of the answer, which is described in full.
 package openapi
 
 import (
@@ -17,20 +17,21 @@ import (
 	"rookery/internal/tool"
 )
 
-// Info is what a document says beside the tools.
+// Info contains the parts of a document that do not come from the tools.
 type Info struct {
 	Title   string // empty: Rookery
 	Version string // of the program; empty: dev
-	Server  string // the URL that the paths begin at; empty: where the document itself comes from
+	Server  string // the base URL of the paths; empty: the server of the document itself
 }
 
-// An object is one object of the document. Its keys are written in their order.
+// An object is a JSON object of the document. Its keys are written in sorted order.
 type object = map[string]any
 
-// Document is the description of the tools, without white space. The same tools in whatever order give the
-// same bytes. Each operation has the name of its tool as its id. A tool that has one item's path is reached at the
-// collection too, with the item in the query; where no other tool has that route it is an operation of its own, with
-// the id NAME_by_query.
+// Document returns the description of the tools as compact JSON. The order of the tools does not
+// change the result. The id of each operation is the name of its tool. A tool whose path ends in an
+// item can also be called at the collection, with the item in the query. If no other tool has that
+// route, it is an operation of its own, with the id NAME_by_query. It is an error if two tools have
+// the same route.
 func Document(tools []*tool.Tool, info Info) ([]byte, error) {
 	tools = slices.SortedFunc(slices.Values(tools), func(a, b *tool.Tool) int {
 		return strings.Compare(a.Name, b.Name)
@@ -75,7 +76,7 @@ func about(info Info) object {
 	}
 }
 
-// tagsOf are the families of the tools, and what the server says of itself.
+// tagsOf returns the tags of the document: the families of the tools, and serverTag.
 func tagsOf(tools []*tool.Tool) []object {
 	var tags []object
 	var seen []string
@@ -93,10 +94,10 @@ func tagsOf(tools []*tool.Tool) []object {
 	})
 }
 
-// serverTag is the tag of what belongs to no family.
+// serverTag is the tag of operations that belong to no family.
 const serverTag = "server"
 
-// pathsOf are the paths of all tools, and those of the server itself.
+// pathsOf returns the paths of all tools, and those of the server itself.
 func pathsOf(tools []*tool.Tool) (object, error) {
 	paths := object{
 		"/v1/tools/{name}": object{"post": callByName(tools)},
@@ -124,7 +125,8 @@ func pathsOf(tools []*tool.Tool) (object, error) {
 	return paths, nil
 }
 
-// addByQuery describes the route by which a tool takes its item from the query, unless another tool has it.
+// addByQuery adds the route where a tool takes its item from the query, unless another tool has
+// that route.
 func addByQuery(paths object, t *tool.Tool) {
 	if t.Path() == "" || t.PathArg() == "" {
 		return

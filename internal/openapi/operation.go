@@ -9,12 +9,12 @@ import (
 	"rookery/internal/tool"
 )
 
-// kinds are the words for what a tool does.
+// kinds contains the name of each kind of tool.
 var kinds = map[tool.Kind]string{
 	tool.Read: "read", tool.View: "view", tool.Write: "write", tool.Destroy: "destroy",
 }
 
-// argumentHeaders are the headers that stand for an argument, by its meaning.
+// argumentHeaders contains the headers that replace an argument, by the meaning of the argument.
 var argumentHeaders = []struct {
 	means  tool.Meaning
 	header string
@@ -23,7 +23,7 @@ var argumentHeaders = []struct {
 	{tool.MeansKey, "IdempotencyKey"},
 }
 
-// An operation is a method of a path.
+// An operation is the description of one method of a path.
 type operation struct {
 	OperationID string   `json:"operationId"`
 	Tags        []string `json:"tags"`
@@ -37,7 +37,7 @@ type operation struct {
 	Responses   object   `json:"responses"`
 }
 
-// operationOf describes the route of one tool.
+// operationOf returns the description of the route of a tool.
 func operationOf(t *tool.Tool, method, path string) *operation {
 	op := &operation{
 		OperationID: t.Name, Tags: []string{t.Family.Name},
@@ -61,7 +61,8 @@ func operationOf(t *tool.Tool, method, path string) *operation {
 	return op
 }
 
-// byQuery describes the route of one tool at the collection that its path ends in: the item stands in the query.
+// byQuery returns the description of the route of a tool at its collection, with the item in the
+// query.
 func byQuery(t *tool.Tool, method, path string) *operation {
 	op := operationOf(t, method, path)
 	op.OperationID += "_by_query"
@@ -69,8 +70,7 @@ func byQuery(t *tool.Tool, method, path string) *operation {
 	return op
 }
 
-// takePath describes the arguments that the path gives, and returns the others. The shared ones are
-// left out.
+// takePath describes the arguments in the path, and returns the others, without the shared ones.
 func (op *operation) takePath(t *tool.Tool, path string) (rest []tool.Arg) {
 	for _, a := range t.Args {
 		switch {
@@ -87,7 +87,7 @@ func (op *operation) takePath(t *tool.Tool, path string) (rest []tool.Arg) {
 	return rest
 }
 
-// takeHeaders describes the headers of a call, and returns the arguments that none of them gives.
+// takeHeaders describes the headers of a call, and returns the arguments that have no header.
 func (op *operation) takeHeaders(t *tool.Tool, args []tool.Arg) (rest []tool.Arg) {
 	byHeader := map[string]bool{}
 	for _, h := range argumentHeaders {
@@ -112,7 +112,7 @@ func (op *operation) addHeaders() {
 	}
 }
 
-// takeQuery describes arguments that stand in the query. What has parts of its own is JSON there.
+// takeQuery describes arguments in the query. Objects, and lists of objects, are written as JSON.
 func (op *operation) takeQuery(args []tool.Arg) {
 	for _, a := range args {
 		p := object{"name": a.Name, "in": "query", "description": a.Doc}
@@ -129,7 +129,7 @@ func (op *operation) takeQuery(args []tool.Arg) {
 	}
 }
 
-// bodyOf describes arguments that stand in the body.
+// bodyOf returns the description of a body that contains arguments.
 func bodyOf(args []tool.Arg) object {
 	s := &jsonschema.Schema{
 		Type: "object", Properties: map[string]*jsonschema.Schema{},
@@ -145,7 +145,7 @@ func bodyOf(args []tool.Arg) object {
 	return object{"required": len(s.Required) > 0, "content": inJSON(s)}
 }
 
-// callByName describes the one path that every tool is reached by.
+// callByName returns the description of the path where every tool can be called by its name.
 func callByName(tools []*tool.Tool) *operation {
 	var names []string
 	for _, t := range tools {
@@ -167,7 +167,7 @@ func callByName(tools []*tool.Tool) *operation {
 	return op
 }
 
-// probe describes a page that says how the server is. It needs no token.
+// probe returns the description of a health check. It needs no token.
 func probe(id, summary string) *operation {
 	state := object{"type": "object", "properties": object{"status": object{"type": "string"}},
 		"required": []string{"status"}}

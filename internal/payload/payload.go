@@ -1,7 +1,8 @@
-// Package payload reads the bodies of requests, none of which may be larger than a bound.
+// Package payload reads the bodies of requests, within a bound on their size.
 //
-// A client that sends all of a body before it looks for an answer does not see the one that it is too large,
-// if the connection has ended before: so what is still to come is taken first, within bounds of its own.
+// A client that sends a whole body before it reads the answer does not receive the answer to a body
+// that is too large if the connection is closed first. So the rest of such a body is read first,
+// within other bounds.
 package payload
 
 import (
@@ -14,40 +15,40 @@ import (
 	"rookery/internal/fault"
 )
 
-// What is taken of a body that is too large, to be thrown away, and how much of its beginning is kept.
+// Bounds for a body that is too large: the bytes and the time for which it is read and discarded,
+// and the bytes of its beginning that Read returns.
 const (
 	most   = 16 << 20
 	within = 10 * time.Second
 	kept   = 64 << 10
 )
 
-// A bounded body ends behind its bound with an *http.MaxBytesError.
+// A bounded is a body that returns an *http.MaxBytesError at its bound.
 type bounded struct {
 	io.ReadCloser
-	whole io.ReadCloser // as it comes
+	whole io.ReadCloser // the body without a bound
 	bound int64
 	w     http.ResponseWriter
 	r     *http.Request
-	count func(n int) error // nil: nothing is counted
+	count func(n int) error // may be nil
 }
 
-// Bound bounds the body of a request for all that read it, to so many bytes. A body that is bounded already
-// is left as it is.
+// Bound bounds the body of a request, in bytes. It does nothing if the body is bounded already.
 func Bound(w http.ResponseWriter, r *http.Request, bytes int64) {
 	if _, is := r.Body.(*bounded); !is {
 		r.Body = &bounded{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w, r, nil}
 	}
 }
 
-// Count has Read count the bytes of a bounded body as they come. An error ends the reading, and Read
-// returns it.
+// Count makes Read call count with the number of bytes of each part of a bounded body. An error of
+// count ends the reading, and Read returns it.
 func Count(r *http.Request, count func(n int) error) {
 	if b, is := r.Body.(*bounded); is {
 		b.count = count
 	}
 }
 
-// Read reads and counts.
+// Read reads and counts a part of the body.
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.count != nil && n > 0 {
@@ -58,9 +59,11 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read reads a body to its end. Of one that is larger than its bound it answers the beginning, with a
-// BATCH_TOO_LARGE that is a 413. Any other error says that the body was cut off. A client that asks whether
-// it may send a body that is too large (RFC 9110 §10.1.1) is answered before it does.
+// Read reads a bounded body to its end. It panics if the body is not bounded. For a body that is
+// larger than its bound, it returns the beginning and a BATCH_TOO_LARGE with the status 413. A
+// fault of count is returned as it is. Any other error means that the body was cut off. A client
+// that asks before it sends a body that is too large (RFC 9110 §10.1.1) is answered before it sends
+// it.
 func Read(r *http.Request) ([]byte, error) {
 	b, is := r.Body.(*bounded)
 	if !is {
@@ -85,40 +88,40 @@ func Read(r *http.Request) ([]byte, error) {
 	return data, nil
 }
 
-// refuse is what Read answers of a body that says itself that it is too large.
+// refuse returns the result of Read for a body whose length in the header exceeds the bound.
 func (b *bounded) refuse(r *http.Request) (beginning []byte, err error) {
 	if r.Header.Get("Expect") == "" {
 		b.hurry()
-		beginning, _ = io.ReadAll(io.LimitReader(b.whole, kept)) // what is cut off is the client's loss
+		beginning, _ = io.ReadAll(io.LimitReader(b.whole, kept)) // a body that is cut off has a shorter beginning
 		b.discard()
 	}
 	return beginning, TooLarge(b.bound)
 }
 
-// discard throws the rest of the body away. The connection of a client that goes on all the same ends with
-// the answer.
+// discard reads and discards the rest of the body. If the rest exceeds the bounds, the connection
+// is closed with the answer.
 func (b *bounded) discard() {
 	if _, err := io.CopyN(io.Discard, b.whole, most); !errors.Is(err, io.EOF) {
 		Leave(b.w, b.r)
 	}
 }
 
-// Leave says with an answer that no more is read of the body. Over HTTP/1 the connection ends with that, for
-// the next request stands behind the body. Over HTTP/2 only the stream does, and others may share the
-// connection.
+// Leave prepares an answer after which no more of the body is read. Over HTTP/1 the connection is
+// then closed, because the next request follows the body. Over HTTP/2 only the stream ends, because
+// others share the connection.
 func Leave(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// hurry bounds for how long a client may go on to send. What cannot be bounded in time, such as a body in memory,
-// does not have to be.
+// hurry sets a deadline for the rest of the body. It ignores connections without deadlines, such as
+// a body in memory.
 func (b *bounded) hurry() {
 	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(within))
 }
 
-// TooLarge is the fault of a body that has more than so many bytes.
+// TooLarge returns the fault of a body that exceeds a bound in bytes.
 func TooLarge(bytes int64) *fault.Fault {
 	f := fault.New(fault.BatchTooLarge, "the body of a request has at most %d bytes", bytes).
 		With("limit", bytes).Fix("send it in several calls")

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// v6Site is how many bits of an IPv6 address name a site, which has all addresses below it.
+// v6Site is the number of leading bits of an IPv6 address that identify a site, which has all
+// addresses with these bits.
 const v6Site = 64
 
-// A Crowd counts what each address has at once, such as connections, and limits it: to a quarter of all,
-// and to as much as would be free to the others then, so that something is left for the next address. IPv6
-// addresses are counted by their first 64 bits. The proxies that are trusted have no share of their own:
-// everyone comes from them. It is safe for concurrent use.
+// A Crowd counts what each address has at once, such as connections, and limits it: to a quarter of
+// the total, and to the number that would then be free for other addresses, so that the next
+// address gets something. IPv6 addresses are counted by their first 64 bits. Trusted proxies are
+// not limited, because all clients may come from them. It is safe for concurrent use.
 type Crowd struct {
 	most    int
 	proxies Proxies
@@ -21,13 +22,13 @@ type Crowd struct {
 	of   map[netip.Addr]int
 }
 
-// NewCrowd makes a Crowd with room for so many.
+// NewCrowd returns a Crowd with the given total.
 func NewCrowd(most int, p Proxies) *Crowd {
 	return &Crowd{most: most, proxies: p, of: map[netip.Addr]int{}}
 }
 
-// Enter counts one more of a remote address (IP:PORT) until leave is called. It reports false, and counts
-// nothing, where there is no room for it.
+// Enter counts one more for a remote address (IP:PORT) until leave is called, which may be called
+// more than once. If a limit is reached, it returns false and counts nothing.
 func (c *Crowd) Enter(remote string) (leave func(), ok bool) {
 	from := site(remote)
 	c.mu.Lock()
@@ -41,6 +42,7 @@ func (c *Crowd) Enter(remote string) (leave func(), ok bool) {
 	return sync.OnceFunc(func() { c.leave(from) }), true
 }
 
+// leave ends the count of one connection from an address.
 func (c *Crowd) leave(from netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +52,7 @@ func (c *Crowd) leave(from netip.Addr) {
 	}
 }
 
-// site is the address that a remote address is counted by; the zero one if it is none.
+// site returns the address by which a remote address is counted; the zero Addr if it is invalid.
 func site(remote string) netip.Addr {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// refusing is how many connections are refused at once with an answer. Others are closed without one.
+	// refusing is how many connections are refused with an answer at once. Others are closed
+	// without one.
 	refusing = 32
 
-	// refuseTime is how long one of them may take to read its answer.
+	// refuseTime is the timeout of the answer to a refused connection.
 	refuseTime = time.Second
 )
 
@@ -22,13 +23,13 @@ type listener struct {
 	refusing chan struct{}
 }
 
-// Listen limits the connections of a listener to those that the crowd has room for. One too many is sent the
-// refusal, if there is one, and closed.
+// Listen returns a listener that accepts only connections that the Crowd has room for. It sends the
+// refusal to other connections, unless it is empty, and closes them.
 func Listen(l net.Listener, c *Crowd, refusal []byte) net.Listener {
 	return &listener{l, c, refusal, make(chan struct{}, refusing)}
 }
 
-// Accept waits for the next connection that there is room for.
+// Accept waits for the next connection that is accepted.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -42,28 +43,29 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// refuse ends a connection. What its client has sent is read for a moment: a connection that is closed
-// with unread bytes is reset, and the client might not see the answer.
+// refuse closes a connection after it has sent the refusal. It reads some data of the client,
+// because a connection that is closed with unread bytes is reset, and the client might not receive
+// the answer.
 func (l *listener) refuse(conn net.Conn) {
 	select {
 	case l.refusing <- struct{}{}:
 	default:
-		_ = conn.Close() // it is refused all the same
+		_ = conn.Close() // the connection is refused without an answer
 		return
 	}
 	go func() {
 		defer func() { <-l.refusing }()
-		defer func() { _ = conn.Close() }() // it is over
+		defer func() { _ = conn.Close() }() // the answer was sent, or has failed
 		_ = conn.SetDeadline(time.Now().Add(refuseTime))
 		_, err := conn.Write(l.refusal)
 		if half, ok := conn.(interface{ CloseWrite() error }); ok && err == nil && len(l.refusal) > 0 {
-			_ = half.CloseWrite() // the client reads the end
+			_ = half.CloseWrite() // the client sees the end of the answer
 			_, _ = io.CopyN(io.Discard, conn, 64<<10)
 		}
 	}()
 }
 
-// A counted connection gives up its place when it is closed.
+// A counted is a connection that leaves the Crowd when it is closed.
 type counted struct {
 	net.Conn
 	leave func()
@@ -76,8 +78,8 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent, so that net/http can let a client read an answer to its end before it closes
-// a connection of which not all was read.
+// CloseWrite closes the writing side, so that net/http can let a client read a whole answer before
+// it closes a connection with unread data.
 func (c *counted) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -1,5 +1,5 @@
-// Package peer says of a request whether nobody on the way could read or change it: it came over TLS,
-// to us or to a proxy that we trust, or from a program of the same machine.
+// Package peer reports whether a request was private on its way: it came over TLS, to this server
+// or to a trusted proxy, or from a program of the same machine.
 package peer
 
 import (
@@ -11,20 +11,21 @@ import (
 	"rookery/internal/fault"
 )
 
-// Forwarded is the header in which a proxy says how a request came to it: Private, if it was over TLS.
+// Forwarded is the header in which a proxy reports the scheme of the request that it received.
+// Private is its value for TLS.
 const (
 	Forwarded = "X-Forwarded-Proto"
 	Private   = "https"
 )
 
-// Proxies are the machines whose word on how a request came to them counts. The zero value trusts
-// none: what comes to a listener on loopback is then let through, for it never left the machine.
+// Proxies are the machines whose Forwarded header is trusted. The zero value trusts none; requests
+// to a listener on loopback are then private, because they never left the machine.
 type Proxies struct{ Trusted []netip.Prefix }
 
-// Check is nil for a request that came over TLS to the listener, or from a trusted proxy that says
-// `X-Forwarded-Proto: https`, once; and, where no proxy is trusted, for one to a listener on loopback.
-// Any other is PERMISSION_DENIED. What anybody else says in the header is neither believed nor held
-// against them.
+// Check returns nil for a request that came over TLS to the listener, or from a trusted proxy with
+// exactly one header `X-Forwarded-Proto: https`; and, if no proxy is trusted, for a request to a
+// listener on loopback. Otherwise it returns PERMISSION_DENIED. It ignores the header of all other
+// clients.
 func (p Proxies) Check(r *http.Request) *fault.Fault {
 	switch {
 	case r.TLS != nil, len(p.Trusted) == 0 && onLoopback(r):
@@ -63,7 +64,8 @@ func (p Proxies) trusted(remote string) bool {
 	return false
 }
 
-// unmapped is a network of IPv4 addresses written as IPv6 ones, as one of IPv4 addresses.
+// unmapped returns a network of IPv4 addresses in IPv6 notation as a network of IPv4 addresses, and
+// any other network unchanged.
 func unmapped(p netip.Prefix) netip.Prefix {
 	const mapped = 96 // bits in front of the IPv4 address
 	if p.Addr().Is4In6() && p.Bits() >= mapped {

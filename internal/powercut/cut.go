@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// A trigger is a power cut that is to come.
+// A trigger is a planned power cut.
 type trigger struct {
-	left  int // changes until then; 0: none is to come
+	left  int // changes until the cut; 0: no cut is planned
 	seed  uint64
 	image chan *Disk
 }
 
-// CutAfter lets the power go when so many changes more have been made, and gives the disk as it is
-// found then. The disk itself goes on: whoever uses it has not noticed. One cut may be awaited at a
-// time.
+// CutAfter plans a power cut after a number of further changes. It returns a channel that receives
+// the disk as it is found after the cut. The disk d itself continues to work, and its users notice
+// nothing. Only one cut can be planned at a time.
 func (d *Disk) CutAfter(changes int, seed uint64) <-chan *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -23,7 +23,8 @@ func (d *Disk) CutAfter(changes int, seed uint64) <-chan *Disk {
 	return d.cut.image
 }
 
-// step is called before every change.
+// step counts a change, and cuts the power if the plan says so. Each change calls it before it
+// begins. The caller holds mu.
 func (d *Disk) step() {
 	d.clock++
 	if d.cut.left == 0 {
@@ -34,36 +35,37 @@ func (d *Disk) step() {
 	}
 }
 
-// Crash is the disk as it is found when the power goes now. What was not synced is chosen at random.
+// Crash returns the disk as it is found after a power cut now. For changes that were not synced,
+// seed decides at random which of them survive. The disk d itself is unchanged.
 func (d *Disk) Crash(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.crash(rand.New(rand.NewPCG(seed, 0)))
 }
 
-// A fate says what becomes of changes that were not synced.
+// A fate describes which changes survive, out of those that were not synced.
 type fate struct {
 	*rand.Rand
-	until  uint64  // none that came later survives
-	names  float64 // how likely the change of a name is to survive
-	data   float64 // how likely a sector of a write is to survive
-	prefix bool    // a file is written from its beginning to its end
+	until  uint64  // no later change survives
+	names  float64 // probability that the change of a name survives
+	data   float64 // probability that a sector of a write survives
+	prefix bool    // after a lost sector, all later data of the file is lost
 	sector int64
 }
 
-// fateOf is a fate at random, among those that file systems have.
+// fateOf returns a random fate, of a kind that occurs in real file systems.
 func (d *Disk) fateOf(r *rand.Rand) fate {
 	f := fate{r, d.clock, 1, 1, r.IntN(2) == 0, 512 << (3 * r.IntN(2))}
 	switch r.IntN(6) {
-	case 0: // nothing but what was synced
+	case 0: // only synced changes survive
 		f.until = 0
-	case 1: // everything up to a moment, as with a journal of names and data
+	case 1: // all changes up to a time survive, as with a journal of names and data
 		f.until = d.clock - min(d.clock, r.Uint64N(40))
-	case 2: // the journal has the names, and no data came to the disk
+	case 2: // the journal has the names, but no data was written to the disk
 		f.data = 0
-	case 3: // data came to the disk, and no name
+	case 3: // the data was written to the disk, but no name
 		f.names = 0
-	default: // each by itself
+	default: // each change survives or not, independently
 		f.names, f.data = r.Float64(), r.Float64()
 	}
 	return f
@@ -72,12 +74,12 @@ func (d *Disk) fateOf(r *rand.Rand) fate {
 func (d *Disk) crash(r *rand.Rand) *Disk {
 	f := d.fateOf(r)
 	names := d.survivors(f)
-	found := &Disk{nodes: map[uint64]*node{}, last: d.last + 1} // one may be about to be made
+	found := &Disk{nodes: map[uint64]*node{}, last: d.last + 1} // the caller of step may be about to create a node
 	d.collect(found, f, names, Root)
 	return found
 }
 
-// survivors chooses for every name which of the things that it was it will be found to be.
+// survivors returns for every name the index of the entry that survives.
 func (d *Disk) survivors(f fate) map[place]int {
 	chosen := map[place]int{}
 	for _, id := range slices.Sorted(maps.Keys(d.nodes)) {
@@ -98,7 +100,7 @@ func (d *Disk) survivors(f fate) map[place]int {
 	return chosen
 }
 
-// choose is the last change of a name that survives.
+// choose returns the index of the last entry of a name that survives.
 func (f fate) choose(was []entry) int {
 	for i := len(was) - 1; i > 0; i-- {
 		if was[i].at <= f.until && f.Float64() < f.names {
@@ -108,7 +110,7 @@ func (f fate) choose(was []entry) int {
 	return 0
 }
 
-// joined reports whether everything that must come about with these entries survives, too.
+// joined reports whether all entries survive that must survive together with these.
 func (d *Disk) joined(chosen map[place]int, entries []entry) bool {
 	for _, e := range entries[1:] {
 		if e.with == nil {
@@ -122,7 +124,7 @@ func (d *Disk) joined(chosen map[place]int, entries []entry) bool {
 	return true
 }
 
-// collect puts what survived of a node, and of those below it, on the disk that is found.
+// collect adds to found the node id, and all nodes below it, as far as they survive.
 func (d *Disk) collect(found *Disk, f fate, chosen map[place]int, id uint64) {
 	if _, ok := found.nodes[id]; ok {
 		return
@@ -143,8 +145,8 @@ func (d *Disk) collect(found *Disk, f fate, chosen map[place]int, id uint64) {
 	}
 }
 
-// contents are what survives of a file: sectors of each write, and a length that it had. Where it
-// was lengthened and not written to, there are zeros.
+// contents returns the data of a file that survives: some sectors of each write, and one of the
+// lengths that the file had. A part without a surviving write contains zeros.
 func (f fate) contents(n *node) []byte {
 	data := slices.Clone(n.synced)
 	for _, w := range n.writes {
@@ -165,7 +167,7 @@ func (f fate) contents(n *node) []byte {
 	return data
 }
 
-// tear does a write as far as it survives, and reports whether that is all of it.
+// tear applies the sectors of a write that survive, and reports whether all did.
 func (f fate) tear(data []byte, w write) (torn []byte, whole bool) {
 	whole = true
 	if end := w.off + int64(len(w.data)); f.IntN(2) == 0 && end > int64(len(data)) {

@@ -1,12 +1,12 @@
-// Package powercut is a disk that forgets what was not synced. It serves the tests that take the
-// power away from a whole process.
+// Package powercut simulates a disk that loses changes which were not synced. Tests use it that cut
+// the power of a whole process.
 //
-// A Disk holds two things of every file and folder: what a process sees, and what would still be
-// there if the power went now. It is as bad as POSIX lets it be: what was written to a file is kept
-// when that file was synced, a name when the folder that has it was synced, and whatever else was
-// done since may each be there or not, in any order, and torn. Two things every file system of today
-// keeps beyond that, and so does a Disk: a renamed file does not lose its old name before it has the
-// new one, and two files that change places do so both or neither.
+// A Disk stores two states of every file and folder: the one that a process sees, and the one that
+// would remain after a power cut now. It gives only the guarantees of POSIX: data in a file is kept
+// if that file was synced, and a name if its folder was synced. Of all later changes, any may
+// survive or be lost, in any order, and writes may be torn. All current file systems give two more
+// guarantees, and so does a Disk: a renamed file does not lose its old name before it has the new
+// one, and of two files that exchange their names, either both do or neither.
 package powercut
 
 import (
@@ -18,36 +18,37 @@ import (
 	"time"
 )
 
-// A Disk is safe for concurrent use. Its files and folders have numbers that are never used again.
-// Its errors are of package syscall. A caller checks what the system checks above a file system: that
-// a name to be made is free, for instance.
+// A Disk is a simulated disk; New returns one. It is safe for concurrent use. Its files and folders
+// have numbers that are never used again. Its errors are of package syscall. It does not repeat all
+// checks that the system makes above a file system: for example, Link does not check that the name
+// is free.
 type Disk struct {
 	mu    sync.Mutex
 	nodes map[uint64]*node
-	last  uint64 // the number of the newest node
-	clock uint64 // counts the changes
+	last  uint64 // number of the newest node
+	clock uint64 // number of changes so far
 	cut   trigger
 }
 
-// Root is the number of the folder at the top.
+// Root is the number of the root folder.
 const Root = 1
 
 // A node is a file or a folder.
 type node struct {
 	perm  uint32
-	since time.Time          // it was made, or written to
-	names map[string][]entry // of a folder, what each name was since the last sync; nil: a file
+	since time.Time          // when it was created or last written to
+	names map[string][]entry // of a folder: the entries of each name since the last sync, oldest first; nil for a file
 
-	data   []byte  // of a file
-	synced []byte  // as it was at the last sync
-	writes []write // since then
+	data   []byte  // of a file, as a process sees it
+	synced []byte  // its data at the last sync
+	writes []write // writes since the last sync
 }
 
-// An entry is what a name was at one time: a node, or nothing.
+// An entry is the value of a name at one time: a node, or 0 for none.
 type entry struct {
 	node uint64
-	at   uint64 // the change that made it so
-	with *place // it is so only if that name is as new as this
+	at   uint64 // number of the change that set it
+	with *place // it survives only if the entry of that name survives, or a later one
 }
 
 type place struct {
@@ -55,30 +56,30 @@ type place struct {
 	name   string
 }
 
-// A write is a change of a file's contents.
+// A write is a change of the data of a file.
 type write struct {
 	at   uint64
 	off  int64
-	data []byte // nil: the file's length became off
+	data []byte // nil: a truncation to the length off
 }
 
-// New makes an empty disk.
+// New returns an empty disk.
 func New() *Disk {
 	d := &Disk{nodes: map[uint64]*node{}, last: Root}
 	d.nodes[Root] = &node{perm: 0o755, names: map[string][]entry{}}
 	return d
 }
 
-// An Info says what a node is.
+// An Info describes a node.
 type Info struct {
 	Node   uint64
 	Folder bool
 	Perm   uint32
 	Size   int64
-	Since  time.Time // it was made, or written to
+	Since  time.Time // when it was created or last written to
 }
 
-// Stat is ENOENT for a number that the disk does not have.
+// Stat returns the Info of a node; ENOENT if there is no such node.
 func (d *Disk) Stat(id uint64) (Info, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +90,7 @@ func (d *Disk) Stat(id uint64) (Info, error) {
 	return Info{id, n.names != nil, n.perm, int64(len(n.data)), n.since}, nil
 }
 
-// Lookup finds what a folder has under a name.
+// Lookup returns the node that has a name in a folder; ENOENT if there is none.
 func (d *Disk) Lookup(folder uint64, name string) (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +116,7 @@ func newest(was []entry) entry {
 	return was[len(was)-1]
 }
 
-// Names are the names that a folder has, sorted, with their nodes.
+// Names returns the names in a folder, sorted, and their nodes in the same order.
 func (d *Disk) Names(folder uint64) ([]string, []uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,7 +134,7 @@ func (d *Disk) Names(folder uint64) ([]string, []uint64) {
 	return names, nodes
 }
 
-// Read copies what a file has from an offset on.
+// Read copies data of a file from an offset on, and returns the number of bytes; 0 at the end.
 func (d *Disk) Read(id uint64, to []byte, off int64) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +145,8 @@ func (d *Disk) Read(id uint64, to []byte, off int64) int {
 	return copy(to, n.data[off:])
 }
 
-// Make makes an empty file, or a folder.
+// Make creates an empty file or folder, and returns its number. The error is EEXIST if the name
+// exists.
 func (d *Disk) Make(folder uint64, name string, asFolder bool, perm uint32) (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,7 +171,7 @@ func existing(err error) error {
 	return err
 }
 
-// name notes what a name is from now on.
+// name adds an entry to a name, with id 0 if the name is removed.
 func (d *Disk) name(folder uint64, name string, id uint64, with *place) {
 	names := d.nodes[folder].names
 	if len(names[name]) == 0 {
@@ -178,7 +180,8 @@ func (d *Disk) name(folder uint64, name string, id uint64, with *place) {
 	names[name] = append(names[name], entry{id, d.clock, with})
 }
 
-// Remove takes a file's name away, or that of an empty folder.
+// Remove removes the name of a file, or of an empty folder. The error is ENOTEMPTY for any other
+// folder.
 func (d *Disk) Remove(folder uint64, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,7 +199,7 @@ func (d *Disk) Remove(folder uint64, name string) error {
 	return nil
 }
 
-// Link gives a node a second name.
+// Link gives a node another name, which must be free.
 func (d *Disk) Link(id, folder uint64, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,8 +207,8 @@ func (d *Disk) Link(id, folder uint64, name string) {
 	d.name(folder, name, id, nil)
 }
 
-// Rename gives what is under one name another one, over what is there. If that is the same file,
-// it does nothing, as POSIX says.
+// Rename moves a node to another name, and replaces the node that has that name. If both names are
+// the same file, it does nothing, as POSIX requires.
 func (d *Disk) Rename(folder uint64, name string, toFolder uint64, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,7 +225,7 @@ func (d *Disk) Rename(folder uint64, name string, toFolder uint64, to string) er
 	return nil
 }
 
-// Swap exchanges what is under two names.
+// Swap exchanges the nodes of two names.
 func (d *Disk) Swap(folder uint64, name string, otherFolder uint64, other string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -240,12 +243,12 @@ func (d *Disk) Swap(folder uint64, name string, otherFolder uint64, other string
 	return nil
 }
 
-// Write writes to a file.
+// Write writes data to a file at an offset. It extends the file if needed.
 func (d *Disk) Write(id uint64, data []byte, off int64) error {
 	return d.change(id, write{off: off, data: append([]byte{}, data...)})
 }
 
-// Truncate gives a file a length.
+// Truncate sets the length of a file.
 func (d *Disk) Truncate(id uint64, size int64) error {
 	return d.change(id, write{off: size})
 }
@@ -264,7 +267,7 @@ func (d *Disk) change(id uint64, w write) error {
 	return nil
 }
 
-// apply does the write to contents, which it may change.
+// apply applies the write to data, and returns the result. It may change the array of to.
 func (w write) apply(to []byte) []byte {
 	if w.data == nil {
 		return resize(to, w.off)
@@ -276,7 +279,7 @@ func (w write) apply(to []byte) []byte {
 	return to
 }
 
-// resize cuts contents, or adds zeros.
+// resize shortens data, or extends it with zeros.
 func resize(data []byte, size int64) []byte {
 	if size <= int64(len(data)) {
 		return data[:size]
@@ -287,7 +290,7 @@ func resize(data []byte, size int64) []byte {
 	return data
 }
 
-// Sync makes durable what is in a file, or which names a folder has.
+// Sync makes the data of a file durable, or the names in a folder.
 func (d *Disk) Sync(id uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -306,7 +309,7 @@ func (d *Disk) Sync(id uint64) error {
 	return nil
 }
 
-// replay does writes to contents, which it may change.
+// replay applies writes to data, and returns the result. It may change the array of data.
 func replay(data []byte, writes []write) []byte {
 	for _, w := range writes {
 		data = w.apply(data)
@@ -314,7 +317,8 @@ func replay(data []byte, writes []write) []byte {
 	return data
 }
 
-// keep makes durable that a name is as new as a change, and what must be so with it.
+// keep makes the entry of a name durable that change at set, and all entries that must survive with
+// it.
 func (d *Disk) keep(p place, at uint64) {
 	names := d.nodes[p.folder].names
 	was := names[p.name]

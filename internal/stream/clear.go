@@ -15,11 +15,12 @@ import (
 	"rookery/internal/vault"
 )
 
-// ClearKind is the kind of the message that asks for the files of a vault to be removed whose time in the trash is over.
+// ClearKind is the kind of the message that asks to remove the files of a vault whose time in the
+// trash is over.
 const ClearKind = "clear"
 
-// Clear works on a message of the kind ClearKind: it removes the files with texts that the vault had, and the audit log.
-// What others changed stays. The name of the vault is free then.
+// Clear handles a message of the kind ClearKind: it removes the files whose texts the vault had,
+// and the audit log. Files with outside edits stay. Afterwards the name of the vault is free.
 func (f *Follower) Clear(ctx context.Context, m job.Message) error {
 	own, err := f.Teams.Team(ctx, m.Tenant)
 	if err == nil {
@@ -30,13 +31,14 @@ func (f *Follower) Clear(ctx context.Context, m job.Message) error {
 		return f.Queue.Send(context.WithoutCancel(ctx), m)
 	}
 	if repo.Gone(err) || fault.Is(err, fault.Unauthenticated) {
-		return nil // it is erased, or the tenant is
+		return nil // the vault or the tenant is erased
 	}
 	return err
 }
 
-// clear removes the files of a vault while no other process does: another one that began before might go on when a new
-// vault has the name, and remove the files of that.
+// clear removes the files of a vault under the lease of a pass. Otherwise another process that
+// started earlier could continue after a new vault has got the name, and remove the new vault's
+// files.
 func (f *Follower) clear(ctx context.Context, own *team.Team, m job.Message) error {
 	at, due, err := own.Uncleared(ctx, m.Vault, m.Incarnation)
 	if err != nil || !due {
@@ -54,13 +56,13 @@ func (f *Follower) clear(ctx context.Context, own *team.Team, m job.Message) err
 	return errors.Join(err, release(context.WithoutCancel(ctx)))
 }
 
-// removeOwn removes the files of a vault that have a text which the vault had at their path, and its audit log.
+// removeOwn removes the files whose text the vault had at their path, and the audit log.
 func removeOwn(ctx context.Context, at team.Followed) error {
 	files, err := FilesOf(at.Notes)
 	if err != nil {
 		return err
 	}
-	all := map[string]map[index.Digest]bool{} // the texts of the files that are there, by path
+	all := map[string]map[index.Digest]bool{} // the texts that the vault had, for each file that exists
 	var paths []string
 	for o, err := range files.List(ctx, "") {
 		if err != nil {
@@ -84,7 +86,7 @@ func removeOwn(ctx context.Context, at team.Followed) error {
 	return audit.Delete(ctx, vault.AuditLog)
 }
 
-// everHad adds all texts that a vault had to the files at whose paths it had them.
+// everHad adds the digests of all texts that a vault had at the paths of files.
 func everHad(ctx context.Context, v *repo.Vault, files map[string]map[index.Digest]bool) error {
 	for after, ended := uint64(0), false; !ended; {
 		s, err := v.Behind(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
@@ -103,7 +105,7 @@ func everHad(ctx context.Context, v *repo.Vault, files map[string]map[index.Dige
 	return nil
 }
 
-// addTexts adds what a commit made of a file, and what it took in from it.
+// addTexts adds the text that a commit wrote to a file, and the one that it ingested from it.
 func addTexts(known map[index.Digest]bool, n repo.Note) {
 	if !n.Deleted {
 		known[index.DigestOf(n.Text)] = true
@@ -113,7 +115,7 @@ func addTexts(known map[index.Digest]bool, n repo.Note) {
 	}
 }
 
-// removeKnown removes a file that has a known text.
+// removeKnown removes a file if its text is known.
 func removeKnown(ctx context.Context, files Files, path string, known map[index.Digest]bool) error {
 	if len(known) == 0 {
 		return nil
@@ -130,5 +132,5 @@ func removeKnown(ctx context.Context, files Files, path string, known map[index.
 	if err := Replace(ctx, files, path, Was{tag, true}, nil); !errors.Is(err, blob.ErrCondition) {
 		return err
 	}
-	return nil // another process has just changed it
+	return nil // another process has just changed the file
 }

@@ -1,8 +1,8 @@
-// Package stream brings what follows the logs of vaults in the cloud in step with them: the files of their notes.
+// Package stream writes the files of vaults in the cloud from their logs.
 //
-// Records of the stream of the table are doorbells: they say that a log has more, and nothing of what it is. What is
-// to be done follows from the log and from the cursor in its control item, so that a record may come twice, late, or
-// not at all (reference/log.md §4).
+// Records of the table's stream are doorbells: they report that a log has new commits, but not
+// which. The commits to write follow from the log and from the cursor in its control item, so a
+// record may arrive twice, late, or not at all (reference/log.md §4).
 package stream
 
 import (
@@ -13,20 +13,20 @@ import (
 	"rookery/internal/team"
 )
 
-// A Record is a record of the stream: what became of an item, and its key.
+// A Record is a record of the stream: the change of an item, and its key.
 type Record struct {
 	Event      string // INSERT, MODIFY or REMOVE
 	Part, Sort string
 }
 
-// A Doorbell says that the log of a vault has more.
+// A Doorbell reports that the log of a vault has new commits.
 type Doorbell struct {
 	Part  string // the partition of the vault in the table
-	First uint64 // the first commit of which a record tells
+	First uint64 // the first commit in the records
 }
 
-// Doorbells returns one for each vault of which the records tell that its log has more, in the order of their
-// partitions. All other records are passed over.
+// Doorbells returns one Doorbell for each vault with new commits in the records, sorted by
+// partition. It ignores all other records.
 func Doorbells(records []Record) []Doorbell {
 	first := map[string]uint64{}
 	for _, r := range records {
@@ -46,7 +46,7 @@ func Doorbells(records []Record) []Doorbell {
 	return bells
 }
 
-// run is the first commit of the run that was inserted; it reports false if the record tells of something else.
+// run returns the first commit of the run that was inserted. ok is false for other records.
 func (r Record) run() (seq uint64, ok bool) {
 	if r.Event != "INSERT" {
 		return 0, false

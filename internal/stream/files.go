@@ -16,13 +16,13 @@ import (
 	"rookery/internal/vault"
 )
 
-// Bounds of one call of Bring. A vault that has more is brought on by another one.
+// Bounds of one call of Bring. The rest is left to another call.
 const (
 	mostCommits = 2000
 	mostBytes   = 8 << 20
 )
 
-// Files are the files of a vault in a bucket, where others read and write them too.
+// Files are the files of a vault in a bucket, which other programs read and write, too.
 type Files interface {
 	Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error)
 	Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error)
@@ -31,7 +31,7 @@ type Files interface {
 	Take(ctx context.Context, key string, t blob.Tag) error // see blob.Taker
 }
 
-// FilesOf returns the files in a bucket, which must keep versions.
+// FilesOf returns the files in a bucket. It returns an error if the bucket does not keep versions.
 func FilesOf(b blob.Bucket) (Files, error) {
 	files, ok := b.(blob.Taker)
 	if !ok {
@@ -40,19 +40,20 @@ func FilesOf(b blob.Bucket) (Files, error) {
 	return files, nil
 }
 
-// A Followed is a vault whose files are brought in step with its log.
+// A Followed is a vault whose files are written from its log.
 type Followed struct {
 	Vault *repo.Vault
-	Files Files // by the paths of notes
+	Files Files // by path of a note
 	Now   func() time.Time
 
-	// Fold asks for a pass that folds the log, after a time.
+	// Fold queues a message for a pass, which compacts the log, after a time.
 	Fold func(ctx context.Context, after time.Duration) error
 }
 
-// Bring brings the files of the commits behind the cursor, and moves the cursor. first is the first commit that is
-// known to be new; 0: that is not known. It reports whether there is more, which another call brings. A file that
-// somebody else changed is left as it is. A vault that is gone, or being erased, has no files to bring.
+// Bring writes the files of the commits after the cursor, and moves the cursor. first is the first
+// commit that is known to be new; 0 if that is unknown. more reports that there are more commits,
+// for another call. Bring does not write a file with an outside edit. It does nothing for a vault
+// that is gone or is being erased.
 func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error) {
 	w, err := f.behind(ctx, first)
 	if repo.Gone(err) {
@@ -72,8 +73,9 @@ func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error
 		if err != nil || at == w.seen || len(w.Commits) == 0 {
 			return !w.Ended, err
 		}
-		// Another call moved the cursor meanwhile. The one that knew of less may have written a file after the other had
-		// looked at it, so this one, which now knows of all, looks at the files of the whole stretch again.
+		// Another call has moved the cursor meanwhile. The call that knew of fewer commits may have
+		// written a file after the other one had read it, so this call, which now knows of all
+		// commits, checks the files of the whole stretch again.
 		w.seen, w.again = at, true
 		if w.Stretch, err = f.vaultBehind(ctx, w.After); err != nil {
 			return false, err
@@ -81,14 +83,15 @@ func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error
 	}
 }
 
-// work is a stretch whose files a call writes.
+// A work is a stretch whose files a call writes.
 type work struct {
 	*repo.Stretch
-	seen  repo.Cursor // before any file was looked at
-	again bool        // it looks at the files again
+	seen  repo.Cursor // the cursor before any file was read
+	again bool        // the files are checked again
 }
 
-// behind reads what came behind the cursor. Where the doorbell rang for the commit behind it that is one Query.
+// behind reads the commits after the cursor. If the doorbell is for the next commit, that takes one
+// Query.
 func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) {
 	if first == 0 {
 		control, err := f.Vault.Control(ctx)
@@ -118,14 +121,14 @@ func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) 
 	return w, err
 }
 
-// vaultBehind reads what came behind a version: from the table, or from segments what has left it.
+// vaultBehind reads the commits after a version, from the table and from segments.
 func (f Followed) vaultBehind(ctx context.Context, after uint64) (*repo.Stretch, error) {
 	return f.Vault.Behind(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
 }
 
-// pass asks for a pass that folds the log, where one is due, and moves the cursor behind a stretch. It returns the
-// cursor: as it was seen if no other call has moved it since. A call that looked at files again moves it too, so that
-// others notice.
+// pass queues a message for a pass if one is due, and moves the cursor after a stretch. It returns
+// w.seen if no other call has moved the cursor since, and otherwise the new cursor. A call that
+// checked files again changes the cursor too, so that other calls notice.
 func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) {
 	folds, err := f.askToFold(ctx, w.Stretch)
 	if err != nil {
@@ -159,15 +162,16 @@ func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) 
 	return at, err
 }
 
-// A change is what a stretch makes of one file.
+// A change is the effect of a stretch on one file.
 type change struct {
 	path   string
-	text   []byte // nil: it goes
+	text   []byte // nil: the file is removed
 	known  map[index.Digest]bool
-	absent bool // no file is known too
+	absent bool // the absence of the file is a known state, too
 }
 
-// knows reports whether what is at the place of a file came from the log, so that it may be replaced.
+// knows reports whether the present state of a file came from the log, so that it may be
+// overwritten.
 func (c *change) knows(text []byte, there bool) bool {
 	if !there {
 		return c.absent
@@ -175,12 +179,13 @@ func (c *change) knows(text []byte, there bool) bool {
 	return c.known[index.DigestOf(text)]
 }
 
-// is reports whether what is at the place of a file is as it is to be.
+// is reports whether a file has its new state already.
 func (c *change) is(text []byte, there bool) bool {
 	return there == (c.text != nil) && string(text) == string(c.text)
 }
 
-// write brings the files of a stretch: those that go first, then the others, by their paths.
+// write writes the files of a stretch: first it removes files, then it writes the others, sorted by
+// path.
 func (f Followed) write(ctx context.Context, s *repo.Stretch) error {
 	all, err := f.changes(ctx, s)
 	if err != nil {
@@ -196,7 +201,7 @@ func (f Followed) write(ctx context.Context, s *repo.Stretch) error {
 	return nil
 }
 
-// changes are what a stretch makes of files, by their paths.
+// changes returns the effects of a stretch on files, sorted by path.
 func (f Followed) changes(ctx context.Context, s *repo.Stretch) ([]*change, error) {
 	byPath := map[string]*change{}
 	for _, commit := range s.Commits {
@@ -223,7 +228,7 @@ func (f Followed) changes(ctx context.Context, s *repo.Stretch) ([]*change, erro
 	return all, nil
 }
 
-// begin is what is known of a file before the first commit of a stretch that changes it.
+// begin returns the known state of a file before the first commit of a stretch that changes it.
 func (f Followed) begin(ctx context.Context, n repo.Note) (*change, error) {
 	was, there, err := f.Vault.Was(ctx, n)
 	if err != nil {
@@ -236,7 +241,7 @@ func (f Followed) begin(ctx context.Context, n repo.Note) (*change, error) {
 	return c, nil
 }
 
-// add adds what one more commit makes of the file.
+// add adds the effect of one more commit on the file.
 func (c *change) add(n repo.Note) {
 	c.text = nil
 	if n.Deleted {
@@ -250,14 +255,14 @@ func (c *change) add(n repo.Note) {
 	}
 }
 
-// attempts is how often a file is looked at that others change in the very moment.
+// attempts is how often bring tries to write a file that other processes change at the same time.
 const attempts = 100
 
-// bring makes one file what it is to be, unless somebody else has changed it. If other calls write it again and again, it
-// is UNAVAILABLE, and the vault is to be brought once more.
+// bring writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls keep
+// writing the file.
 func (f Followed) bring(ctx context.Context, c *change) error {
 	for range attempts {
-		text, tag, err := f.Files.Get(ctx, c.path, 0, repo.MaxNote+1) // none from the log is longer
+		text, tag, err := f.Files.Get(ctx, c.path, 0, repo.MaxNote+1) // no text of the log is longer
 		there := err == nil
 		if err != nil && !errors.Is(err, blob.ErrNotExist) {
 			return fmt.Errorf("read a file: %w", err)
@@ -273,14 +278,14 @@ func (f Followed) bring(ctx context.Context, c *change) error {
 	return fault.New(fault.Unavailable, "a file is written by several processes at once").Fix("bring the vault again")
 }
 
-// Was is what was at the place of a file.
+// A Was is the state of a file when it was read.
 type Was struct {
 	Tag   blob.Tag
 	There bool
 }
 
-// Replace writes a file, or removes it if the text is nil, in the place of what was there. blob.ErrCondition says that it
-// is another by now.
+// Replace writes a file, or removes it if text is nil, if its state is still was. Otherwise it
+// returns blob.ErrCondition.
 func Replace(ctx context.Context, files Files, path string, was Was, text []byte) (err error) {
 	cond := blob.IfAbsent
 	if was.There {

@@ -11,25 +11,26 @@ import (
 	"rookery/internal/team"
 )
 
-// FoldKind is the kind of the message that asks for a pass that folds the log of a vault.
+// FoldKind is the kind of the message that asks for a pass, which compacts the log of a vault.
 const FoldKind = "fold"
 
-// Cursors are the names of the cursors of what this package brings in step. Logs must not be trimmed before them.
+// Cursors returns the names of the cursors of this package. Logs must not be trimmed behind them.
 func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
 
 const (
-	// foldAfter is how long after a write its log is folded: all writes of that time cost one message.
+	// foldAfter is the time between a write and the pass. All writes of that time cost one message.
 	foldAfter = time.Minute
 
-	// foldCommits is how many commits that are in no segment make a pass due at once.
+	// foldCommits is the number of commits in no segment at which a pass is due at once.
 	foldCommits = 500
 
 	// foldLost is how late a pass may be before its message counts as lost.
 	foldLost = 10 * time.Minute
 )
 
-// askToFold asks for a pass if none is on its way, or sooner if much has come, and returns when it is due; the zero time
-// if it did not ask. It asks before that is written: what asks twice does no harm.
+// askToFold queues a message for a pass if none is due, or sooner if there are many commits. It
+// returns when the pass is due, or the zero time if it queued none. It queues before the time is
+// written to the control item, because a second message does no harm.
 func (f Followed) askToFold(ctx context.Context, s *repo.Stretch) (due time.Time, err error) {
 	if !s.Ended || len(s.Commits) == 0 {
 		return time.Time{}, nil
@@ -46,8 +47,8 @@ func (f Followed) askToFold(ctx context.Context, s *repo.Stretch) (due time.Time
 	return due, f.Fold(ctx, after)
 }
 
-// FoldMessage works on a message of the kind FoldKind, for tenants that are open as those of Folding: it brings the audit
-// log in step, and folds the log. What is written meanwhile asks for another pass.
+// FoldMessage handles a message of the kind FoldKind: it updates the audit log, and compacts the
+// log. The tenants must be open with the options for compaction. Later writes ask for another pass.
 func (f *Follower) FoldMessage(ctx context.Context, m job.Message) error {
 	own, err := f.Teams.Team(ctx, m.Tenant)
 	if err == nil {
@@ -58,12 +59,12 @@ func (f *Follower) FoldMessage(ctx context.Context, m job.Message) error {
 		return f.Queue.Send(context.WithoutCancel(ctx), m)
 	}
 	if repo.Gone(err) || fault.Is(err, fault.Unauthenticated) {
-		return nil // the vault is in the trash, or gone, or the tenant is
+		return nil // the vault is in the trash or gone, or the tenant is gone
 	}
 	return err
 }
 
-// Follow brings the files and the audit log of a vault in step with its log, and folds the log; see team.Options.
+// Follow writes the files and the audit log of a vault, and compacts its log; see team.Options.
 func (f *Follower) Follow(ctx context.Context, own *team.Team, name string) error {
 	at, err := own.Followed(ctx, name)
 	if err == nil {
@@ -75,7 +76,7 @@ func (f *Follower) Follow(ctx context.Context, own *team.Team, name string) erro
 	return f.pass(ctx, own, name)
 }
 
-// Bring brings the files of a vault in step with its log, however far they are behind.
+// Bring writes all files of a vault that are behind its log.
 func (f *Follower) Bring(ctx context.Context, at team.Followed) error {
 	for {
 		if more, err := f.bring(ctx, at, 0); err != nil || !more {

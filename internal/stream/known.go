@@ -6,8 +6,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// Known are the texts that the files which a stretch of a log changes may have from the log: before the stretch, in it,
-// and what was taken in from them.
+// A Known contains the texts that files changed by a stretch may have from the log: the text before
+// the stretch, those in it, and those that it ingested.
 type Known struct{ byPath map[string]*change }
 
 // KnownIn returns the texts of a stretch.
@@ -23,8 +23,9 @@ func KnownIn(ctx context.Context, v *repo.Vault, s *repo.Stretch) (Known, error)
 	return k, nil
 }
 
-// Ours reports whether what is at the place of a file, or that nothing is, came from the log, so that it is replaced
-// when the stretch is brought. Of a file that the stretch does not change it is false.
+// Ours reports whether the state of a file came from the log, so that it is overwritten when the
+// stretch is written. there reports that the file exists. Ours returns false for a file that the
+// stretch does not change.
 func (k Known) Ours(path string, text []byte, there bool) bool {
 	c := k.byPath[path]
 	return c != nil && c.knows(text, there)

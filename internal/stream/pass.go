@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// passLife is how long the lease of a pass holds that was not given back: longer than an invocation.
+	// passLife is how long the lease of a pass lasts that is not released: longer than an
+	// invocation.
 	passLife = 16 * time.Minute
 
 	// passAgain is how long a message waits while another process makes a pass.
 	passAgain = 30 * time.Second
 )
 
-// pass brings the audit log of a vault in step with its log, folds the log, and takes the lines of erased histories out
-// of the audit log. It is job.Later while another process does that. A vault that is not there, or is in the trash, is
-// NOT_FOUND.
+// pass updates the audit log of a vault, compacts its log, and removes the lines of erased
+// histories from the audit log. It returns job.Later while another process does, and NOT_FOUND for
+// a vault that does not exist or is in the trash.
 func (f *Follower) pass(ctx context.Context, own *team.Team, name string) error {
 	at, err := own.Followed(ctx, name)
 	if err != nil {
@@ -43,7 +44,8 @@ func (f *Follower) pass(ctx context.Context, own *team.Team, name string) error 
 	return errors.Join(err, release(context.WithoutCancel(ctx)))
 }
 
-// hold takes the lease of a pass, and unsets when one is due: what is written from now on asks for another one.
+// hold acquires the lease of a pass, and resets the time at which one is due, so that later writes
+// ask for another pass. It returns job.Later if another process has the lease. release releases it.
 func (f *Follower) hold(
 	ctx context.Context, v *repo.Vault,
 ) (control repo.Control, release func(context.Context) error, err error) {
@@ -71,7 +73,7 @@ func (f *Follower) hold(
 	}, err
 }
 
-// catchUp appends the lines of the commits that the audit log does not have.
+// catchUp appends the lines of commits that the audit log does not have.
 func catchUp(ctx context.Context, v *repo.Vault, audit *auditlog.Log) error {
 	for {
 		s, err := v.Behind(ctx, audit.Seq(), repo.Most{Commits: mostCommits, Bytes: mostBytes})

@@ -11,19 +11,21 @@ import (
 	"rookery/internal/team"
 )
 
-// FilesKind is the kind of the message that asks for the files of a vault to be brought in step.
+// FilesKind is the kind of the message that asks to write the files of a vault.
 const FilesKind = "files"
 
-// A Follower brings what follows the logs of vaults in step with them. It is safe for concurrent use.
+// A Follower writes the files and the audit logs of vaults from their logs. It is safe for
+// concurrent use.
 type Follower struct {
 	Teams *team.Teams
-	Queue job.Queue // gets what cannot be done now
+	Queue job.Queue // for work that is left
 	Log   *slog.Logger
 	Now   func() time.Time
 }
 
-// Wake brings the files of the vaults in step whose doorbells rang, several at once. A vault that fails does not fail
-// the others: a message asks for it once more. The error is that of the queue.
+// Wake writes the files of the vaults of some doorbells, several at once. It logs an error of a
+// vault and queues a message to try again, and continues with the others. It returns errors of the
+// queue.
 func (f *Follower) Wake(ctx context.Context, bells []Doorbell) error {
 	return Together(mostVaults, bells, func(b Doorbell) error {
 		at, err := f.Teams.FollowedAt(ctx, b.Part)
@@ -48,7 +50,7 @@ func (f *Follower) Wake(ctx context.Context, bells []Doorbell) error {
 	})
 }
 
-// Files works on a message of the kind FilesKind.
+// Files handles a message of the kind FilesKind.
 func (f *Follower) Files(ctx context.Context, m job.Message) error {
 	at, err := f.Teams.Followed(ctx, m.Tenant, m.Vault, m.Incarnation)
 	if fault.Is(err, fault.Unauthenticated) {
@@ -64,7 +66,7 @@ func (f *Follower) Files(ctx context.Context, m job.Message) error {
 	return f.Queue.Send(context.WithoutCancel(ctx), m)
 }
 
-// bring brings the files of a vault in step; see Followed.Bring.
+// bring writes the files of a vault; see Followed.Bring.
 func (f *Follower) bring(ctx context.Context, at team.Followed, first uint64) (more bool, err error) {
 	files, err := FilesOf(at.Notes)
 	if err != nil {
@@ -78,7 +80,7 @@ func (f *Follower) bring(ctx context.Context, at team.Followed, first uint64) (m
 	return Followed{Vault: at.Vault, Files: files, Now: f.Now, Fold: fold}.Bring(ctx, first)
 }
 
-// messageOf asks for something to be done with a vault.
+// messageOf returns a message of a kind about a vault.
 func messageOf(at team.Followed, kind string) job.Message {
 	return job.Message{V: 1, Kind: kind, Tenant: at.Tenant, Vault: at.Name, Incarnation: at.Incarnation}
 }

@@ -7,13 +7,15 @@ import (
 	"rookery/internal/fault"
 )
 
-// mostFiles is how many files of a vault are brought at once, mostVaults how many vaults.
+// mostFiles is how many files of a vault are written at once, and mostVaults how many vaults are
+// handled at once.
 const (
 	mostFiles  = 16
 	mostVaults = 8
 )
 
-// Together does something with each of some things, at most n at once, and returns all errors. A panic is one.
+// Together calls do with each of some values, at most n at once, and returns all errors, joined. A
+// panic becomes an error.
 func Together[T any](n int, all []T, do func(T) error) error {
 	var mu sync.Mutex
 	var errs []error
@@ -34,7 +36,8 @@ func Together[T any](n int, all []T, do func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// safely makes a panic an error: its type and where it was, and not what it says.
+// safely calls do, and turns a panic into an error with its type and location, but without its
+// value.
 func safely(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
