@@ -92,6 +92,9 @@ func newAnnals(t *testing.T, seed uint64) *annals {
 	put(t, a.via(), fixture)
 	must(t, a.via(), "memory_import", args{"vault": "v", "files": []args{
 		{"path": "memories.jsonl", "content": strings.Join(exampleLines, "\n")}}})
+	for _, label := range fillers { // which questions about snapshots name
+		_, _ = call(t.Context(), a.via(), "tree_snapshot_create", args{"vault": "v", "label": label, "versionToken": "v1"})
+	}
 	a.learn(t, a.via())
 	return a
 }

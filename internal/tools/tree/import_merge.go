@@ -107,8 +107,8 @@ func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 	if m.target, err = m.node("targetId", m.in.TargetID); err != nil {
 		return err
 	}
-	if m.target, err = m.source(m.target); err != nil {
-		return err
+	if source, ok := m.tree.Source(m.target); ok {
+		m.target = source // below a node that stands for another one are the nodes of that
 	}
 	m.out.Nodes = []mergedNode{}
 	m.top = &mergeNode{NodeID: m.target.ID(), match: m.target, matched: true, Children: &[]*mergeNode{root}}

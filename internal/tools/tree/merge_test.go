@@ -219,6 +219,7 @@ func TestMergesAreRefused(t *testing.T) {
 	token := p.token(t)
 	require.Equal(t, before, p.files(t))
 	p.write(t, "tag_node", args{"nodeId": "people/alice", "tags": []string{"x"}})
+	p.put(t, map[string]string{"at-the-top.md": "x\n"})
 	sound := args{"nodeId": w(""), "body": "x"}
 	p.data(t, "import_merge", args{"json": sound, "versionToken": token})
 	for _, old := range []string{"", token, "v99"} {
