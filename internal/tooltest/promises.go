@@ -76,7 +76,7 @@ var Promises = []Promise{
 		Aliases: map[string][]string{"fields": {"field"}}, Words: []string{"upsert"}},
 	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs", "query", "filter", "plan_token"},
 		Aliases: map[string][]string{"source": {"id", "reference"}}, Words: []string{"move"}},
-	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Words: []string{"reclassify"},
+	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force", "plan_token"}, Words: []string{"reclassify"},
 		Aliases: map[string][]string{"id": {"object_id", "reference"}, "fields": {"field"}}},
 	{Tool: "raven_section", Args: []string{"op", "id", "file", "title", "level", "after", "before", "under"},
 		Aliases: map[string][]string{"title": {"new_heading_text"}},
