@@ -49,6 +49,7 @@ var paged = map[string][2]args{
 	"tree_query_by_tag":    {{"tag": "one"}, {"tag": "two"}},
 	"tree_validate_tree":   {{"rulesetId": "own"}, {"rulesetId": "own", "rootNodeId": "people/"}},
 	"tree_get_view":        {{"rootNodeId": "/"}, {"rootNodeId": "people/"}},
+	"tree_snapshot_list":   {{}, nil},
 	"team_vault_export":    {{}, nil},
 	"team_vault_list":      {{}, nil},
 	"team_token_list":      {{}, {"all": true}},
@@ -96,6 +97,9 @@ func bindingPlace(t *testing.T) local {
 			must(t, i, "memory_update_memory", args{"vault": vault, "memory_id": id, "tags": []string{"changed"}})
 		}
 		must(t, i, "team_audit_verify", args{"vault": vault})
+		for _, label := range []string{"one", "two", "three"} {
+			must(t, i, "tree_snapshot_create", args{"vault": vault, "label": label, "versionToken": "v1"})
+		}
 	}
 	for _, name := range []string{"one", "other"} {
 		must(t, i, "team_token_create", args{"name": name, "role": "reader"})

@@ -172,6 +172,7 @@ var cancelArgs = map[string]args{
 	"tree_export_view": {"rootNodeId": "people/"}, "tree_get_subtree": {"nodeId": "people/"}, "tree_get_common_ancestor": {"nodeIds": []string{"people/alice", "inbox"}},
 	"tree_select_nodes": {"queryDsl": "level > 0"}, "tree_query_by_tag": {"tag": "engineering"}, "tree_get_tags": {"nodeId": "people/alice"},
 	"tree_lint_payload": {"nodeId": "people/alice"}, "tree_diff_subtree": {"aId": "people/alice", "bId": "people/bob"},
+	"tree_snapshot_get": {"snapshotId": "label"}, "tree_snapshot_diff": {"a": "label"}, "tree_export_subtree": {"nodeId": "people/alice"},
 	"raven_validate": {"type": "object", "input": args{"type": "person", "fields": args{"name": "Thor"}}},
 }
 

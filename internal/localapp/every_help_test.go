@@ -165,6 +165,9 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 	if strings.Contains(text, "bookmark remove current") {
 		p.bookmark(t, "current")
 	}
+	if strings.Contains(text, "snapshot ") && strings.Contains(text, "before-cleanup") && made.Name != "tree_snapshot_create" {
+		p.snapshot(t, "before-cleanup")
+	}
 	if strings.Contains(text, "import generic-csv contacts.csv") {
 		writeExports(t)
 	}
@@ -182,6 +185,12 @@ func (p *place) bookmark(t testing.TB, label any) {
 	t.Helper()
 	done(t, p.catalogue(), "tree_bookmark", map[string]any{
 		"vault": "demo", "nodeId": "people/freya", "label": label, "versionToken": "v1"})
+}
+
+// snapshot makes a snapshot.
+func (p *place) snapshot(t testing.TB, label any) {
+	t.Helper()
+	done(t, p.catalogue(), "tree_snapshot_create", map[string]any{"vault": "demo", "label": label, "versionToken": "v1"})
 }
 
 // writeExports writes the files of other programs that the examples name.
@@ -221,6 +230,12 @@ func TestExampleInputs(t *testing.T) {
 			}
 			if made.Name == "tree_remove_bookmark" {
 				p.bookmark(t, in["label"])
+			}
+			if label, ok := in["snapshotId"]; ok {
+				p.snapshot(t, label)
+			}
+			if made.Name == "tree_snapshot_diff" {
+				p.snapshot(t, in["a"])
 			}
 			if made.Name == "team_vault_erase" {
 				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": in["name"]})

@@ -46,6 +46,8 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdatedNode("tree_sort_children", `"parentId":"people/alice","byProp":"title"`),
 	outdatedNode("tree_copy_subtree", `"sourceId":"inbox","targetParentId":"people/alice"`),
 	outdatedNode("tree_clone_node", `"nodeId":"people/alice#notes","targetParentId":"people/alice"`),
+	outdatedNode("tree_import_merge", `"json":{"nodeId":"people/alice","payload":{"nodeId":1}}`),
+	outdatedNode("tree_snapshot_restore", `"snapshotId":"none"`),
 	outdated("raven_undo", `"version":"v3"`),
 	outdated("raven_reindex", `"full":true`),
 	outdated("raven_move", `"source":"people/alice","destination":"people/bob"`),
@@ -108,6 +110,9 @@ var staleViews = tooltest.Story{Name: "stale views", Steps: []tooltest.Step{
 	outdatedView("tree_import_view", `"viewJson":{"rootNodeId":"nowhere","view":{"nodeId":"nowhere"}}`),
 	outdatedView("tree_bookmark", `"nodeId":"nowhere","label":"x"`),
 	outdatedView("tree_remove_bookmark", `"label":"none"`),
+	{Tool: "tree_snapshot_create", Args: `{"vault":"main","versionToken":"v99","label":" "}`, Code: fault.InvalidParameter},
+	{Tool: "tree_snapshot_create", Args: `{"vault":"main","versionToken":"v99","label":"x","rootNodeId":"nowhere"}`, Code: fault.Conflict},
+	{Tool: "tree_snapshot_delete", Args: `{"vault":"main","versionToken":"v99","snapshotId":"none"}`, Code: fault.Conflict},
 	// The view did not change since.
 	{Tool: "tree_expand_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"nowhere"}`, Code: fault.NotFound},
 	{Tool: "tree_toggle_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"people/"}`},

@@ -10,7 +10,7 @@ import (
 // TestEveryWayReadsNodes covers the tools of spec/agent-interface.md for nodes, queries, payload, tags and rules over
 // every way in.
 func TestEveryWayReadsNodes(t *testing.T) {
-	everyWay(t, []tooltest.Story{readingNodes, changingNodes, movingNodes, refusingNodes})
+	everyWay(t, []tooltest.Story{readingNodes, changingNodes, movingNodes, refusingNodes, snapshotting, merging})
 }
 
 var readingNodes = tooltest.Story{Name: "reading nodes", Steps: []tooltest.Step{
@@ -27,6 +27,8 @@ var readingNodes = tooltest.Story{Name: "reading nodes", Steps: []tooltest.Step{
 	{Tool: "tree_get_tags", Args: `{"nodeId":"people/alice#notes"}`, Want: `{"data":{"nodeId":"people/alice#notes","tags":[]}}`},
 	{Tool: "tree_validate_tree", Args: `{"rulesetId":"order"}`, Want: `{"data":{"violations":[]}}`},
 	{Tool: "tree_lint_payload", Args: `{"nodeId":"people/alice","rulesetId":"schema"}`},
+	{Tool: "tree_export_subtree", Args: `{"vault":"main","nodeId":"people/alice#notes"}`, Want: `{"data":{"format":"json","nodeCount":2,"json":{"nodeId":"people/alice#notes","kind":"section","payloadType":"section","title":"Notes","level":2,"payload":{},"children":[{"nodeId":"people/alice#deep","children":[]}]}}}`},
+	{Tool: "tree_export_subtree", Args: `{"vault":"main","nodeId":"people/alice","format":"pdf"}`, Code: fault.InvalidParameter},
 	{Tool: "tree_diff_subtree", Args: `{"aId":"people/alice","bId":"people/alice","envelope":false}`, Want: `{"structure":[],"payload":[],"metadata":[]}`},
 }}
 
@@ -60,4 +62,23 @@ var refusingNodes = tooltest.Story{Name: "refusing calls on nodes", Steps: []too
 	{Tool: "tree_update_payload_property", Args: `{"vault":"main","nodeId":"people/alice","propertyName":"Children","newValue":1,"versionToken":"v2"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"internal_property"}}}`},
 	{Tool: "tree_list_children", Args: `{"nodeId":"people/","limit":0}`, Code: fault.InvalidParameter},
 	{Tool: "tree_validate_tree", Args: `{"rulesetId":"nope"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"unknown_ruleset"}}}`},
+}}
+
+var merging = tooltest.Story{Name: "merging exports", Steps: []tooltest.Step{
+	{Tool: "tree_import_merge", Args: `{"vault":"main","json":{"nodeId":"people/alice","children":[{"nodeId":"people/alice#new","title":"New","body":"x"}]},"versionToken":"v2"}`, Want: `{"data":{"created":1,"unchanged":1,"nodes":[{"nodeId":"people/alice#new","status":"created"}],"idMap":{},"versionToken":"v3"}}`},
+	{Tool: "tree_import_merge", Args: `{"vault":"main","json":{"nodeId":"people/alice","children":[{"nodeId":"people/alice#new","title":"New","body":"x"}]},"strategy":"upsert","matchBy":"path","versionToken":"v3"}`, Want: `{"data":{"created":0,"unchanged":2,"nodes":[]},"meta":{"version":"v3"}}`},
+	{Tool: "tree_import_merge", Args: `{"vault":"main","json":{"nodeId":"people/alice","payload":{"uid":1}},"versionToken":"v3"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"reason":"internal_property","nodeId":"people/alice"}}}`},
+}}
+
+var snapshotting = tooltest.Story{Name: "snapshots", Steps: []tooltest.Step{
+	{Tool: "tree_snapshot_create", Args: `{"vault":"main","label":"s","rootNodeId":"people/","versionToken":"v2"}`, Want: `{"data":{"label":"s","nodeId":"people/","version":"v2","versionToken":"v2"}}`},
+	{Tool: "tree_snapshot_list", Args: `{"vault":"main"}`, Want: `{"data":{"snapshots":[{"label":"s","nodeId":"people/"}]},"meta":{"count":1,"has_more":false}}`},
+	{Tool: "tree_snapshot_get", Args: `{"vault":"main","snapshotId":"s"}`, Want: `{"data":{"snapshot":{"label":"s","version":"v2"}}}`},
+	{Tool: "tree_tag_node", Args: `{"vault":"main","nodeId":"people/alice#notes","tags":["one"],"versionToken":"v2"}`},
+	{Tool: "tree_snapshot_diff", Args: `{"vault":"main","a":"s"}`, Want: `{"data":{"structure":[],"payload":[],"metadata":[{"nodeId":"people/alice#notes","property":"tags"}],"summary":{"metadata":1}}}`},
+	{Tool: "tree_snapshot_restore", Args: `{"vault":"main","snapshotId":"s","versionToken":"v2"}`, Code: fault.Conflict, Want: `{"error":{"details":{"latestVersion":"v3","changed":"/"}}}`},
+	{Tool: "tree_snapshot_restore", Args: `{"vault":"main","snapshotId":"s","versionToken":"v3"}`, Want: `{"data":{"created":[],"updated":["people/alice"],"removed":[],"idMap":{},"versionToken":"v4"}}`},
+	{Tool: "tree_snapshot_diff", Args: `{"vault":"main","a":"s","b":"current","envelope":false}`, Want: `{"structure":[],"payload":[],"metadata":[]}`},
+	{Tool: "tree_snapshot_delete", Args: `{"vault":"main","snapshotId":"s","versionToken":"v4"}`, Want: `{"data":{"label":"s"}}`},
+	{Tool: "tree_snapshot_get", Args: `{"vault":"main","snapshotId":"s"}`, Code: fault.NotFound},
 }}

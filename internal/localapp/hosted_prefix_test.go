@@ -50,7 +50,9 @@ var nestedCalls = map[string]string{
 	"tree_move_node":     `{"vault":"main","versionToken":"NOW","nodeId":"shared/plan","newParentId":"/"}`,
 	"tree_sort_children": `{"vault":"main","versionToken":"NOW","parentId":"/","byProp":"name","direction":"desc"}`,
 
-	"tree_update_nodes": `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
+	"tree_update_nodes":     `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
+	"tree_import_merge":     `{"vault":"main","versionToken":"NOW","json":{"nodeId":"shared/plan","payload":{"a":1}}}`,
+	"tree_snapshot_restore": `{"vault":"main","versionToken":"NOW","snapshotId":"early"}`,
 }
 
 // places are the arguments that name a note.
@@ -122,6 +124,7 @@ func TestHostedPrefix(t *testing.T) {
 	trait := idOf("robinword/note", "robinwordtrait", "do robinword")
 	root := h.root("heronlabs")
 	h.done(t, root, "raven_new", args{"vault": "main", "type": "page", "title": "Gone", "path": "shared/gone"})
+	h.done(t, root, "tree_snapshot_create", args{"vault": "main", "label": "early", "versionToken": "v1"})
 	h.done(t, root, "raven_delete", args{"vault": "main", "id": "shared/gone"})
 	h.done(t, root, "team_vault_create", args{"name": "bare"})
 	h.done(t, root, "raven_query_save", args{"vault": "bare", "name": "dimcellar", "query": "type:page"})

@@ -37,6 +37,7 @@ var identifying = []string{
 	"default_path", "name_field", "add_traits", "remove_traits",
 	"nodeId", "nodeIds", "rootNodeId", "rootId", "aId", "bId", "propertyName", "rulesetId", "label",
 	"parentNodeId", "payloadType", "fileName", "newParentId", "siblingId", "parentId", "byProp", "sourceId", "targetParentId",
+	"snapshotId", "a", "b", "targetId",
 }
 
 // withCanaries is a sound call of a tool with canaries in all that may hold one.

@@ -31,6 +31,7 @@ var seldomLook = map[string]string{
 	"team_token_list": "a page", "team_usage": "counts", "team_vault_export": "a page", "team_vault_list": "a page",
 	"tree_get_node": "one node", "tree_list_children": "a folder", "tree_get_path": "one node", "tree_get_common_ancestor": "some nodes",
 	"tree_get_subtree": "a page", "tree_get_view": "a page", "tree_export_view": "a view", "tree_list_bookmarks": "bookmarks", "tree_get_tags": "one node", "tree_lint_payload": "one node", "tree_diff_subtree": "two nodes",
+	"tree_snapshot_list": "a page", "tree_export_subtree": "one node", "tree_snapshot_get": "one snapshot",
 	"team_whoami": "no vault", "vault_facets": "counts of the index", "vault_overview": "counts of the index",
 	"vault_status": "counts of the index", "vault_tags": "counts of the index", "vault_tree": "counts of the index",
 }

@@ -137,6 +137,16 @@ func newToken(t testing.TB, inv tool.Invoker, name string) string {
 	return out.Data.Token
 }
 
+// early changes the vault shelf after a snapshot, and is the version that it has then.
+func (f prepared) early(t testing.TB, inv tool.Invoker) string {
+	t.Helper()
+	done(t, inv, "raven_new", args{"vault": "shelf", "type": "page", "title": "Early", "path": "early"})
+	done(t, inv, "tree_snapshot_create", args{"vault": "shelf", "label": "early", "versionToken": "v1"})
+	var changed struct{ Meta struct{ Version string } }
+	require.NoError(t, json.Unmarshal(done(t, inv, "raven_add", args{"vault": "shelf", "to": "early", "text": "late"}), &changed))
+	return changed.Meta.Version
+}
+
 // call says which call of each tool succeeds. A tool that is not named has one that its schema tells.
 func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 	t.Helper()
@@ -147,6 +157,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 	require.NoError(t, json.Unmarshal(done(t, inv, "raven_set", args{
 		"vault": "main", "id": "people/bob", "set": args{"phone": "1"},
 	}), &undone))
+	done(t, inv, "tree_snapshot_create", args{"vault": "main", "label": "label", "versionToken": "v1"})
 	given := map[string]args{
 		"raven_new":     {"type": "person", "title": "Dora"},
 		"raven_upsert":  {"type": "person", "title": "Eir", "content": "Quiet."},
@@ -190,20 +201,22 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"tree_untag_node":              {"versionToken": "v9", "nodeId": "lost/tree5", "tags": []string{"old"}},
 		"tree_add_child": {"versionToken": "v9", "parentNodeId": "lost/tree6", "payloadType": "section",
 			"payloadProps": args{"title": "Part"}},
-		"tree_remove_node":   {"versionToken": "v9", "nodeId": "lost/tree7#one"},
-		"tree_move_node":     {"versionToken": "v9", "nodeId": "lost/tree8#one", "newParentId": "lost/tree8#two"},
-		"tree_move_before":   {"versionToken": "v9", "nodeId": "lost/tree9#two", "siblingId": "lost/tree9#one"},
-		"tree_move_after":    {"versionToken": "v9", "nodeId": "lost/tree10#one", "siblingId": "lost/tree10#two"},
-		"tree_sort_children": {"versionToken": "v9", "parentId": "lost/tree11", "byProp": "title", "direction": "desc"},
-		"tree_copy_subtree":  {"versionToken": "v9", "sourceId": "lost/tree12#one", "targetParentId": "lost/tree12", "mode": "duplicate"},
-		"tree_clone_node":    {"versionToken": "v9", "nodeId": "lost/tree13#one", "targetParentId": "lost/tree13"},
-		"notes_import":       {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
-		"team_vault_set":     {"name": "quiet", "readonly": true},
-		"team_vault_import":  {"notes": notesOf(bigBatch())},
-		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},
-		"team_token_revoke":  {"id": token},
-		"team_member_set":    {"subject": "cleo", "issuer": "people", "role": "editor"},
-		"team_member_remove": {"subject": "ben"},
+		"tree_remove_node":      {"versionToken": "v9", "nodeId": "lost/tree7#one"},
+		"tree_move_node":        {"versionToken": "v9", "nodeId": "lost/tree8#one", "newParentId": "lost/tree8#two"},
+		"tree_move_before":      {"versionToken": "v9", "nodeId": "lost/tree9#two", "siblingId": "lost/tree9#one"},
+		"tree_move_after":       {"versionToken": "v9", "nodeId": "lost/tree10#one", "siblingId": "lost/tree10#two"},
+		"tree_sort_children":    {"versionToken": "v9", "parentId": "lost/tree11", "byProp": "title", "direction": "desc"},
+		"tree_copy_subtree":     {"versionToken": "v9", "sourceId": "lost/tree12#one", "targetParentId": "lost/tree12", "mode": "duplicate"},
+		"tree_clone_node":       {"versionToken": "v9", "nodeId": "lost/tree13#one", "targetParentId": "lost/tree13"},
+		"notes_import":          {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
+		"team_vault_set":        {"name": "quiet", "readonly": true},
+		"team_vault_import":     {"notes": notesOf(bigBatch())},
+		"team_token_create":     {"name": "new", "role": "editor", "expires_in": "89 days"},
+		"team_token_revoke":     {"id": token},
+		"team_member_set":       {"subject": "cleo", "issuer": "people", "role": "editor"},
+		"team_member_remove":    {"subject": "ben"},
+		"tree_import_merge":     {"versionToken": "v9", "json": args{"nodeId": "lost/tree6", "payload": args{"a": "x"}}},
+		"tree_snapshot_restore": {"vault": "shelf", "versionToken": f.early(t, inv), "snapshotId": "early"},
 		"team_issuer_set": {"name": "builds", "issuer": "https://ci.example.org", "role": "editor",
 			"claims": args{"repository": "mill/*"}},
 		"team_issuer_remove": {"name": "leaving"},

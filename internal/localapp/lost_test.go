@@ -106,6 +106,10 @@ func (c lostCall) another() lostCall {
 		return c.with("parentId", "lost/batch")
 	case c.tool == "tree_copy_subtree":
 		return c.with("sourceId", "lost/batch")
+	case c.tool == "tree_import_merge":
+		return c.with("targetId", "lost/")
+	case c.tool == "tree_snapshot_restore":
+		return c.with("snapshotId", "label")
 	case strings.HasPrefix(c.tool, "tree_"):
 		return c.with("nodeId", "lost/batch")
 	}

@@ -226,6 +226,7 @@ func withoutBytes(page string) string { return kibibytes.ReplaceAllString(page, 
 var costlier = []string{
 	"raven_history", "raven_undo", "raven_reindex", "raven_log", "raven_trash_list", "raven_restore", "team_audit_verify",
 	"memory_identity", "memory_update_memory", "memory_history",
+	"tree_snapshot_list", "tree_snapshot_get", "tree_snapshot_diff", "tree_snapshot_restore", // labels are beside the log
 }
 
 // TestCloudRequestsPage holds that the page has every tool, and that those about one vault cost what they may: a

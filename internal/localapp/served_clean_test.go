@@ -222,6 +222,16 @@ var mutations = map[string]func(u turn) error{
 		}
 		return u.onNode("tree_clone_node", args{"nodeId": u.own("clone_node"), "targetParentId": "shared/"})
 	},
+	"tree_import_merge": func(u turn) error {
+		return u.onNode("tree_import_merge", args{"json": args{"nodeId": "shared/a", "payload": args{"p": u.n}}})
+	},
+	"tree_snapshot_restore": func(u turn) error {
+		label := fmt.Sprint("label ", u.n, " of ", u.own("x"))
+		if err := u.onNode("tree_snapshot_create", args{"label": label, "rootNodeId": "shared/a"}); err != nil {
+			return err
+		}
+		return u.onNode("tree_snapshot_restore", args{"snapshotId": label})
+	},
 	"notes_write": func(u turn) error {
 		_, err := u.do("notes_write", args{"path": "shared/a.md", "content": fmt.Sprintf("\n%d\n", u.n), "append": true})
 		return err

@@ -302,6 +302,17 @@ func headingText(text []byte, h Heading) Span {
 	return trim(text, at)
 }
 
+// CheckRemoved is VALIDATION_FAILED if another section goes by another slug in the text that is left of a note
+// without a section.
+func CheckRemoved(text, left []byte, slug string) error {
+	d := Parse(text)
+	h, ok := d.Section(slug)
+	if !ok {
+		return noSection(slug)
+	}
+	return sameSections(d.without(h.Subtree), Parse(left).Headings, 0, 0)
+}
+
 // sameSections is INVALID_VALUE if the headings of a note are not as they should be, by level and text, and
 // VALIDATION_FAILED if one has another slug, or is the title or is not it any more. Those from one number to
 // another are new: they may have any slug.
@@ -325,7 +336,7 @@ func sameSections(want, is []Heading, from, to int) error {
 func slugChanges(h, now Heading) error {
 	return fault.New(fault.ValidationFailed, "the section %q would go by another id", h.Slug).
 		With("reason", "slug").With("section", h.Slug).With("new_slug", now.Slug).
-		Fix("use another title, or another place")
+		Fix("use another title, or another place; or rename the other section first")
 }
 
 // notPlain returns the fault for a title that is not plain text, or that would change other

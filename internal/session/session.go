@@ -26,6 +26,7 @@ const (
 	prefixBookmarks = "session/bookmark/"
 	prefixCounts    = "session/bookmarks/"
 	prefixSnapshots = "session/snapshot/"
+	keySnapshots    = "session/snapshots" // that counts them
 	prefixKeys      = "session/key/"
 
 	lastKey = "\x7f" // behind the rest of each key, which is base64

@@ -94,6 +94,7 @@ func TestSuite(t *testing.T) {
 	cases := map[string]func(*testing.T, *suite){
 		"views": views, "views expire": viewsExpire, "two at once": twoAtOnce, "keys": keys, "keys expire": keysExpire,
 		"keys of agents": keysOfAgents, "bookmarks": bookmarks, "bookmarks at once": bookmarksAtOnce, "quota": quota,
+		"snapshots": snapshots, "snapshots at once": snapshotsAtOnce, "snapshots alike": alike, "too many snapshots": tooManySnapshots,
 		"one commit": oneCommit, "unknown outcome": unknownOutcome, "refused": refused,
 	}
 	for engine, open := range engines {
@@ -315,4 +316,113 @@ func refused(t *testing.T, s *suite) {
 	})
 	require.ErrorIs(t, err, want)
 	require.Zero(t, s.base.commits, "a refused call uses no key")
+}
+
+// label makes a snapshot.
+func (s *suite) label(t *testing.T, o session.Owner, label string) (id string, err error) {
+	_, err = s.Update(t.Context(), session.Call{Owner: o}, func(ctx context.Context, d *session.Draft) (any, error) {
+		n := session.Snapshot{Label: label, Seq: 7, UID: "n1", Owner: o, CreatedAt: s.Now()}
+		var err error
+		if n.ID, err = s.FreeSnapshotID(ctx, n); err != nil {
+			return nil, err
+		}
+		id = n.ID
+		return nil, s.AddSnapshot(ctx, d, n)
+	})
+	return id, err
+}
+
+// unlabel deletes a snapshot, and reports whether there was one.
+func (s *suite) unlabel(t *testing.T, id string) (found bool) {
+	_, err := s.Update(t.Context(), session.Call{Owner: ann}, func(ctx context.Context, d *session.Draft) (any, error) {
+		n, ok, err := s.Snapshot(ctx, id)
+		if found = ok; ok {
+			s.RemoveSnapshot(d, n)
+		}
+		return nil, err
+	})
+	require.NoError(t, err)
+	return found
+}
+
+// snapshotLabels are the labels of all snapshots behind one, newest first.
+func (s *suite) snapshotLabels(t *testing.T, after string) (all []string) {
+	require.NoError(t, s.EachSnapshot(t.Context(), after, func(n session.Snapshot) bool {
+		all = append(all, n.Label)
+		return true
+	}))
+	return all
+}
+
+func snapshots(t *testing.T, s *suite) {
+	ids := map[string]string{}
+	for i, label := range []string{"a", "b", "c"} {
+		id, err := s.label(t, []session.Owner{ann, ben}[i%2], label)
+		require.NoError(t, err)
+		ids[label] = id
+		s.clock.move(time.Second)
+	}
+	require.Equal(t, []string{"c", "b", "a"}, s.snapshotLabels(t, ""))
+	require.Equal(t, []string{"a"}, s.snapshotLabels(t, ids["b"]))
+	n, found, err := s.Snapshot(t.Context(), ids["b"])
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, []any{"b", ben, uint64(7)}, []any{n.Label, n.Owner, n.Seq})
+	require.True(t, s.unlabel(t, ids["b"]))
+	require.False(t, s.unlabel(t, ids["b"]))
+	for _, id := range []string{"", "b", "s_", "s_!", ids["a"] + "0", "n_" + ids["a"][2:]} {
+		require.False(t, s.unlabel(t, id), id)
+	}
+	safety := session.Snapshot{Label: "safety", Seq: 8}
+	safety.ID = s.SnapshotID(safety, 0)
+	require.NoError(t, s.KeepAutomatic(t.Context(), safety))
+	safety.Seq = 9
+	require.NoError(t, s.KeepAutomatic(t.Context(), safety))
+	require.Equal(t, []string{"safety", "c", "a"}, s.snapshotLabels(t, ""))
+	n, _, err = s.Snapshot(t.Context(), safety.ID)
+	require.NoError(t, err)
+	require.Equal(t, []any{true, uint64(9)}, []any{n.Automatic, n.Seq})
+	s.clock.move(31 * 24 * time.Hour)
+	require.Equal(t, []string{"c", "a"}, s.snapshotLabels(t, ""))
+	safety.ID = s.SnapshotID(safety, 1)
+	require.NoError(t, s.KeepAutomatic(t.Context(), safety))
+	s.DropAutomatic(t.Context(), safety.ID)
+	require.Equal(t, []string{"c", "a"}, s.snapshotLabels(t, ""))
+}
+
+// alike covers that snapshots which are alike in one moment are several.
+func alike(t *testing.T, s *suite) {
+	one, err := s.label(t, ann, "a")
+	require.NoError(t, err)
+	other, err := s.label(t, ann, "a")
+	require.NoError(t, err)
+	require.NotEqual(t, one, other)
+	require.Equal(t, []string{"a", "a"}, s.snapshotLabels(t, ""))
+}
+
+func snapshotsAtOnce(t *testing.T, s *suite) {
+	id, err := s.label(t, ann, "a")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() { s.unlabel(t, id) })
+		all.Go(func() { _, _ = s.label(t, ben, fmt.Sprint(i)) })
+	}
+	all.Wait()
+	require.Len(t, s.snapshotLabels(t, ""), 3)
+	it, err := s.Table.Get(t.Context(), table.Key{Part: s.Part, Sort: "session/snapshots"})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, it.Count)
+}
+
+func tooManySnapshots(t *testing.T, s *suite) {
+	id, err := s.label(t, ann, "a")
+	require.NoError(t, err)
+	key := table.Key{Part: s.Part, Sort: "session/snapshots"}
+	require.NoError(t, s.Table.Commit(t.Context(), table.Add(table.Item{Key: key}, session.MaxSnapshots-1, session.MaxSnapshots)))
+	_, err = s.label(t, ben, "b")
+	require.Equal(t, fault.QuotaExceeded, fault.Of(err).Code)
+	require.True(t, s.unlabel(t, id))
+	_, err = s.label(t, ben, "b")
+	require.NoError(t, err)
 }

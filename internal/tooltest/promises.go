@@ -15,7 +15,6 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	withCloud = "webhooks come with the cloud"
-	treeYet   = "snapshots, exports and imports come next"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -210,6 +209,15 @@ var Promises = []Promise{
 	{Tool: "tree_bookmark", Args: []string{"nodeId", "label", "overwrite"}, Words: []string{"bookmark add"}},
 	{Tool: "tree_list_bookmarks", Words: []string{"bookmark list"}},
 	{Tool: "tree_remove_bookmark", Args: []string{"label"}, Words: []string{"bookmark remove"}},
+	{Tool: "tree_export_subtree", Args: []string{"nodeId", "includeViewRoot", "format"}, Words: []string{"node export"}},
+	{Tool: "tree_import_merge", Args: []string{"json", "strategy", "matchBy", "targetId"}, Words: []string{"node merge"}},
+	{Tool: "tree_snapshot_create", Args: []string{"label", "rootNodeId"}, Words: []string{"snapshot create"}},
+	{Tool: "tree_snapshot_list", Words: []string{"snapshot list"}},
+	{Tool: "tree_snapshot_get", Args: []string{"snapshotId"}, Words: []string{"snapshot get"}},
+	{Tool: "tree_snapshot_delete", Args: []string{"snapshotId"}, Words: []string{"snapshot delete"}},
+	{Tool: "tree_snapshot_restore", Args: []string{"snapshotId"}, Words: []string{"snapshot restore"}},
+	{Tool: "tree_snapshot_diff", Args: []string{
+		"a", "b", "includePayloads", "includeStructure", "includeMetadata", "includeBody", "maxDepth"}, Words: []string{"snapshot diff"}},
 
 	// memory: spec/rum-retrieval-api.md, and what reference/memory-build.md §2 adds.
 	{Tool: "memory_store", Args: append([]string{"key", "target_agent_id", "links"}, memoryParts...),
@@ -301,18 +309,6 @@ var schemaArgs = []string{
 	"traits", "values", "default", "required", "target", "min", "max",
 }
 
-// Families are the tools that are not here yet whose names are a prefix and a word of their document:
-// of tree.
-var Families = []struct {
-	Prefix, Why string
-	Words       []string
-}{
-	{"tree_", treeYet, []string{
-		"snapshot_create", "snapshot_list", "snapshot_restore", "snapshot_diff", "export_subtree", "import_merge",
-		"snapshot_get", "snapshot_delete",
-	}},
-}
-
 // Warnings are the codes of CONTRACT §1, and whether a tool that is here can warn with it.
 var Warnings = map[string]string{
 	"UNKNOWN_FIELD": "", "NOTE_QUARANTINED": "", "WARNINGS_TRUNCATED": "", "NO_RESULTS": "",
@@ -328,7 +324,6 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"snapshot":     treeYet,
 	"dead-letters": withCloud,
 }
 

@@ -6,21 +6,22 @@ import "strconv"
 func version(seq uint64) string { return "v" + strconv.FormatUint(seq, 10) }
 
 // Changed returns the address of the first of some nodes that changed after a version: their note, or, of a folder, what
-// is in it. In a vault with strict versions it is the vault, if any note or folder changed. It is empty if nothing did.
-func (t *Tree) Changed(since uint64, nodes ...Node) string {
-	if t.Index.Config().Tree.Strict && t.Index.NotesVersion() > since {
-		return t.Root().ID()
+// is in it; and with which commit that changed last. In a vault with strict versions it is the vault, if any note or
+// folder changed. The address is empty if nothing did.
+func (t *Tree) Changed(since uint64, nodes ...Node) (id string, seq uint64) {
+	if seq := t.Index.NotesVersion(); t.Index.Config().Tree.Strict && seq > since {
+		return t.Root().ID(), seq
 	}
 	for _, n := range nodes {
-		if t.Version(n) > since {
-			return n.note().ID()
+		if seq := t.Version(n); seq > since {
+			return n.Holder().ID(), seq
 		}
 	}
-	return ""
+	return "", 0
 }
 
-// note is the note of a section, else the node.
-func (n Node) note() Node {
+// Holder is the note of a section, else the node.
+func (n Node) Holder() Node {
 	n.Section = 0
 	return n
 }

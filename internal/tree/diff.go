@@ -2,6 +2,7 @@ package tree
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -10,7 +11,8 @@ type Diff struct {
 	Structure []StructureChange `json:"structure"`
 	Payload   []PayloadChange   `json:"payload"`
 	Metadata  []PayloadChange   `json:"metadata"`
-	Summary   DiffSummary       `json:"summary"`
+	Summary   DiffSummary       `json:"summary" jsonschema:"counts of all changes"`
+	Truncated bool              `json:"truncated,omitempty" jsonschema:"there are more changes than the lists have"`
 }
 
 // A StructureChange is a node that came, went, has another name or another place.
@@ -44,23 +46,36 @@ type DiffSummary struct {
 	Metadata  int `json:"metadata"`
 }
 
-// A Differ compares two subtrees of a tree.
+// A Differ compares two subtrees of a tree, or of two states of it.
 type Differ struct {
 	Tree     *Tree
-	MaxDepth int // levels below the roots
+	After    *Tree // of the second subtree; nil: Tree
+	MaxDepth int   // levels below the roots
 
 	// Body returns the change of the own texts of two nodes; ok is false if they are the same. Nil: texts are not
 	// compared.
 	Body func(a, b Node) (change PayloadChange, ok bool)
 
+	// Fits reports whether there is room for one change more. Those for which there is none are counted, and not listed.
+	// Nil: there always is.
+	Fits func(change any) bool
+
 	out Diff
+	own bool // payloads are those of nodes themselves, whatever they stand for
 }
 
 // Compare compares two nodes with all below them: children by kind and name, those that are left by type and order.
 func (d *Differ) Compare(a, b Node) Diff {
-	d.out = Diff{Structure: []StructureChange{}, Payload: []PayloadChange{}, Metadata: []PayloadChange{}}
+	d.begin()
 	d.pair(a, b, 0)
 	return d.out
+}
+
+func (d *Differ) begin() {
+	d.out = Diff{Structure: []StructureChange{}, Payload: []PayloadChange{}, Metadata: []PayloadChange{}}
+	if d.After == nil {
+		d.After = d.Tree
+	}
 }
 
 // pair compares two nodes that match.
@@ -69,21 +84,23 @@ func (d *Differ) pair(a, b Node, depth int) {
 	if depth >= d.MaxDepth {
 		return
 	}
-	left, right := d.Tree.Children(a), d.Tree.Children(b)
+	left, right := d.Tree.Children(a), d.After.Children(b)
 	to := d.match(left, right)
 	var order []int // the positions in right of what matches, in the order of left
 	for i, n := range left {
 		if to[i] < 0 {
-			d.all("removed", n, a, i)
+			d.all(removed, n, a, i)
 			continue
 		}
 		order = append(order, to[i])
 	}
 	kept := longestRise(order)
+	matched := make([]bool, len(right))
 	for i, n := range left {
 		if to[i] < 0 {
 			continue
 		}
+		matched[to[i]] = true
 		other := right[to[i]]
 		if key(n) != key(other) {
 			d.out.Summary.Renamed++
@@ -96,11 +113,14 @@ func (d *Differ) pair(a, b Node, depth int) {
 		d.pair(n, other, depth+1)
 	}
 	for j, n := range right {
-		if !slices.Contains(to, j) {
-			d.all("added", n, b, j)
+		if !matched[j] {
+			d.all(added, n, b, j)
 		}
 	}
 }
+
+// Key is what the node is called in its address, among those below its parent: `#goals`, `website`, or `archive/`.
+func (n Node) Key() string { return key(n) }
 
 // key is what children match by: their kind and their name in the address.
 func key(n Node) string {
@@ -110,89 +130,111 @@ func key(n Node) string {
 	return entry(n)
 }
 
-// match is for each node of one list the position of the node of the other list that matches, -1 if none does.
+// match is for each node of one list the position of the node of the other list that matches, -1 if none does: the one of
+// the same key, else the first of the same kind and type whose key no node of the list has.
 func (d *Differ) match(left, right []Node) []int {
-	to, taken := make([]int, len(left)), make([]bool, len(right))
-	find := func(i int, same func(Node) bool) {
-		if to[i] >= 0 {
-			return
-		}
-		for j, n := range right {
-			if !taken[j] && same(n) {
-				to[i], taken[j] = j, true
-				return
-			}
-		}
+	to, keys := make([]int, len(left)), map[string]int{}
+	for j, n := range slices.Backward(right) {
+		keys[key(n)] = j
 	}
+	known := map[string]bool{}
 	for i, n := range left {
+		k := key(n)
 		to[i] = -1
-		find(i, func(o Node) bool { return key(o) == key(n) })
+		if j, ok := keys[k]; ok && !known[k] {
+			to[i] = j
+		}
+		known[k] = true
+	}
+	rest := map[[2]string][]int{} // positions by kind and type
+	for j, n := range right {
+		if !known[key(n)] {
+			of := [2]string{string(n.Kind()), d.After.Type(n)}
+			rest[of] = append(rest[of], j)
+		}
 	}
 	for i, n := range left {
-		typ := d.Tree.Type(n)
-		find(i, func(o Node) bool { return o.Kind() == n.Kind() && d.Tree.Type(o) == typ && !hasKey(left, key(o)) })
+		of := [2]string{string(n.Kind()), d.Tree.Type(n)}
+		if all := rest[of]; to[i] < 0 && len(all) > 0 {
+			to[i], rest[of] = all[0], all[1:]
+		}
 	}
 	return to
 }
 
-func hasKey(nodes []Node, k string) bool {
-	return slices.ContainsFunc(nodes, func(n Node) bool { return key(n) == k })
-}
-
-// longestRise are the numbers of a longest part of a list that rises.
+// longestRise are the numbers of a longest part of a list of different numbers that rises.
 func longestRise(list []int) map[int]bool {
-	length, before := make([]int, len(list)), make([]int, len(list))
-	best := -1
-	for i := range list {
-		length[i], before[i] = 1, -1
-		for j := range i {
-			if list[j] < list[i] && length[j]+1 > length[i] {
-				length[i], before[i] = length[j]+1, j
-			}
+	var ends []int // by length less one, the position at which the best part of that length ends
+	before := make([]int, len(list))
+	for i, n := range list {
+		at := sort.Search(len(ends), func(k int) bool { return list[ends[k]] >= n })
+		if before[i] = -1; at > 0 {
+			before[i] = ends[at-1]
 		}
-		if best < 0 || length[i] > length[best] {
-			best = i
+		if at == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[at] = i
 		}
 	}
-	kept := map[int]bool{}
-	for i := best; i >= 0; i = before[i] {
-		kept[list[i]] = true
+	kept := make(map[int]bool, len(ends))
+	if len(ends) > 0 {
+		for at := ends[len(ends)-1]; at >= 0; at = before[at] {
+			kept[list[at]] = true
+		}
 	}
 	return kept
 }
 
-// add notes a change of the structure.
+// add notes a change of the structure. The node is one after the change, but if it was removed.
 func (d *Differ) add(c StructureChange, n, parent Node, index int) {
-	c.UID, c.ParentID, c.Index = d.Tree.UID(n), parent.ID(), index
-	d.out.Structure = append(d.out.Structure, c)
+	t := d.After
+	if c.Op == removed {
+		t = d.Tree
+	}
+	c.UID, c.ParentID, c.Index = t.UID(n), parent.ID(), index
+	if d.fits(c) {
+		d.out.Structure = append(d.out.Structure, c)
+	}
 }
+
+func (d *Differ) fits(change any) bool {
+	fits := !d.out.Truncated && (d.Fits == nil || d.Fits(change))
+	d.out.Truncated = !fits
+	return fits
+}
+
+// What may become of a node.
+const (
+	added   = "added"
+	removed = "removed"
+)
 
 // all notes that a node and all below it came or went.
 func (d *Differ) all(op string, n, parent Node, index int) {
-	if op == "added" {
+	t := d.After
+	if op == added {
 		d.out.Summary.Added++
 	} else {
 		d.out.Summary.Removed++
+		t = d.Tree
 	}
 	d.add(StructureChange{Op: op, NodeID: n.ID()}, n, parent, index)
-	for i, child := range d.Tree.Children(n) {
+	for i, child := range t.OwnChildren(n) {
 		d.all(op, child, n, i)
 	}
 }
 
 // payload compares the properties of two nodes.
 func (d *Differ) payload(a, b Node) {
-	before, after := fieldsOf(d.Tree, a), fieldsOf(d.Tree, b)
-	var names []string
-	for _, f := range append(slices.Clone(before), after...) {
-		if !slices.Contains(names, f.Name) {
-			names = append(names, f.Name)
+	before, after := d.fieldsOf(d.Tree, a), d.fieldsOf(d.After, b)
+	was, is := valuesOf(before), valuesOf(after)
+	for i, f := range append(slices.Clone(before), after...) {
+		if _, twice := was[f.Name]; i >= len(before) && twice {
+			continue
 		}
-	}
-	for _, name := range names {
-		was, is := valueIn(before, name), valueIn(after, name)
-		if Text(was) != Text(is) {
-			d.changed(PayloadChange{NodeID: b.ID(), Property: name, Before: Shown(was), After: Shown(is)})
+		if old, now := was[f.Name], is[f.Name]; Text(old) != Text(now) {
+			d.changed(PayloadChange{NodeID: b.ID(), Property: f.Name, Before: Shown(old), After: Shown(now)})
 		}
 	}
 	if d.Body != nil {
@@ -201,29 +243,39 @@ func (d *Differ) payload(a, b Node) {
 			d.changed(change)
 		}
 	}
-	was, is := d.Tree.Tags(a), d.Tree.Tags(b)
-	if strings.Join(was, ",") != strings.Join(is, ",") {
+	tagged, tags := d.Tree.Tags(a), d.After.Tags(b)
+	if strings.Join(tagged, ",") != strings.Join(tags, ",") {
 		d.out.Summary.Metadata++
-		d.out.Metadata = append(d.out.Metadata, PayloadChange{NodeID: b.ID(), Property: "tags", Before: was, After: is})
+		c := PayloadChange{NodeID: b.ID(), Property: "tags", Before: tagged, After: tags}
+		if d.fits(c) {
+			d.out.Metadata = append(d.out.Metadata, c)
+		}
 	}
 }
 
 func (d *Differ) changed(c PayloadChange) {
 	d.out.Summary.Payload++
-	d.out.Payload = append(d.out.Payload, c)
+	if d.fits(c) {
+		d.out.Payload = append(d.out.Payload, c)
+	}
 }
 
 // fieldsOf are the type, the title and the fields of a node.
-func fieldsOf(t *Tree, n Node) []Property {
-	return append([]Property{{"payloadType", t.Type(n)}, {"title", t.Name(n)}}, t.Payload(n)...)
+func (d *Differ) fieldsOf(t *Tree, n Node) []Property {
+	first := []Property{{"payloadType", t.Type(n)}, {"title", t.Name(n)}}
+	if d.own {
+		return append(first, t.OwnPayload(n)...)
+	}
+	return append(first, t.Payload(n)...)
 }
 
-// valueIn is the value of a property; nil: it is not there.
-func valueIn(all []Property, name string) any {
+// valuesOf are the values of properties by their names; of one that is there twice, the first.
+func valuesOf(all []Property) map[string]any {
+	values := make(map[string]any, len(all))
 	for _, p := range all {
-		if p.Name == name {
-			return p.Value
+		if _, twice := values[p.Name]; !twice {
+			values[p.Name] = p.Value
 		}
 	}
-	return nil
+	return values
 }

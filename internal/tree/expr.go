@@ -67,13 +67,13 @@ type Evaluator struct {
 	clock Clock
 	text  TextOf // nil: texts are not known
 
-	targets    map[string]target
-	properties map[*Expr]property
+	targets map[string]target
+	read    []*comparison // of the Exprs that were compared, of which there are few
 }
 
 // NewEvaluator returns an Evaluator. Dates such as `today` mean those of the clock.
 func NewEvaluator(t *Tree, c Clock) *Evaluator {
-	return &Evaluator{tree: t, clock: c, targets: map[string]target{}, properties: map[*Expr]property{}}
+	return &Evaluator{tree: t, clock: c, targets: map[string]target{}}
 }
 
 // With returns the Evaluator with the texts of nodes.
@@ -161,14 +161,16 @@ func needsText(path []string) (content, needs bool) {
 
 // compares says whether a property compares with the values.
 func (e *Evaluator) compares(x *Expr, n Node) Truth {
-	if content, needs := needsText(x.Path); needs {
-		if e.text == nil {
-			return Unknown
-		}
-		text := e.text(n, content)
-		return truth(e.test(x, operand{value: text, there: text != ""}))
+	c := e.comparison(x)
+	switch {
+	case c.plain != nil:
+		return truth(e.testText(c, c.plain(e.tree, n)))
+	case !c.needsText:
+		return truth(e.test(c, e.operand(n, c.property)))
+	case e.text == nil:
+		return Unknown
 	}
-	return truth(e.test(x, e.operand(n, e.property(x))))
+	return truth(e.testText(c, e.text(n, c.content)))
 }
 
 // NeedsText reports whether the Expr has a property that only the text of a node tells.

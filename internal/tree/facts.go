@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"sort"
 	"strings"
 
 	"rookery/internal/index"
@@ -82,32 +83,44 @@ func (t *Tree) part(n Node) *index.NodePart {
 const mostReferences = 8
 
 // Source is the node whose payload and children a node shows: itself, or, if its own text is one transclusion, the
-// node that this leads to. ok is false if it leads to none.
+// node that this leads to. ok is false if it leads to none, or to itself.
 func (t *Tree) Source(n Node) (source Node, ok bool) {
+	source = n
 	for range mostReferences {
-		target := t.embedded(n)
+		target := t.embedded(source)
 		if target == "" {
-			return n, true
+			return source, true
 		}
-		to := t.Index.From(n.Note, target)
+		to := t.Index.From(source.Note, target)
 		if to.Object.Note == nil || to.FragmentMissing {
 			return n, false
 		}
-		n = Node{Note: to.Object.Note, Section: to.Object.Number() + 1}
-		if n.Section > 0 && !isNode(n.section()) {
+		source = Node{Note: to.Object.Note, Section: to.Object.Number() + 1}
+		if source.Section > 0 && !isNode(source.section()) {
 			return n, false
 		}
 	}
 	return n, false
 }
 
-// embedded is the target of the transclusion that is the own text of a node; empty: it is something else.
+// embedded is the target of the transclusion that is the own text of a node; empty: it is something else, or the node has
+// nodes of its own below it, which must stay in sight.
 func (t *Tree) embedded(n Node) string {
 	if n.Note == nil || !t.part(n).Embeds {
 		return ""
 	}
-	for i := range n.Note.Refs {
-		if r := &n.Note.Refs[i]; r.Scope == n.Section-1 && r.Form == markdown.Embed {
+	for range sectionsTo(n, 1) {
+		return ""
+	}
+	refs, line := n.Note.Refs, 0
+	if n.Section > 0 {
+		line = n.section().Line
+	}
+	for i := sort.Search(len(refs), func(i int) bool { return refs[i].Line > line }); i < len(refs); i++ {
+		switch r := &refs[i]; {
+		case r.Scope > n.Section-1:
+			return ""
+		case r.Scope == n.Section-1 && r.Form == markdown.Embed && !r.IsFile():
 			return r.Target
 		}
 	}

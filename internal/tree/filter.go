@@ -25,6 +25,7 @@ var structural = map[string]bool{
 	"depth": true, "level": true, "childrencount": true, "isexpanded": true, "tags": true, "payload": true,
 	"body": true, "content": true, "bodybytes": true, "version": true, "createdat": true, "updatedat": true,
 	"reference": true, "ancestors": true, "children": true, "skeleton": true, "parent": true,
+	"viareference": true,
 }
 
 // IsStructural reports whether a name is one of what every node has.

@@ -43,14 +43,50 @@ func propertyOf(path []string) property {
 	return p
 }
 
-// property is that of an Expr. It is read once.
-func (e *Evaluator) property(x *Expr) property {
-	p, known := e.properties[x]
-	if !known {
-		p = propertyOf(x.Path)
-		e.properties[x] = p
+// A comparison is an Expr that compares a property, with what is the same for all nodes.
+type comparison struct {
+	*Expr
+	property
+	values []constant
+
+	needsText, content bool                         // only the text of a node tells, or its content does
+	plain              func(t *Tree, n Node) string // what the property is if it is a text that every node has; else nil
+}
+
+// A constant is a value of an Expr.
+type constant struct {
+	text   string // as it is written
+	bare   string // without the brackets of a reference
+	folded string
+	number bool // it may be a number
+	date   bool // likewise
+}
+
+// plains are the properties that are texts, by their names in lower case.
+var plains = map[string]func(t *Tree, n Node) string{
+	"nodeid": func(_ *Tree, n Node) string { return n.ID() },
+	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type, "name": (*Tree).Name, "title": (*Tree).Name,
+	"kind": func(_ *Tree, n Node) string { return string(n.Kind()) },
+	"path": func(_ *Tree, n Node) string { return pathOf(n) },
+}
+
+// comparison reads an Expr. It does so once for each.
+func (e *Evaluator) comparison(x *Expr) *comparison {
+	for _, c := range e.read {
+		if c.Expr == x {
+			return c
+		}
 	}
-	return p
+	c := &comparison{Expr: x, property: propertyOf(x.Path)}
+	c.content, c.needsText = needsText(x.Path)
+	if c.field == nil && !c.deep {
+		c.plain = plains[c.name]
+	}
+	for _, v := range x.Values {
+		c.values = append(c.values, constant{v, unbracketed(v), fold(v), maybeNumber(strings.TrimSpace(v)), isDate(v)})
+	}
+	e.read = append(e.read, c)
+	return c
 }
 
 // operand is a property of a node.
@@ -174,46 +210,67 @@ func valueOf(raw json.RawMessage) (v any, there bool) {
 
 // test reports whether a property compares with the values of an Expr. A list does if one of its entries does, and
 // what is missing only where the operator is about that.
-func (e *Evaluator) test(x *Expr, o operand) bool {
-	switch x.Op {
+func (e *Evaluator) test(c *comparison, o operand) bool {
+	switch c.Op {
 	case OpExists:
 		return o.there
 	case OpMissing:
 		return !o.there
 	case OpNotEqual:
-		return !o.there || !e.any(x, o, OpEqual)
+		return !o.there || !e.any(c, o, OpEqual)
 	}
-	return o.there && e.any(x, o, x.Op)
+	return o.there && e.any(c, o, c.Op)
+}
+
+// testText is test of a text. One that is empty is missing.
+func (e *Evaluator) testText(c *comparison, text string) bool {
+	switch {
+	case c.Op == OpExists:
+		return text != ""
+	case c.Op == OpMissing:
+		return text == ""
+	case c.Op == OpNotEqual:
+		return text == "" || !e.one(c, OpEqual, text, nil)
+	}
+	return text != "" && e.one(c, c.Op, text, nil)
 }
 
 // any reports whether a value, or an entry of it if it is a list, compares.
-func (e *Evaluator) any(x *Expr, o operand, op Op) bool {
+func (e *Evaluator) any(c *comparison, o operand, op Op) bool {
 	list, is := o.value.([]any)
 	if !is {
-		return e.one(x, op, o.value, o.field)
+		return e.one(c, op, op.textOf(o.value), o.field)
 	}
-	return slices.ContainsFunc(list, func(v any) bool { return e.one(x, op, v, o.field) })
+	return slices.ContainsFunc(list, func(v any) bool { return e.one(c, op, op.textOf(v), o.field) })
 }
 
-// one reports whether one value compares.
-func (e *Evaluator) one(x *Expr, op Op, v any, f *vault.Field) bool {
+// textOf is a value as an operator compares it: a reference has its brackets where a part of it is looked for.
+func (op Op) textOf(v any) string {
+	if op == OpContains || op == OpStartsWith {
+		return Text(v)
+	}
+	return bareText(v)
+}
+
+// one reports whether one value compares. It is given as a text; see Op.textOf.
+func (e *Evaluator) one(c *comparison, op Op, text string, f *vault.Field) bool {
 	switch op {
 	case OpContains:
-		return strings.Contains(fold(Text(v)), fold(x.Values[0]))
+		return strings.Contains(fold(text), c.values[0].folded)
 	case OpStartsWith:
-		return strings.HasPrefix(fold(Text(v)), fold(x.Values[0]))
+		return strings.HasPrefix(fold(text), c.values[0].folded)
 	case OpIn:
-		return slices.ContainsFunc(x.Values, func(value string) bool {
-			c, ok := e.compare(v, value, f)
-			return ok && c == 0
+		return slices.ContainsFunc(c.values, func(with constant) bool {
+			order, ok := e.compare(text, with, f)
+			return ok && order == 0
 		})
 	case OpBetween:
-		low, ok1 := e.compare(v, x.Values[0], f)
-		high, ok2 := e.compare(v, x.Values[1], f)
+		low, ok1 := e.compare(text, c.values[0], f)
+		high, ok2 := e.compare(text, c.values[1], f)
 		return ok1 && ok2 && low >= 0 && high <= 0
 	}
-	c, ok := e.compare(v, x.Values[0], f)
-	return ok && holds(op, c)
+	order, ok := e.compare(text, c.values[0], f)
+	return ok && holds(op, order)
 }
 
 // holds reports whether an operator holds of how two values compare.
@@ -233,25 +290,26 @@ func holds(op Op, c int) bool {
 	return false
 }
 
-// compare compares a value of a field with one that a query gives: as the schema types the field; else as numbers if
-// both are, as times if both are, and as texts in which the case does not count. ok is false if they do not compare.
-func (e *Evaluator) compare(v any, with string, f *vault.Field) (c int, ok bool) {
-	text := bareText(v)
+// compare compares a value with one that a query gives: as the schema types the field; else as numbers if both are, as
+// times if both are, and as texts in which the case does not count. ok is false if they do not compare.
+func (e *Evaluator) compare(text string, with constant, f *vault.Field) (c int, ok bool) {
 	if f != nil {
 		switch {
 		case strings.HasPrefix(f.Type, "number"):
-			return compareNumbers(text, with)
+			return compareNumbers(text, with.text)
 		case f.IsTime():
-			return e.compareTimes(text, with)
+			return e.compareTimes(text, with.text)
 		}
 	}
-	if c, ok := compareNumbers(text, with); ok {
-		return c, true
+	if with.number {
+		if c, ok := compareNumbers(text, with.text); ok {
+			return c, true
+		}
 	}
-	if isDate(text) && isDate(with) {
-		return e.compareTimes(text, with)
+	if with.date && isDate(text) {
+		return e.compareTimes(text, with.text)
 	}
-	return compareFolded(text, unbracketed(with)), true
+	return compareFolded(text, with.bare), true
 }
 
 // bareText is a value as a text; of a reference, what it refers to.

@@ -2,7 +2,9 @@ package tree
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rookery/internal/index"
@@ -42,6 +44,11 @@ func (t *Tree) Fields(n Node) []index.Field {
 // Payload are the fields of the node in text order, without its title and its tags: those of its Source.
 func (t *Tree) Payload(n Node) []Property {
 	n, _ = t.Source(n)
+	return t.OwnPayload(n)
+}
+
+// OwnPayload is Payload of the node itself, whatever it stands for.
+func (t *Tree) OwnPayload(n Node) []Property {
 	fields := t.Fields(n)
 	all := make([]Property, 0, len(fields))
 	for _, f := range fields {
@@ -95,6 +102,10 @@ func Text(v any) string {
 		return ""
 	case string:
 		return v
+	case float64:
+		if i := int64(v); float64(i) == v && -wholes < v && v < wholes && (i != 0 || !math.Signbit(v)) {
+			return strconv.FormatInt(i, 10) // as JSON writes it
+		}
 	case markdown.Ref:
 		return "[[" + string(v) + "]]"
 	case []any:
@@ -110,6 +121,9 @@ func Text(v any) string {
 	}
 	return string(data)
 }
+
+// wholes bounds the whole numbers that JSON writes without an exponent, and that a float64 has all of.
+const wholes = 1 << 53
 
 // Shown is a value as answers have it: a reference as a text with its brackets.
 func Shown(v any) any {

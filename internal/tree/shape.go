@@ -27,7 +27,8 @@ type Shape struct {
 	Version       string     `json:"version,omitempty" jsonschema:"with which it changed last"`
 	CreatedAt     *time.Time `json:"createdAt,omitempty"`
 	UpdatedAt     *time.Time `json:"updatedAt,omitempty"`
-	Reference     *Reference `json:"reference,omitempty" jsonschema:"of a section that stands for another node"`
+	Reference     *Reference `json:"reference,omitempty" jsonschema:"of a node that stands for another one: its fields, its text and its children are the other's"`
+	ViaReference  bool       `json:"viaReference,omitempty" jsonschema:"the node is shown below one that stands for the node above it"`
 	Ancestors     []Named    `json:"ancestors,omitempty" jsonschema:"the vault first"`
 	Source        string     `json:"source,omitempty" jsonschema:"explicit: the tag is one of its field tags; inline: it is #tag in its text"`
 	Skeleton      bool       `json:"skeleton,omitempty" jsonschema:"the node was on a page before, and is here for what is below it"`
@@ -40,7 +41,7 @@ type Named struct {
 	Name   string `json:"name"`
 }
 
-// A Reference is what a section stands for whose text is one transclusion.
+// A Reference is what a node stands for whose own text is one transclusion.
 type Reference struct {
 	TargetID string `json:"targetId,omitempty"`
 	Broken   bool   `json:"broken,omitempty"`
@@ -110,13 +111,14 @@ func (s Shaper) Whole(n Node) *Shape {
 	if s.Viewer != nil && s.Filter.Shows("isExpanded") {
 		shape.IsExpanded = new(s.Viewer.Expanded(n))
 	}
+	source, _ := s.Tree.Source(n)
 	if s.Filter.Shows("tags") {
-		shape.Tags = s.Tree.Tags(n)
+		shape.Tags = s.Tree.Tags(source)
 	}
 	if s.Filter.Shows("title") {
 		shape.Title = new(s.Tree.Name(n))
 	}
-	if part := s.Tree.part(n); part != nil && s.Filter.Shows("bodyBytes") {
+	if part := s.Tree.part(source); part != nil && s.Filter.Shows("bodyBytes") {
 		shape.BodyBytes = new(int(part.BodyBytes))
 	}
 	s.times(shape, n.Times())

@@ -114,7 +114,7 @@ func (t *Tree) exists(path string) bool {
 		if !strings.HasPrefix(f.Path, path) {
 			return false
 		}
-		if isContent(f) {
+		if IsContent(f) {
 			return true
 		}
 	}
@@ -124,8 +124,8 @@ func (t *Tree) exists(path string) bool {
 // isHidden reports whether a path is in a folder that is in no tree.
 func isHidden(path string) bool { return strings.HasPrefix(path, ".") }
 
-// isContent reports whether a folder with this file is one.
-func isContent(f *index.File) bool {
+// IsContent reports whether a folder with this file is one.
+func IsContent(f *index.File) bool {
 	return f.Note != nil || vault.Path(f.Path).Kind() == vault.KindFolder
 }
 

@@ -43,7 +43,7 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 		case i < 0:
 		case isHidden(f.Path):
 			return f.Path[:len(dir)+i+1] + "\xff", true
-		case isContent(f):
+		case IsContent(f):
 			sub := f.Path[:len(dir)+i+1]
 			l.children = append(l.children, Node{Folder: sub})
 			return sub + "\xff", true // no path has this byte, and all of the folder are before it
@@ -58,6 +58,11 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 // Those of a node that stands for another one are the other's.
 func (t *Tree) Children(n Node) []Node {
 	n, _ = t.Source(n)
+	return t.OwnChildren(n)
+}
+
+// OwnChildren are the Children of a node itself, whatever it stands for.
+func (t *Tree) OwnChildren(n Node) []Node {
 	if n.Note != nil {
 		return sectionsBelow(n)
 	}

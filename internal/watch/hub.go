@@ -47,7 +47,9 @@ func (h *Hub) open(dir string, enter func(folder string) bool, r rules) (*Tree, 
 }
 
 // Open is Hub.Open with a hub of its own.
-func Open(dir string, enter func(folder string) bool) (*Tree, error) { return new(Hub).Open(dir, enter) }
+func Open(dir string, enter func(folder string) bool) (*Tree, error) {
+	return new(Hub).Open(dir, enter)
+}
 
 // within returns the name of a file in a folder as events have it.
 func within(folder, name string) string {

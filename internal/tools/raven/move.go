@@ -119,7 +119,7 @@ func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moved) error {
 		return err
 	}
 	out.fill(u)
-	out.SideEffects = append(moveEffects(tx.Index(), o, to), u.effects()...)
+	out.SideEffects = slices.Concat(moveEffects(tx.Index(), o, to), settingsEffects(tx.Index(), o.Note.ID), u.effects())
 	was.Note = noteAt(tx.Index(), to)
 	return out.updated(tx, was)
 }
@@ -156,8 +156,7 @@ func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 	return to, nil
 }
 
-// moveEffects says what else a move does or leaves: the folder of another type, and what names the old path
-// and is not rewritten.
+// moveEffects says what else a move does: the note may be in the folder of another type.
 func moveEffects(after *index.Index, o index.Object, to vault.Path) []string {
 	effects := []string{o.Note.ID + " goes by " + to.ID()}
 	if t := typeOfFolder(after.Schema(), to.ID()); t != nil && t.Name != o.Note.Type {

@@ -2,6 +2,8 @@ package raven
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"rookery/internal/fault"
 	"rookery/internal/query"
@@ -63,7 +65,7 @@ func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error 
 	answer.Items = firstOf(answer.Items, maxBulkItems)
 	out.BulkAnswer, out.Destination = answer, in.Destination
 	out.fill(u)
-	out.SideEffects = append([]string{}, u.effects()...)
+	out.SideEffects = slices.Concat([]string{}, settingsEffects(tx.Index(), slices.Sorted(maps.Keys(ids))...), u.effects())
 	return nil
 }
 

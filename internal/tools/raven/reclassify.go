@@ -27,6 +27,8 @@ type reclassifyIn struct {
 	Type   string      `json:"type" complete:"type" jsonschema:"the new type"`
 	Fields tool.Fields `json:"fields,omitempty" jsonschema:"values of fields of the new type" alias:"field"`
 	Force  bool        `json:"force,omitempty" jsonschema:"remove the fields that the new type does not have"`
+
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
 	tool.Brief
 	tool.Mutation
 }
@@ -39,6 +41,22 @@ type reclassified struct {
 	DroppedFields map[string]any `json:"dropped_fields,omitzero" jsonschema:"fields that were removed, with their values"`
 }
 
+// plannedReclassified is the answer of a call that changes a type.
+type plannedReclassified struct {
+	reclassified
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+
+	planned planned
+}
+
+func (m *plannedReclassified) settle(ctx context.Context, tx *repo.Tx) error {
+	err := m.reclassified.settle(ctx, tx)
+	if err == nil {
+		m.PlanToken, err = m.planned.check(ctx, tx)
+	}
+	return err
+}
+
 func (f tools) reclassify() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_reclassify", Family: Family, Title: "Change the type of an object", Doc: reclassifyDoc,
@@ -46,8 +64,16 @@ func (f tools) reclassify() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/objects/reclassify"},
 		Flags:    map[string]string{"fields": "field"},
 		Commands: []tool.Command{{Words: "reclassify", Args: []string{"id", "type"}, Pairs: "fields"}},
-	}, func(ctx context.Context, c auth.Caller, in reclassifyIn) (reclassified, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in reclassifyIn) (plannedReclassified, error) {
+		plan, err := planOf(in.PlanToken, "raven_reclassify", in.ID, in.Type, in.Fields, in.Force)
+		if err != nil {
+			return plannedReclassified{}, err
+		}
+		w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}
+		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *plannedReclassified) error {
+			out.planned = plan
+			return in.run(ctx, tx, &out.reclassified)
+		})
 	})
 }
 

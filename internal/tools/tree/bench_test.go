@@ -108,3 +108,60 @@ func (p *place) pages(b *testing.B, name string, in args) {
 		in["pageToken"] = next.NextPageToken
 	}
 }
+
+// BenchmarkTime compares, restores and merges in a vault of 10,000 notes, of which 1,000 changed since a snapshot.
+func BenchmarkTime(b *testing.B) {
+	p := open(b, nil)
+	note := func(dir, i, version int) (path, text string) {
+		return fmt.Sprintf("f%02d/n%03d.md", dir, i), fmt.Sprintf("---\nstatus: s%d\n---\n\n# N\n\ntext %d\n\n## S\n\ntext\n", i%10, version)
+	}
+	put := func(dirs, version int) {
+		files := map[string]string{}
+		for dir := range dirs {
+			for i := range 1000 {
+				path, text := note(dir, i, version)
+				files[path] = text
+			}
+		}
+		p.put(b, files)
+	}
+	put(10, 0)
+	p.write(b, "snapshot_create", args{"label": "old"})
+	put(1, 1)
+	p.write(b, "snapshot_create", args{"label": "new"})
+	b.Run("diff of 10000 notes", func(b *testing.B) {
+		for b.Loop() {
+			p.data(b, "snapshot_diff", args{"a": "old", "b": "new"})
+		}
+	})
+	b.Run("diff of 10000 notes, without texts", func(b *testing.B) {
+		for b.Loop() {
+			p.data(b, "snapshot_diff", args{"a": "old", "b": "new", "includePayloads": false})
+		}
+	})
+	labels, n := []string{"old", "new"}, 0
+	b.Run("restore of 1000 notes", func(b *testing.B) {
+		for b.Loop() {
+			p.write(b, "snapshot_restore", args{"snapshotId": labels[n%2]})
+			n++
+		}
+	})
+	files := map[string]string{}
+	for i := range 250 {
+		files[fmt.Sprintf("merged/n%03d.md", i)] = "---\na: 1\n---\n\n# N\n\ntext\n\n## A\n\na\n\n### B\n\nb\n\n## C\n\nc\n"
+	}
+	p.put(b, files)
+	root := p.data(b, "export_subtree", args{"nodeId": "merged/"})["json"].(args)
+	n = 0
+	b.Run("import_merge of 1000 nodes", func(b *testing.B) {
+		for b.Loop() {
+			n++
+			for _, note := range root["children"].([]any) {
+				for _, node := range append([]any{note}, note.(args)["children"].([]any)...) {
+					node.(args)["body"] = fmt.Sprint("text ", n)
+				}
+			}
+			p.write(b, "import_merge", args{"json": root, "strategy": "replace"})
+		}
+	})
+}

@@ -46,7 +46,7 @@ func (f tools) bookmark() *tool.Tool {
 		if err := checkLabel(in.Label); err != nil {
 			return bookmarkOut{}, err
 		}
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID, in.Label}}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID, in.Label}, false}
 		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
 			n, err := t.node("nodeId", in.NodeID)
 			if err != nil {
@@ -149,7 +149,7 @@ func (f tools) removeBookmark() *tool.Tool {
 	s.Route = tool.Route{Method: "DELETE", Path: "/bookmarks/{label}"}
 	s.Commands = []tool.Command{{Words: "bookmark remove", Args: []string{"label"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeBookmarkIn) (bookmarkOut, error) {
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.Label}}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.Label}, false}
 		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
 			b, found, err := t.store.Bookmark(ctx, t.owner, in.Label)
 			switch {

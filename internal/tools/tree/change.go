@@ -1,7 +1,9 @@
 package tree
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -61,7 +63,28 @@ func change[Out any, P settler[Out]](
 	}
 	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{Draft: draft})
 	P(&out).settle()
+	if stale := (*outdated)(nil); errors.As(err, &stale) {
+		err = stale.named(ctx, v)
+	}
 	return out, err
+}
+
+// An outdated is CONFLICT because of a commit after the version token.
+type outdated struct {
+	*fault.Fault
+	seq uint64 // of the commit
+}
+
+// Unwrap returns the fault.
+func (o *outdated) Unwrap() error { return o.Fault }
+
+// named is the fault with the agent that made the commit, if that can be read: it may not be durable yet.
+func (o *outdated) named(ctx context.Context, v *repo.Vault) error {
+	c, err := v.Commit(ctx, o.seq)
+	if err != nil {
+		return o.Fault
+	}
+	return o.With("lastChangedBy", cmp.Or(c.Who.Agent, c.Who.Principal))
 }
 
 // since is the version that a token names. One that is missing, cannot be read, or is of the future is CONFLICT.
@@ -89,12 +112,27 @@ func conflict(newest uint64, message string) *fault.Fault {
 
 // covers is CONFLICT if one of the nodes that the call touches changed after its version token.
 func (e *edit) covers(nodes ...tree.Node) error {
-	changed := e.tree.Changed(e.since, nodes...)
+	changed, seq := e.tree.Changed(e.since, nodes...)
 	if changed == "" {
 		return nil
 	}
-	return conflict(e.tree.Index.Version(), "a node that the call touches changed after the versionToken").
-		With("changed", changed).With("nodeId", nodes[0].ID())
+	return &outdated{
+		conflict(e.tree.Index.Version(), "a node that the call touches changed after the versionToken").
+			With("changed", changed).With("nodeId", nodes[0].ID()), seq,
+	}
+}
+
+// coversAll is CONFLICT if any note or folder changed after the version token.
+func (e *edit) coversAll() error {
+	seq := e.tree.Index.NotesVersion()
+	if seq <= e.since {
+		return nil
+	}
+	root := e.tree.Root().ID()
+	return &outdated{
+		conflict(e.tree.Index.Version(), "a note or a folder changed after the versionToken").
+			With("changed", root).With("nodeId", root), seq,
+	}
 }
 
 // node is the node that an argument names.

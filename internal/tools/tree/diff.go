@@ -19,14 +19,19 @@ var diffSubtreeDoc string
 
 type diffSubtreeIn struct {
 	tool.Vault
-	A               string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the node before"`
-	B               string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the node after"`
-	IncludePayloads *bool  `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
-	IncludeShape    *bool  `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare which nodes there are"`
-	IncludeMetadata *bool  `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
-	IncludeBody     bool   `json:"includeBody,omitempty" alias:"include_body" jsonschema:"show how texts differ, not only that they do"`
-	MaxDepth        *int   `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
+	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the node before"`
+	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the node after"`
+	comparing
 	tool.AsOf
+}
+
+// A comparing is the part of an input that says what is compared.
+type comparing struct {
+	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
+	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare which nodes there are"`
+	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
+	IncludeBody     bool  `json:"includeBody,omitempty" alias:"include_body" jsonschema:"show how texts differ, not only that they do"`
+	MaxDepth        *int  `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
 }
 
 type diffSubtreeOut struct {
@@ -81,29 +86,44 @@ func (r *reading) comparable(arg, id string) (tree.Node, error) {
 
 // diff compares two nodes as the call asks for.
 func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (tree.Diff, error) {
-	d := tree.Differ{Tree: r.Tree, MaxDepth: endless}
+	d := tree.Differ{Tree: r.Tree}
+	failed := in.begin(ctx, &d, r, r)
+	out := d.Compare(a, b)
+	return in.shown(out), *failed
+}
+
+// begin makes a Differ compare what the call asks for. What is wrong with texts is known after it has compared.
+func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *reading) (failed *error) {
+	d.MaxDepth, failed = endless, new(error)
 	if in.MaxDepth != nil {
 		d.MaxDepth = *in.MaxDepth
 	}
-	var failed error
-	left, right := texts{read: r.text}, texts{read: r.text}
-	if *in.IncludePayloads {
-		d.Body = func(a, b tree.Node) (tree.PayloadChange, bool) {
-			was, _, err1 := left.of(ctx, a)
-			is, _, err2 := right.of(ctx, b)
-			for _, err := range []error{err1, err2, ctx.Err()} {
-				if failed == nil && err != nil {
-					failed = err
-				}
-			}
-			change := tree.PayloadChange{Before: hash(was), After: hash(is)}
-			if in.IncludeBody {
-				change.Diff = unified(merge.Hunks(string(was)+"\n", string(is)+"\n"))
-			}
-			return change, string(was) != string(is)
-		}
+	if !*in.IncludePayloads {
+		return failed
 	}
-	out := d.Compare(a, b)
+	left, right := texts{read: before.text}, texts{read: after.text}
+	d.Body = func(a, b tree.Node) (tree.PayloadChange, bool) {
+		was, _, err1 := left.of(ctx, a)
+		is, _, err2 := right.of(ctx, b)
+		for _, err := range []error{err1, err2, ctx.Err()} {
+			if *failed == nil && err != nil {
+				*failed = err
+			}
+		}
+		if string(was) == string(is) {
+			return tree.PayloadChange{}, false
+		}
+		change := tree.PayloadChange{Before: hash(was), After: hash(is)}
+		if in.IncludeBody {
+			change.Diff = unified(merge.Hunks(string(was)+"\n", string(is)+"\n"))
+		}
+		return change, true
+	}
+	return failed
+}
+
+// shown is a difference without what the call does not ask for.
+func (in comparing) shown(out tree.Diff) tree.Diff {
 	if !*in.IncludePayloads {
 		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0
 	}
@@ -114,7 +134,7 @@ func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (t
 	if !*in.IncludeMetadata {
 		out.Metadata, out.Summary.Metadata = []tree.PayloadChange{}, 0
 	}
-	return out, failed
+	return out
 }
 
 // hash is what texts are compared by.

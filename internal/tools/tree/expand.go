@@ -72,7 +72,7 @@ func viewSpec(short, title, doc string) tool.Spec {
 // opening is a tool that expands or collapses one node.
 func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandIn) (expandOut, error) {
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
 		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandOut) error {
 			n, err := t.node("nodeId", in.NodeID)
 			if err != nil {
@@ -122,7 +122,7 @@ func (f tools) collapseAll() *tool.Tool {
 // openingAll is a tool that expands or collapses a node and all below it.
 func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandAllIn) (expandAllOut, error) {
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}, false}
 		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
 			return t.all("rootNodeId", in.RootNodeID, tree.Rule{Expanded: expanded}, out)
 		})
@@ -141,7 +141,7 @@ func (f tools) setExpansion() *tool.Tool {
 	s.Route.Path, s.Idempotent = "/view/expansion", true
 	s.Commands = []tool.Command{{Words: "view expansion", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setExpansionIn) (expandAllOut, error) {
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
 		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
 			return t.all("nodeId", in.NodeID, expansion(in.Expanded, in.MaxDepth), out)
 		})

@@ -39,7 +39,7 @@ func (f tools) setFilters() *tool.Tool {
 				return setFiltersOut{}, err
 			}
 		}
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, nil}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, nil, false}
 		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *setFiltersOut) error {
 			return t.setFilters(in, out)
 		})

@@ -134,7 +134,7 @@ func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, 
 	if !shown.Shows("body") && !shown.Wants("content") {
 		return nil
 	}
-	own, all, err := r.texts.of(ctx, n)
+	own, all, err := r.textsOf(ctx, n)
 	if err != nil {
 		return err
 	}

@@ -60,44 +60,45 @@ func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, o
 	if in.DepthLimit != nil {
 		depth = *in.DepthLimit
 	}
-	var behind *tree.Position
-	if after != nil {
-		behind = &after.Position
-	}
-	g := growing{shaper: r.shaper(in.lists), top: top, shapes: map[tree.Node]*tree.Shape{}}
-	going, more, last, count := state.Going(ctx), false, tree.Node{}, 0
-	for n := range r.WalkTo(top, behind, depth) {
+	g := growing{shaper: r.shaper(in.lists), shapes: map[*tree.Visit]*tree.Shape{}}
+	tour := tree.Tour{Tree: r.Tree, Depth: depth}
+	going, more, count := state.Going(ctx), false, 0
+	var last *tree.Visit
+	for v := range tour.Walk(top, after.place()) {
 		if more = count == in.Limit || !going(); more {
 			break
 		}
-		shape := g.shaper.Whole(n)
-		if err := r.addWanted(ctx, g.shaper.Filter, n, shape); err != nil {
+		shape := g.shaper.Whole(v.Node)
+		shape.ViaReference = v.Via > 0 && g.shaper.Filter.Shows("viaReference")
+		if err := r.addWanted(ctx, g.shaper.Filter, v.Node, shape); err != nil {
 			return err
 		}
 		if more = !out.Fits(shape) && count > 0; more {
 			break
 		}
-		g.add(n, shape)
-		count, last = count+1, n
+		g.add(v, shape)
+		count, last = count+1, v
 	}
 	if err := ctx.Err(); err != nil {
 		return err // what is listed is cut off
 	}
-	out.Node = g.shape(top)
+	if out.Node = g.top; out.Node == nil {
+		out.Node = &tree.Shape{NodeID: top.ID(), Skeleton: true}
+	}
 	return out.endWalk(count, more, last)
 }
 
 // endless is a depth that no node has.
 const endless = 1 << 30
 
-// endWalk notes what is told of a page of a walk, of which nobody counts all nodes.
-func (p *paged) endWalk(count int, more bool, last tree.Node) error {
+// endWalk notes what is told of a page of a tour, of which nobody counts all nodes.
+func (p *paged) endWalk(count int, more bool, last *tree.Visit) error {
 	p.Note("count", count)
 	p.Note("has_more", more)
 	if !more {
 		return nil
 	}
-	key, err := mark{Position: last.Position()}.text()
+	key, err := markAt(last).text()
 	p.Note("next_page_token", tool.Token(key))
 	return err
 }
@@ -105,27 +106,27 @@ func (p *paged) endWalk(count int, more bool, last tree.Node) error {
 // A growing is a part of a tree that grows node by node, each after those above it.
 type growing struct {
 	shaper tree.Shaper
-	top    tree.Node
-	shapes map[tree.Node]*tree.Shape
+	shapes map[*tree.Visit]*tree.Shape
+	top    *tree.Shape // nil: there is no node yet
 }
 
 // add adds a node below the one above it.
-func (g *growing) add(n tree.Node, shape *tree.Shape) {
-	g.shapes[n] = shape
-	if n == g.top {
+func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
+	g.shapes[v] = shape
+	if v.Above == nil {
+		g.top = shape
 		return
 	}
-	above, _ := g.shaper.Tree.Parent(n)
-	parent := g.shape(above)
+	parent := g.shape(v.Above)
 	parent.Children = append(parent.Children, shape)
 }
 
 // shape is that of a node. One that was on a page before is a skeleton.
-func (g *growing) shape(n tree.Node) *tree.Shape {
-	shape, ok := g.shapes[n]
+func (g *growing) shape(v *tree.Visit) *tree.Shape {
+	shape, ok := g.shapes[v]
 	if !ok {
-		shape = &tree.Shape{NodeID: n.ID(), Skeleton: true}
-		g.add(n, shape)
+		shape = &tree.Shape{NodeID: v.ID(), Skeleton: true}
+		g.add(v, shape)
 	}
 	return shape
 }

@@ -73,7 +73,9 @@ type viewing struct {
 	otherwise bool
 	top       tree.Node
 	depth     int
-	nodes     map[tree.Node]*tree.ViewNode
+	exports   bool // isExpanded is what the view says also of what shows no children
+	nodes     map[*tree.Visit]*tree.ViewNode
+	root      *tree.ViewNode // nil: there is no node yet
 }
 
 // viewing is the view of a node as the call and its session want it.
@@ -89,7 +91,7 @@ func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
 	viewer := r.viewer(otherwise)
 	return &viewing{
 		reading: r, shaper: tree.Shaper{Tree: r.Tree, Filter: l.filter(s), Viewer: viewer}, otherwise: otherwise,
-		top: top, depth: endless, nodes: map[tree.Node]*tree.ViewNode{},
+		top: top, depth: endless, nodes: map[*tree.Visit]*tree.ViewNode{},
 	}
 }
 
@@ -107,13 +109,10 @@ func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 	if err != nil {
 		return err
 	}
-	var behind *tree.Position
-	if after != nil {
-		behind = &after.Position
-	}
-	more, last, count := false, tree.Node{}, 0
-	going := state.Going(ctx)
-	for n := range v.shaper.Viewer.Walk(v.top, behind, v.depth) {
+	more, count := false, 0
+	var last *tree.Visit
+	going, tour := state.Going(ctx), v.tour()
+	for n := range tour.Walk(v.top, after.place()) {
 		if more = count == p.Limit || !going(); more {
 			break
 		}
@@ -133,48 +132,50 @@ func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 	if err := out.endWalk(count, more, last); err != nil {
 		return err
 	}
-	out.View, err = viewObject(v.node(v.top))
+	out.View, err = v.object()
 	return err
 }
 
-func viewObject(n *tree.ViewNode) (tool.Object, error) {
-	data, err := n.MarshalJSON()
+// tour walks what the view shows.
+func (v *viewing) tour() tree.Tour {
+	return tree.Tour{Tree: v.Tree, Depth: v.depth, Opens: v.shaper.Viewer.Expanded}
+}
+
+// object is the node at the top with what was added below it.
+func (v *viewing) object() (tool.Object, error) {
+	if v.root == nil {
+		v.root = &tree.ViewNode{NodeID: v.top.ID(), Skeleton: true}
+	}
+	data, err := v.root.MarshalJSON()
 	return tool.Object(data), err
 }
 
 // shape is a node as the view has it.
-func (v *viewing) shape(ctx context.Context, n tree.Node) (*tree.ViewNode, error) {
-	node := v.shaper.View(n)
-	if node.IsExpanded != nil && *node.IsExpanded {
-		node.IsExpanded = new(v.shaper.Viewer.Opens(n, v.below(n)))
+func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, error) {
+	node := v.shaper.View(n.Node)
+	node.ViaReference = n.Via > 0 && v.shaper.Filter.Shows("viaReference")
+	if node.IsExpanded != nil && !v.exports {
+		node.IsExpanded = new(v.tour().HasChildren(n))
 	}
 	var texts tree.Shape
-	err := v.addWanted(ctx, v.shaper.Filter, n, &texts)
+	err := v.addWanted(ctx, v.shaper.Filter, n.Node, &texts)
 	node.Body, node.Content = texts.Body, texts.Content
 	return node, err
 }
 
-// below is how many levels below a node are shown.
-func (v *viewing) below(n tree.Node) int {
-	if v.depth == endless {
-		return endless
-	}
-	return v.depth - (v.Depth(n) - v.Depth(v.top))
-}
-
 // add adds a node below the one above it.
-func (v *viewing) add(n tree.Node, shape *tree.ViewNode) {
+func (v *viewing) add(n *tree.Visit, shape *tree.ViewNode) {
 	v.nodes[n] = shape
-	if n == v.top {
+	if n.Above == nil {
+		v.root = shape
 		return
 	}
-	above, _ := v.Parent(n)
-	parent := v.node(above)
+	parent := v.node(n.Above)
 	parent.Children = append(parent.Children, shape)
 }
 
-// node is that of a node. One that was on a page before is a skeleton.
-func (v *viewing) node(n tree.Node) *tree.ViewNode {
+// node is that of a visit. One that was on a page before is a skeleton.
+func (v *viewing) node(n *tree.Visit) *tree.ViewNode {
 	shape, ok := v.nodes[n]
 	if !ok {
 		shape = &tree.ViewNode{NodeID: n.ID(), Skeleton: true}
@@ -216,7 +217,8 @@ func (f tools) exportView() *tool.Tool {
 // whole takes in all nodes of the view. One that is too large for an answer is BATCH_TOO_LARGE.
 func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
 	going := state.Going(ctx)
-	for n := range v.shaper.Viewer.Walk(v.top, nil, endless) {
+	v.exports = true
+	for n := range v.tour().Walk(v.top, nil) {
 		if !going() {
 			break
 		}
@@ -241,7 +243,7 @@ type exportedView struct {
 
 // exported is the view as JSON, with or without what is told beside its nodes.
 func (v *viewing) exported(wrapped bool) (tool.Object, error) {
-	view, err := viewObject(v.node(v.top))
+	view, err := v.object()
 	if err != nil || !wrapped {
 		return view, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"rookery/internal/auth"
@@ -40,7 +41,7 @@ func (f tools) importView() *tool.Tool {
 		if err != nil {
 			return importViewOut{}, err
 		}
-		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{view.root}}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{view.root}, false}
 		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *importViewOut) error {
 			i := importing{sessionEdit: t, in: in, out: out}
 			return i.run(view)
@@ -263,25 +264,66 @@ const maxIgnored = 100
 // restore takes in what the JSON says of a node and of those below it. The node at the top is given.
 func (i *importing) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
-	if given.expanded != i.expanded && i.ChildrenCount(n) > 0 {
+	children, nodes := i.found(n, given)
+	if rule, ok := i.alike(n, given, nodes); ok && allCollapsed(children, rule.MaxDepth == 1) {
+		i.out.Restored += len(nodes)
+		i.rules = append(i.rules, rule)
+		return
+	}
+	if given.expanded != i.expanded {
 		i.rules = append(i.rules, tree.Rule{UID: i.UID(n), Expanded: given.expanded})
 	}
+	for j, child := range children {
+		i.restore(nodes[j], child)
+	}
+}
+
+// found are the nodes below another one that the JSON has and the vault too.
+func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode, nodes []tree.Node) {
 	for _, child := range given.children {
 		if next, ok := i.lookup(n, child); ok {
-			i.restore(next, child)
+			children, nodes = append(children, child), append(nodes, next)
 			continue
 		}
 		if len(i.out.Ignored) < maxIgnored {
 			i.out.Ignored = append(i.out.Ignored, child.id)
 		}
 	}
+	return children, nodes
+}
+
+// alike is one rule about a node that says what rules about each of its children would, if they all differ from what
+// holds by default. A view has few rules, and folders may have many notes. It is false if one of the children has
+// children, or is not in the JSON.
+func (i *importing) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
+	source, _ := i.Source(n)
+	all := i.Children(n)
+	if source != n || len(all) < 2 || len(all) != len(nodes) || !given.expanded {
+		return rule, false
+	}
+	for j, child := range all {
+		if nodes[j] != child || i.ChildrenCount(child) > 0 {
+			return rule, false
+		}
+	}
+	rule = tree.Rule{UID: i.UID(n), Expanded: true, Recursive: true}
+	if i.expanded {
+		rule.MaxDepth = 1 // what is deeper is collapsed
+	}
+	return rule, true
+}
+
+// allCollapsed reports whether all nodes of the JSON are collapsed, or all expanded.
+func allCollapsed(nodes []*givenNode, collapsed bool) bool {
+	return !slices.ContainsFunc(nodes, func(n *givenNode) bool { return n.expanded == collapsed })
 }
 
 // lookup is a node of the JSON below another one: by its uid, by its address, or where nodes are found by path, by its
 // name.
 func (i *importing) lookup(above tree.Node, given *givenNode) (tree.Node, bool) {
+	source, _ := i.Source(above)
 	for _, id := range []string{given.uid, given.id} {
-		if n, ok := i.Find(id); ok && id != "" && i.Within(n, above) {
+		if n, ok := i.Find(id); ok && id != "" && i.Within(n, source) {
 			return n, true
 		}
 	}

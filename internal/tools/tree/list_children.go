@@ -40,7 +40,13 @@ func (f tools) listChildren() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		out.Items, err = r.page(ctx, &out.paged, found{r.Children(n), in.page, r.shaper(in.lists), false})
+		shaper := r.shaper(in.lists)
+		out.Items, err = r.page(ctx, &out.paged, found{r.Children(n), in.page, shaper, false})
+		if source, _ := r.Source(n); source != n && shaper.Filter.Shows("viaReference") {
+			for _, item := range out.Items {
+				item.ViaReference = true
+			}
+		}
 		return out, err
 	})
 }

@@ -26,7 +26,7 @@ const modelSteps = 300
 func TestTreesAreThatOfTheModel(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 26))
-		m := &model{T: t, Rand: r, root: grow(r), dir: t.TempDir(), labels: map[string]*naive{}}
+		m := &model{T: t, Rand: r, root: grow(r), dir: t.TempDir(), labels: map[string]*naive{}, snapshots: map[string]map[*naive]naiveState{}}
 		m.place = openAt(t, m.dir)
 		defer func() { m.close() }()
 		for i := range m.views {
@@ -58,6 +58,10 @@ type model struct {
 	newest uint64
 	views  [3]*naiveView
 	labels map[string]*naive // bookmarks
+
+	// snapshots are the nodes of each snapshot, by its label; nil if the structure has changed since: what a restore
+	// does to the structure is not modelled.
+	snapshots map[string]map[*naive]naiveState
 
 	calls, refusals int
 }
@@ -320,7 +324,11 @@ func (m *model) commit(before map[string]string) {
 // deed is a random change.
 func (m *model) deed() deed {
 	n := m.node()
-	switch m.IntN(7) {
+	switch m.IntN(8) {
+	case 7:
+		if m.label() != "" {
+			return m.restoring()
+		}
 	case 0, 1:
 		name, v, do := m.property(n)
 		return deed{"update_payload_property", args{"nodeId": m.name(n), "propertyName": name, "newValue": v}, []*naive{n}, do}
@@ -465,7 +473,16 @@ func (m *model) look() {
 	p, v, n := m.session(i), m.views[i], pick(m.Rand, m.root.all())
 	in := args{"nodeId": m.name(n)}
 	var tool string
-	switch m.IntN(9) {
+	switch m.IntN(13) {
+	case 12:
+		m.mergeBack(n)
+		return
+	case 9, 10:
+		m.snapshot()
+		return
+	case 11:
+		m.compare()
+		return
 	case 0:
 		tool = "toggle_node"
 		v.collapsed[n] = !v.collapsed[n]
@@ -510,8 +527,7 @@ func (v *naiveView) setBelow(top *naive, collapsed func(depth int) bool) {
 	}
 }
 
-// copyView exports the view of a session, and imports it into the next one. Nodes without children
-// are expanded then.
+// copyView exports the view of a session, and imports it into the next one. What the view does not show is expanded then.
 func (m *model) copyView(i int) {
 	from, to := m.views[i], (i+1)%len(m.views)
 	exported := m.session(i).data(m.T, "export_view", args{"rootNodeId": "/"})["viewJson"]
@@ -519,7 +535,7 @@ func (m *model) copyView(i int) {
 	next.write(m.T, "import_view", args{"viewJson": exported})
 	v := &naiveView{collapsed: map[*naive]bool{}, excluded: maps.Clone(from.excluded)}
 	for _, n := range m.root.all() {
-		v.collapsed[n] = from.collapsed[n] && from.shows(n) && len(n.children) > 0
+		v.collapsed[n] = from.collapsed[n] && from.shows(n)
 	}
 	m.views[to] = v
 	m.check(fmt.Sprint("the view of session ", i, " in session ", to))
@@ -577,6 +593,9 @@ func (m *model) restructure() {
 	for {
 		if d, ok := m.structural(); ok {
 			m.carryOut(d)
+			for label := range m.snapshots {
+				m.snapshots[label] = nil
+			}
 			return
 		}
 	}
@@ -667,4 +686,93 @@ func (m *model) rearranged() (d deed, ok bool) {
 			above.setOrder(above.entries())
 		}
 	}}, true
+}
+
+// A naiveState is what a node was at a snapshot.
+type naiveState struct {
+	naive
+	id, text string
+}
+
+// snapshot makes a snapshot of the vault, in place of one with its label.
+func (m *model) snapshot() {
+	label := pick(m.Rand, []string{"first", "second"})
+	if _, there := m.snapshots[label]; there {
+		m.write(m.T, "snapshot_delete", args{"snapshotId": label})
+	}
+	m.write(m.T, "snapshot_create", args{"label": label})
+	m.snapshots[label] = map[*naive]naiveState{}
+	for _, n := range m.root.all() {
+		was := naiveState{*n, n.id(), n.text()}
+		was.fields = slices.Clone(n.fields)
+		m.snapshots[label][n] = was
+	}
+	m.check("a snapshot")
+}
+
+// label is a random label of a snapshot whose nodes are known; empty: there is none.
+func (m *model) label() string {
+	known := slices.DeleteFunc(slices.Sorted(maps.Keys(m.snapshots)), func(label string) bool {
+		return m.snapshots[label] == nil
+	})
+	if len(known) == 0 {
+		return ""
+	}
+	return pick(m.Rand, known)
+}
+
+// restoring is the way back to a snapshot.
+func (m *model) restoring() deed {
+	label := m.label()
+	return deed{"snapshot_restore", args{"snapshotId": label}, nil, func() {
+		for n, was := range m.snapshots[label] {
+			n.title, n.fields, n.body, n.refers = was.title, slices.Clone(was.fields), was.body, was.refers
+		}
+	}}
+}
+
+// compare holds the difference between a snapshot and now against the tree.
+func (m *model) compare() {
+	label, renamed, payload, metadata := m.label(), 0, 0, 0
+	if label == "" {
+		return
+	}
+	for n, was := range m.snapshots[label] {
+		_, slug, _ := strings.Cut(n.id(), "#")
+		if _, before, _ := strings.Cut(was.id, "#"); slug != before {
+			renamed++
+		}
+		if n.name() != was.name() {
+			payload++
+		}
+		if n.text() != was.text {
+			payload++
+		}
+		names := map[string]bool{}
+		for _, f := range slices.Concat(n.fields, was.fields) {
+			names[f.name] = f.name != "tags" && f.name != "title"
+		}
+		for name, counts := range names {
+			if counts && n.field(name) != was.field(name) {
+				payload++
+			}
+		}
+		if !slices.Equal(n.tags(), was.tags()) {
+			metadata++
+		}
+	}
+	diff := m.data(m.T, "snapshot_diff", args{"a": label})
+	require.Equal(m, m.round(args{
+		"added": 0, "removed": 0, "moved": 0, "reordered": 0, "renamed": renamed, "payload": payload, "metadata": metadata,
+	}), diff["summary"], diff)
+}
+
+// mergeBack merges the export of a node back, which changes nothing.
+func (m *model) mergeBack(n *naive) {
+	root := m.data(m.T, "export_subtree", args{"nodeId": m.name(n)})["json"]
+	in := args{
+		"json": root, "strategy": pick(m.Rand, []string{"upsert", "replace", "skip"}), "matchBy": pick(m.Rand, []string{"nodeId", "path"}),
+	}
+	m.write(m.T, "import_merge", in)
+	m.check(fmt.Sprint("the export of ", n.id(), " merged back: ", in["strategy"], " ", in["matchBy"]))
 }

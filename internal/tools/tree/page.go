@@ -2,6 +2,7 @@ package tree
 
 import (
 	"encoding/json"
+	"slices"
 
 	"rookery/internal/fault"
 	"rookery/internal/tool"
@@ -12,7 +13,22 @@ import (
 // is gone.
 type mark struct {
 	tree.Position
-	Key *tree.SortKey `json:"k,omitempty"`
+	Key *tree.SortKey   `json:"k,omitempty"`
+	Via []tree.Position `json:"v,omitempty"` // of the nodes that stand for others and were followed to the node
+}
+
+// markAt is where a page of a tour ends.
+func markAt(v *tree.Visit) mark {
+	place := v.Place()
+	return mark{Position: place[len(place)-1], Via: place[:len(place)-1]}
+}
+
+// place is where the page begins behind; nil for the first page.
+func (m *mark) place() []tree.Position {
+	if m == nil {
+		return nil
+	}
+	return append(slices.Clip(m.Via), m.Position)
 }
 
 // text is the mark as a page token keeps it.

@@ -39,11 +39,12 @@ type patch struct {
 	index  *index.Index
 	clock  vault.Clock
 	values map[string]any // as the schema reads them; nil removes a field
+	typ    *vault.Type    // that nodes get with the patch; nil: they keep theirs
 }
 
 // newPatch returns a patch of the values that a call gives.
 func newPatch(e *edit, values map[string]any) patch {
-	return patch{e.tree.Index, state.Clock(e.tree.Index, e.Now()), mutate.Typed(values)}
+	return patch{index: e.tree.Index, clock: state.Clock(e.tree.Index, e.Now()), values: mutate.Typed(values)}
 }
 
 // hasContent reports whether the patch sets the content of nodes.
@@ -144,6 +145,9 @@ func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, er
 
 // typeOf is the type of a node; that of a folder without one, and an unknown one, declare no fields.
 func (p patch) typeOf(t *tree.Tree, n tree.Node) *vault.Type {
+	if p.typ != nil {
+		return p.typ
+	}
 	if typ, ok := p.index.Schema().Type(t.Type(n)); ok {
 		return typ
 	}

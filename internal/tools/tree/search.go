@@ -284,6 +284,6 @@ func (r *reading) sortedPage(
 	}
 	return takePage(out, l.page, listing[tree.Sorted]{
 		all, from, func(s tree.Sorted) (*tree.Shape, error) { return r.item(ctx, l, s.Node) },
-		func(s tree.Sorted) mark { return mark{s.Position(), &s.Key} },
+		func(s tree.Sorted) mark { return mark{Position: s.Position(), Key: &s.Key} },
 	})
 }

@@ -53,6 +53,7 @@ type sessionEdit struct {
 	draft *kept.Draft
 	owner kept.Owner
 	view  kept.ViewItem
+	vault string // its name
 }
 
 // A sessionCall is what a sessionEdit is made of.
@@ -61,6 +62,7 @@ type sessionCall struct {
 	vault           string
 	sessionMutation *sessionMutation
 	targets         []string // ids that the call names
+	apart           bool     // it has nothing to do with the view of the session, whose changes make no token stale
 }
 
 // A settled is an output that takes the version that it is true of.
@@ -89,7 +91,7 @@ func alter[Out any, P settled[Out]](
 	}
 	replayed, err := store.Update(ctx, call, func(ctx context.Context, d *kept.Draft) (any, error) {
 		var fresh Out
-		t := &sessionEdit{Tree: tree.New(x), store: store, draft: d, owner: call.Owner}
+		t := &sessionEdit{Tree: tree.New(x), store: store, draft: d, owner: call.Owner, vault: v.Name}
 		if err := t.begin(ctx, in); err != nil {
 			return nil, err
 		}
@@ -120,12 +122,16 @@ func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	}, err
 }
 
-// begin reads the view of the session, and is CONFLICT if that changed after the version token.
+// begin reads the view of the session, and is CONFLICT if that changed after the version token. A call that is apart from
+// the view takes every token that is not of the future.
 func (t *sessionEdit) begin(ctx context.Context, in sessionCall) error {
 	newest := t.Index.Version()
 	seq, err := since(newest, in.sessionMutation.VersionToken)
 	if err != nil {
 		return err
+	}
+	if in.apart {
+		return nil
 	}
 	if t.view, err = t.store.View(ctx, t.owner, in.caller.Session); err != nil {
 		return err

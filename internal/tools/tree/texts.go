@@ -37,7 +37,7 @@ func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, sha
 	if !f.Wants("body") && !f.Wants("content") {
 		return nil
 	}
-	own, all, err := r.texts.of(ctx, n)
+	own, all, err := r.textsOf(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -48,4 +48,10 @@ func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, sha
 		shape.Content = new(string(all))
 	}
 	return nil
+}
+
+// textsOf are the own text of a node, or of that which it stands for, and the text with all below it.
+func (r *reading) textsOf(ctx context.Context, n tree.Node) (own, all []byte, err error) {
+	source, _ := r.Source(n)
+	return r.texts.of(ctx, source)
 }

@@ -22,6 +22,7 @@ var Family = &tool.Family{
 		"node":     "Read and change the nodes of a vault: folders, notes and sections",
 		"view":     "Show nodes as a session sees them: what is expanded, and which properties are shown",
 		"bookmark": "Keep nodes under names of your own",
+		"snapshot": "Label versions of subtrees, compare them, and go back to them",
 	},
 }
 
@@ -64,6 +65,8 @@ func Tools(t *team.Teams) []*tool.Tool {
 		f.sortChildren(), f.copySubtree(), f.cloneNode(), f.validateTree(), f.lintPayload(), f.diffSubtree(),
 		f.getView(), f.expandNode(), f.collapseNode(), f.toggleNode(), f.expandAll(), f.collapseAll(), f.setExpansion(),
 		f.setFilters(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
+		f.snapshotCreate(), f.snapshotList(), f.snapshotGet(), f.snapshotDelete(),
+		f.snapshotRestore(), f.snapshotDiff(), f.exportSubtree(), f.importMerge(),
 	}
 }
 

@@ -1,0 +1,41 @@
+package repo
+
+import (
+	"context"
+
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// PutBack stages that a file is as it was at an earlier version, which then names: the text, the ids of what is in it,
+// and, if there is no such file now, its times. changes reports whether the call changes another file too: the ids of
+// what is in that may go elsewhere, but those that a file has which stays are not taken from it.
+func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path string) bool) error {
+	text, err := tx.text(ctx, then.Body)
+	if err != nil {
+		return err
+	}
+	was := Note{Text: text, Nodes: then.NodeIDs()}
+	for _, u := range was.Nodes {
+		if path := tx.Before().FileOf(u); path != "" && path != then.Path && !changes(path) {
+			was.Nodes = nil
+			break
+		}
+	}
+	if then.Note != nil {
+		was.Traits = then.Note.TraitIDs()
+		was.Past = then.Note.Past()
+	}
+	for _, id := range was.Traits {
+		holder, _ := tx.Before().Trait(id)
+		if holder != nil && holder.Note.Path != then.Path && !changes(holder.Note.Path) {
+			was.Traits = nil
+			break
+		}
+	}
+	path := vault.Path(then.Path)
+	if _, exists := tx.Before().File(then.Path); exists {
+		return tx.PutNodes(ctx, path, text, was.Traits, was.Nodes)
+	}
+	return tx.Return(ctx, path, was, 0)
+}

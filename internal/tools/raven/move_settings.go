@@ -1,0 +1,69 @@
+package raven
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rookery/internal/index"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+// settingsEffects says which settings name notes by ids that they no longer have. A move does not rewrite these.
+func settingsEffects(idx *index.Index, ids ...string) []string {
+	var effects []string
+	add := func(file, what, id string) {
+		effects = append(effects, fmt.Sprintf("%s of %s still names %s", what, file, id))
+	}
+	config := idx.Config()
+	for _, id := range ids {
+		if isFile(config.Capture.Destination, id) {
+			add(vault.ConfigRaven, "capture.destination", id)
+		}
+		for _, q := range config.Queries {
+			if namesID(q.Query, id) {
+				add(vault.ConfigRaven, "the saved query "+q.Name, id)
+			}
+		}
+		for _, t := range idx.Schema().Templates {
+			if isFile(t.File, id) {
+				add(vault.SchemaFile, "the template "+t.ID, id)
+			}
+		}
+	}
+	if n := len(effects) - maxMatches; n > 0 {
+		effects = append(effects[:maxMatches:maxMatches], mutate.Count(n, "more setting")+" "+
+			mutate.Plural(n, "names", "name")+" a note that moved")
+	}
+	return effects
+}
+
+// isFile reports whether a setting is the path of a note, with or without `.md`.
+func isFile(setting, id string) bool {
+	return strings.TrimSuffix(strings.TrimSpace(setting), ".md") == id
+}
+
+// namesID reports whether an id is in the text of a query as a whole.
+func namesID(text, id string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], id)
+		if i < 0 {
+			return false
+		}
+		begin, end := at+i, at+i+len(id)
+		if !isOfID(text[:begin], len(text[:begin])-1) && !isOfID(text, end) {
+			return true
+		}
+		at = end
+	}
+}
+
+// isOfID reports whether a byte of a text may be a part of an id that goes on there. A # ends the id of a note.
+func isOfID(text string, at int) bool {
+	if at < 0 || at >= len(text) {
+		return false
+	}
+	c := text[at]
+	return c >= 0x80 || slices.Contains([]byte("/-_"), c) || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}

@@ -1,0 +1,358 @@
+package tree
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed export_subtree.md
+var exportSubtreeDoc string
+
+// The formats of an export.
+const (
+	asJSON     = "json"
+	asMarkdown = "markdown"
+	asCSV      = "csv"
+	asXML      = "xml"
+)
+
+type exportSubtreeIn struct {
+	naming
+	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
+	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json, as import_merge reads it; markdown, a zip of the files; csv, a row for each node; or xml"`
+	tool.AsOf
+}
+
+type exportSubtreeOut struct {
+	Format    string      `json:"format"`
+	NodeCount int         `json:"nodeCount"`
+	JSON      tool.Object `json:"json,omitempty" jsonschema:"of the format json"`
+	Text      string      `json:"text,omitempty" jsonschema:"of the formats csv and xml"`
+	Content   string      `json:"content_base64,omitempty" jsonschema:"of the format markdown: a zip"`
+	versioned
+}
+
+func (f tools) exportSubtree() *tool.Tool {
+	s := spec("export_subtree", "Export a node and all below it", exportSubtreeDoc)
+	s.Role, s.Kind = auth.Reader, tool.Read
+	s.Route = tool.Route{Method: "GET", Path: "/view/export-subtree"}
+	s.Commands = []tool.Command{{Words: "node export", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in exportSubtreeIn) (exportSubtreeOut, error) {
+		var out exportSubtreeOut
+		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		if err != nil {
+			return out, err
+		}
+		out.Format = in.Format
+		if in.Format == asMarkdown {
+			return out, r.exportFiles(ctx, top, &out)
+		}
+		e := exporting{reading: r, out: &out}
+		root, err := e.whole(ctx, top)
+		if err != nil {
+			return out, err
+		}
+		return out, in.write(root, &out)
+	})
+}
+
+// write writes the nodes in a format.
+func (in exportSubtreeIn) write(root *exported, out *exportSubtreeOut) (err error) {
+	switch in.Format {
+	case asCSV:
+		out.Text, err = root.csv()
+	case asXML:
+		var data []byte
+		data, err = xml.MarshalIndent(root, "", "  ")
+		out.Text = xml.Header + string(data) + "\n"
+	default:
+		var data []byte
+		if data, err = tool.Marshal(root); in.IncludeViewRoot {
+			data, err = tool.Marshal(exportedRoot{root.NodeID, out.VersionToken, data})
+		}
+		out.JSON = data
+	}
+	if err == nil && !out.Fits(out.Text) {
+		err = tooLargeExport()
+	}
+	return err
+}
+
+func tooLargeExport() error {
+	return fault.New(fault.BatchTooLarge, "the subtree is too large for one answer").
+		Fix("export nodes further down, one after the other")
+}
+
+// An exported is a node as an export has it, and import_merge reads it: itself, whatever it stands for.
+type exported struct {
+	XMLName     xml.Name      `json:"-" xml:"node"`
+	NodeID      string        `json:"nodeId" xml:"nodeId"`
+	UID         string        `json:"uid,omitempty" xml:"uid,omitempty"`
+	Kind        tree.Kind     `json:"kind" xml:"kind"`
+	PayloadType string        `json:"payloadType" xml:"payloadType"`
+	Title       string        `json:"title" xml:"title"`
+	Level       int           `json:"level,omitempty" xml:"level,omitempty"`
+	Tags        []string      `json:"tags,omitempty" xml:"tags>tag,omitempty"`
+	Payload     exportedPairs `json:"payload" xml:"payload"`
+	Body        string        `json:"body" xml:"body"`
+	Children    []*exported   `json:"children" xml:"children>node"`
+
+	parent string
+	depth  int
+}
+
+// An exportedRoot is an export with what it is of.
+type exportedRoot struct {
+	RootNodeID string          `json:"rootNodeId"`
+	Version    string          `json:"version"`
+	Node       json.RawMessage `json:"node"`
+}
+
+// exportedPairs are the fields of a node in text order.
+type exportedPairs []tree.Property
+
+// MarshalJSON writes the fields as an object.
+func (p exportedPairs) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for j, part := range []any{f.Name, tree.Shown(f.Value)} {
+			if j > 0 {
+				b.WriteByte(':')
+			}
+			data, err := tool.Marshal(part)
+			if err != nil {
+				return nil, err
+			}
+			b.Write(data)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// MarshalXML writes each field as an element with its name as an attribute.
+func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	if err := e.EncodeToken(start); err != nil {
+		return err
+	}
+	for _, f := range p {
+		field := xml.StartElement{Name: xml.Name{Local: "field"}, Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: f.Name}}}
+		if err := e.EncodeElement(tree.Text(f.Value), field); err != nil {
+			return err
+		}
+	}
+	return e.EncodeToken(start.End())
+}
+
+// An exporting makes an export.
+type exporting struct {
+	*reading
+	out   *exportSubtreeOut
+	nodes map[tree.Node]*exported
+}
+
+// whole is a node with all below it. One that is too large for an answer is BATCH_TOO_LARGE.
+func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error) {
+	e.nodes = map[tree.Node]*exported{}
+	e.ahead(ctx, top)
+	going := state.Going(ctx)
+	for n := range e.Walk(top, nil) {
+		if !going() {
+			return nil, ctx.Err()
+		}
+		node, err := e.node(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if !e.out.Fits(node) {
+			return nil, tooLargeExport()
+		}
+		e.nodes[n] = node
+		e.out.NodeCount++
+		if n == top {
+			continue
+		}
+		above, _ := e.Parent(n)
+		parent := e.nodes[above]
+		node.parent, node.depth = parent.NodeID, parent.depth+1
+		parent.Children = append(parent.Children, node)
+	}
+	return e.nodes[top], ctx.Err()
+}
+
+// ahead reads the texts of the first notes at once.
+func (e *exporting) ahead(ctx context.Context, top tree.Node) {
+	e.view.Prefetch(ctx, func(yield func(string) bool) {
+		for f := range filesBelow(e.Index, top.Holder()) {
+			if !yield(f.Path) {
+				return
+			}
+		}
+	})
+}
+
+// node is a node without those below it.
+func (e *exporting) node(ctx context.Context, n tree.Node) (*exported, error) {
+	own, _, err := e.texts.of(ctx, n)
+	return &exported{
+		NodeID: n.ID(), UID: e.UID(n), Kind: n.Kind(), PayloadType: e.Type(n), Title: e.Name(n), Level: n.Level(),
+		Tags: e.Tags(n), Payload: e.OwnPayload(n), Body: string(own), Children: []*exported{},
+	}, err
+}
+
+// columns are those that each row of CSV begins with. Fields follow, as `payload.` and their name.
+var columns = []string{"nodeId", "uid", "parentId", "depth", "kind", "payloadType", "title", "level", "tags", "body"}
+
+// csv is a row for each node, in the order of the tree.
+func (x *exported) csv() (string, error) {
+	var names []string
+	known := map[string]bool{}
+	x.each(func(n *exported) {
+		for _, f := range n.Payload {
+			if !known[f.Name] {
+				known[f.Name], names = true, append(names, f.Name)
+			}
+		}
+	})
+	slices.Sort(names)
+	head := slices.Clone(columns)
+	for _, name := range names {
+		head = append(head, "payload."+name)
+	}
+	var b strings.Builder
+	w, failed := csv.NewWriter(&b), error(nil)
+	write := func(row []string) {
+		switch {
+		case failed != nil:
+		case b.Len() > tool.MaxBody:
+			failed = tooLargeExport()
+		default:
+			failed = w.Write(row)
+			w.Flush()
+		}
+	}
+	write(head)
+	x.each(func(n *exported) { write(n.row(names)) })
+	return b.String(), failed
+}
+
+// each calls a function with a node and all below it.
+func (x *exported) each(do func(*exported)) {
+	do(x)
+	for _, child := range x.Children {
+		child.each(do)
+	}
+}
+
+// row is a node as a row of CSV, with these fields.
+func (x *exported) row(fields []string) []string {
+	level := ""
+	if x.Level > 0 {
+		level = strconv.Itoa(x.Level)
+	}
+	row := []string{
+		x.NodeID, x.UID, x.parent, strconv.Itoa(x.depth), string(x.Kind), x.PayloadType, x.Title, level,
+		strings.Join(x.Tags, ", "), x.Body,
+	}
+	values := map[string]string{}
+	for _, f := range x.Payload {
+		values[f.Name] = tree.Text(f.Value)
+	}
+	for _, name := range fields {
+		row = append(row, values[name])
+	}
+	return row
+}
+
+// maxUnpacked is how many bytes the files of a zip have together.
+const maxUnpacked = 32 << 20
+
+// exportFiles fills in a zip of the files of a node and all below it; of a section, its Markdown.
+func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSubtreeOut) error {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	unpacked := 0
+	add := func(path string, text []byte) error {
+		unpacked += len(text)
+		if unpacked > maxUnpacked || !out.Fits(path) {
+			return tooLargeExport()
+		}
+		to, err := w.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate})
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		if err == nil && b.Len() > tool.MaxBody {
+			err = tooLargeExport()
+		}
+		return err
+	}
+	if err := r.eachFile(ctx, top, add); err != nil {
+		return err
+	}
+	going := state.Going(ctx)
+	for range r.Walk(top, nil) {
+		if !going() {
+			return ctx.Err()
+		}
+		out.NodeCount++
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	out.Content = base64.StdEncoding.EncodeToString(b.Bytes())
+	if !out.Fits(out.Content) {
+		return tooLargeExport()
+	}
+	return nil
+}
+
+// eachFile calls a function with each file of a node and all below it: its path in the folder above the node, and its
+// text.
+func (r *reading) eachFile(ctx context.Context, top tree.Node, do func(path string, text []byte) error) error {
+	if top.Section > 0 {
+		text, err := r.text(ctx, top)
+		if err != nil {
+			return err
+		}
+		e := tree.Extents(text, markdown.Parse(text))[top.Section]
+		name := vault.Slug(strings.TrimPrefix(top.ID(), top.Holder().ID()+"#"))
+		return do(name+".md", append(bytes.TrimRight(text[e.Start:e.Content.End], "\r\n"), '\n'))
+	}
+	above, _ := r.Parent(top)
+	e := exporting{reading: r}
+	e.ahead(ctx, top)
+	for f := range filesBelow(r.Index, top) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		text, err := r.view.Vault.Text(ctx, f.Body)
+		if err != nil {
+			return err
+		}
+		if err := do(strings.TrimPrefix(f.Path, above.Folder), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

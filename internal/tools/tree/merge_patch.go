@@ -1,0 +1,256 @@
+package tree
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+// A mergedFile is a file of the vault that a merge changes.
+type mergedFile struct {
+	was, text []byte
+	nodes     []index.UID // nil: the file is not a note that is there
+}
+
+// file is the file of a node that is there.
+func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
+	path := fileOf(n)
+	if f, ok := m.files[path]; ok {
+		return f, nil
+	}
+	text, _, err := m.Text(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	f := &mergedFile{was: text, text: text}
+	if n.Note != nil {
+		f.nodes = n.Note.NodeIDs()
+	}
+	m.files[path], m.order = f, append(m.order, path)
+	return f, nil
+}
+
+// patchAll sets what the JSON says of the nodes that match.
+func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
+	known := texts{read: func(ctx context.Context, n tree.Node) ([]byte, error) {
+		text, _, err := m.Text(ctx, fileOf(n))
+		return text, err
+	}}
+	return root.each(func(g *mergeNode) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !g.matched || g.match.Kind() != g.Kind:
+			return nil
+		case m.in.Strategy == bySkip:
+			g.status = "skipped"
+			return nil
+		}
+		own, _, err := known.of(ctx, g.match)
+		if err != nil {
+			return err
+		}
+		return m.patchOne(ctx, g, string(own))
+	})
+}
+
+// patchOne sets what the JSON says of a node that matches. body is its own text as it is.
+func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error {
+	g.status = "unchanged"
+	values := m.values(g, body)
+	typ, retyped := m.retype(g)
+	if len(values) == 0 && !retyped {
+		return nil
+	}
+	f, err := m.file(ctx, g.match)
+	if err != nil {
+		return err
+	}
+	before := f.text
+	if retyped {
+		text, err := setType(g.match, f.text, typ.Name)
+		if err != nil {
+			m.problem(g, err)
+			return nil
+		}
+		f.text = text
+	}
+	p := newPatch(m.edit, values)
+	p.typ = typ
+	done := p.apply(m.tree, g.match, f.text)
+	for _, failed := range done.failed {
+		m.problem(g, failed)
+	}
+	if f.text = done.text; bytes.Equal(before, f.text) {
+		return nil
+	}
+	if g.status = "updated"; m.in.Strategy == byReplace {
+		g.status = "replaced"
+	}
+	return nil
+}
+
+// values are the properties that the JSON says otherwise than the node has them.
+func (m *merging) values(g *mergeNode, body string) map[string]any {
+	t, n, values := m.tree, g.match, map[string]any{}
+	if g.Title != nil && *g.Title != t.Name(n) && n.Kind() != tree.Vault {
+		values["title"] = *g.Title
+	}
+	if g.Body != nil && trimmedText(*g.Body) != trimmedText(body) {
+		values["body"] = *g.Body
+	}
+	if g.Tags != nil && !slices.Equal(*g.Tags, t.Tags(n)) {
+		values["tags"] = nil
+		if len(*g.Tags) > 0 {
+			values["tags"] = anyOf(*g.Tags)
+		}
+	} else if g.Tags == nil && m.in.Strategy == byReplace && g.Payload != nil && len(t.Tags(n)) > 0 {
+		values["tags"] = nil
+	}
+	if g.Payload == nil {
+		return values
+	}
+	has := valuesOf(t.OwnPayload(n))
+	for name, v := range g.Payload {
+		if now, ok := has[name]; !ok && v != nil || ok && !sameValue(now, v) {
+			values[name] = v
+		}
+	}
+	if m.in.Strategy == byReplace {
+		for name := range has {
+			if _, listed := g.Payload[name]; !listed {
+				values[name] = nil
+			}
+		}
+	}
+	return values
+}
+
+// trimmedText is a text with line breaks of one kind, and none around it.
+func trimmedText(text string) string { return strings.Trim(normal(text, "\n"), "\n") }
+
+// anyOf is a list as a value.
+func anyOf(tags []string) []any {
+	all := make([]any, len(tags))
+	for i, tag := range tags {
+		all[i] = tag
+	}
+	return all
+}
+
+// valuesOf are the values of properties, by name.
+func valuesOf(all []tree.Property) map[string]any {
+	values := map[string]any{}
+	for _, p := range all {
+		values[p.Name] = p.Value
+	}
+	return values
+}
+
+// sameValue reports whether a value is what the JSON says.
+func sameValue(now, given any) bool {
+	data, err := tool.Marshal(tree.Shown(now))
+	var read any
+	return err == nil && json.Unmarshal(data, &read) == nil && reflect.DeepEqual(read, given)
+}
+
+// retype is the type that a node is to have, and whether it has another one now. Only replace changes it.
+func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
+	if g.PayloadType == "" || g.PayloadType == m.tree.Type(g.match) {
+		return nil, false
+	}
+	if m.in.Strategy != byReplace {
+		m.problem(g, wrong(badKind, "the node has another type, which only the strategy replace changes"))
+		return nil, false
+	}
+	if typ = m.typeNamed(g); typ == nil {
+		return nil, false
+	}
+	return typ, true
+}
+
+// typeNamed is the type that the JSON says; nil: there is a problem.
+func (m *merging) typeNamed(g *mergeNode) *vault.Type {
+	name := g.PayloadType
+	if name == "" || g.Kind == tree.Folder && name == string(tree.Folder) {
+		name = map[tree.Kind]string{tree.Section: vault.Section}[g.Kind]
+		name = cmp.Or(name, vault.Page)
+	}
+	typ, ok := m.tree.Index.Schema().Type(name)
+	if !ok || (name == vault.Section) != (g.Kind == tree.Section) && (name == vault.Section || name == vault.Page) {
+		f := wrong("unknown_payload_type", "a node of this kind cannot have the type, or there is none").
+			With("available_types", vault.Offered(m.tree.Index.Schema().TypeNames()))
+		m.problem(g, f)
+		return nil
+	}
+	return typ
+}
+
+// setType is the text of a file with another type of a node.
+func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
+	if n.Section == 0 {
+		out, err := markdown.SetType(text, typ)
+		return out, unwritable(err, "frontmatter_invalid")
+	}
+	slug := slugAt(text, n.Section)
+	if h, ok := markdown.Parse(text).Section(slug); ok && h.Embedded == nil {
+		eol := lineBreak(text)
+		line := "::" + typ + eol
+		if at := h.Content; at > 0 && text[at-1] != '\n' {
+			line = eol + line
+		}
+		out := slices.Concat(text[:h.Content], []byte(line), text[h.Content:])
+		return out, nil
+	}
+	out, err := markdown.SetDeclaredType(text, slug, typ)
+	return out, unwritable(err, typeMismatch)
+}
+
+// checked are the fields of a new node as its type has them; nil: there is a problem.
+func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
+	given := mutate.Typed(tool.Fields(maps.Clone(g.Payload)))
+	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
+	for name := range given {
+		lower := strings.ToLower(name)
+		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section || lower == "order" && g.Kind == tree.Folder {
+			m.problem(g, wrong(internalProperty, "the property is part of what the node is, and is not set").With("property", name))
+			return nil
+		}
+	}
+	if g.Tags != nil && len(*g.Tags) > 0 {
+		given["tags"] = anyOf(*g.Tags)
+	}
+	if name := typ.NameField(); name != "" && given[name] == nil && g.Title != nil && typ.Name != vault.Section {
+		given[name] = *g.Title
+	}
+	checked := typ.Check(given, state.Clock(m.tree.Index, m.Now()))
+	var problems []*fault.Fault
+	problems = append(problems, checked.Problems...)
+	problems = append(problems, mutate.WrongTargets(m.tree.Index, typ, checked.Fields)...)
+	problems = append(problems, typ.Missing(given)...)
+	declares := len(typ.Fields)+len(typ.Traits) > 0 && typ.Name != vault.Page && typ.Name != vault.Section
+	unknown := slices.DeleteFunc(checked.Unknown, func(name string) bool { return name == "tags" })
+	switch {
+	case len(problems) > 0:
+		m.problem(g, unwritable(problems[0], typeMismatch))
+		return nil
+	case len(unknown) > 0 && declares:
+		m.problem(g, wrong(unknownField, "the type %s declares no such field", typ.Name).With("property", unknown[0]))
+		return nil
+	}
+	return mutate.Sorted(mutate.ByIDs(m.tree.Index, typ, checked.Fields))
+}

@@ -1,0 +1,553 @@
+package tree
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+// badKind is the reason of a node that is of another kind than it must be.
+const badKind = "kind_mismatch"
+
+// placeAll makes the nodes that are new, and removes those that the strategy replace does not keep. Of the sections of a
+// note the last comes first: what changes below one moves only what is behind it.
+func (m *merging) placeAll(ctx context.Context) error {
+	var inNotes []*mergeNode
+	err := m.top.each(func(g *mergeNode) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !g.matched || g != m.top && g.match.Kind() != g.Kind:
+			return nil
+		case g.match.Note != nil:
+			inNotes = append(inNotes, g)
+			return nil
+		}
+		return m.placeInFolder(ctx, g, g.match.Folder)
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(inNotes, func(a, b *mergeNode) int { return b.match.Section - a.match.Section })
+	for _, g := range inNotes {
+		if err := m.placeInNote(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaces reports whether what is below a node that matches is to be what the JSON says.
+func (m *merging) replaces(g *mergeNode) bool {
+	return m.in.Strategy == byReplace && g.Children != nil && g != m.top
+}
+
+// placeInNote puts sections below a note or a section in their order: new ones, and those that are there.
+func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
+	there := m.tree.OwnChildren(g.match)
+	at := map[tree.Node]int{}
+	for i, n := range there {
+		at[n] = i
+	}
+	var order []markdown.Sibling
+	keep := func(i int) {
+		order, g.final = append(order, markdown.Sibling{Child: i}), append(g.final, m.taken[there[i]])
+	}
+	if !m.replaces(g) {
+		for i := range there {
+			keep(i)
+		}
+	}
+	listed := map[int]bool{}
+	for _, child := range g.children() {
+		if child.matched {
+			if i, here := at[child.match]; here && m.replaces(g) {
+				listed[i] = true
+				keep(i)
+			}
+			continue
+		}
+		s, ok := m.section(child, 2)
+		if !ok {
+			continue
+		}
+		order, g.final = append(order, markdown.Sibling{New: &s}), append(g.final, child)
+	}
+	for i, n := range there {
+		switch {
+		case !m.replaces(g) || listed[i]:
+		case m.taken[n] != nil: // the JSON has it elsewhere
+			keep(i)
+		default:
+			if err := m.removeSection(ctx, n); err != nil {
+				return err
+			}
+		}
+	}
+	if isSameOrder(order, len(there)) {
+		return nil
+	}
+	return m.reorder(ctx, g, order)
+}
+
+// isSameOrder reports whether an order is that of children as they are.
+func isSameOrder(order []markdown.Sibling, count int) bool {
+	for i, s := range order {
+		if s.New != nil || s.Child != i {
+			return false
+		}
+	}
+	return len(order) == count
+}
+
+// reorder puts the sections below a node in an order, and their identities alike.
+func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Sibling) error {
+	f, err := m.file(ctx, g.match)
+	if err != nil {
+		return err
+	}
+	r, err := markdown.Reorder(f.text, g.match.Section, order)
+	if err != nil {
+		m.problem(g, unwritable(err, "malformed_markdown"))
+		return nil
+	}
+	f.nodes = reorderedIDs(f, g.match.Section, order)
+	f.text = r.Text
+	return nil
+}
+
+// reorderedIDs are the identities of the nodes of a note whose sections below one are put in another order.
+func reorderedIDs(f *mergedFile, parent int, order []markdown.Sibling) []index.UID {
+	var tops []markdown.Heading
+	first, section := 0, 0 // of the sections below the parent, the position among the tops; of a heading, its position
+	for _, h := range markdown.Parse(f.text).Headings {
+		if h.Title {
+			continue
+		}
+		section++
+		if tree.IsTop(h) {
+			tops = append(tops, h)
+		}
+		if section == parent {
+			first = len(tops)
+		}
+	}
+	if len(f.nodes) != len(tops)+1 {
+		return nil // whoever reads the text finds which is which
+	}
+	end := len(tops)
+	var children [][]index.UID
+	level := 7
+	for i := first; i < len(tops); i++ {
+		if parent > 0 && tops[i].Level <= tops[first-1].Level {
+			end = i
+			break
+		}
+		if tops[i].Level <= level {
+			level, children = tops[i].Level, append(children, nil)
+		}
+		last := len(children) - 1
+		children[last] = append(children[last], f.nodes[1+i])
+	}
+	ids := slices.Clone(f.nodes[:1+first])
+	for _, s := range order {
+		switch {
+		case s.New != nil:
+			ids = append(ids, make([]index.UID, s.New.Tops())...)
+		case s.Child < len(children):
+			ids = append(ids, children[s.Child]...)
+		}
+	}
+	return append(ids, f.nodes[1+end:]...)
+}
+
+// section is a new section with all below it, at a level; ok is false if it cannot be written.
+func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool) {
+	text, ok := m.sectionText(g, level)
+	if !ok {
+		return s, false
+	}
+	s, err := markdown.NewSubtree(text)
+	if err != nil {
+		m.problem(g, unwritable(err, "malformed_markdown"))
+	}
+	return s, err == nil
+}
+
+// sectionText is the Markdown of a new section with all below it.
+func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
+	if level > 6 {
+		m.problem(g, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level))
+		return nil, false
+	}
+	typ := m.typeNamed(g)
+	if typ == nil {
+		return nil, false
+	}
+	problems := len(m.problems)
+	fields := m.checked(g, typ)
+	if len(m.problems) > problems {
+		return nil, false
+	}
+	title := oneLine(g.title())
+	text := []byte(strings.Repeat("#", level) + " " + title + "\n")
+	if typ.Name != vault.Section {
+		text = append(text, "::"+typ.Name+"\n"...)
+	}
+	d := markdown.Parse(text)
+	if len(d.Headings) != 1 || d.Headings[0].Text != title {
+		m.problem(g, wrong(typeMismatch, "a title is plain text without markup, and not empty").With("property", "title"))
+		return nil, false
+	}
+	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)
+	if err != nil {
+		m.problem(g, unwritable(err, typeMismatch))
+		return nil, false
+	}
+	if !m.isBody(g) {
+		return nil, false
+	}
+	if body := g.body(); body != "" {
+		text = append(text, "\n"+body+"\n"...)
+	}
+	return m.withSections(g, text, level+1)
+}
+
+// withSections is a text with the sections of a new node behind it.
+func (m *merging) withSections(g *mergeNode, text []byte, level int) ([]byte, bool) {
+	g.status = "created"
+	for _, child := range g.children() {
+		if child.matched {
+			continue
+		}
+		below, ok := m.sectionText(child, level)
+		if !ok {
+			return nil, false
+		}
+		g.final = append(g.final, child)
+		text = append(append(text, '\n'), below...)
+	}
+	return text, true
+}
+
+// title is what a new node is called.
+func (g *mergeNode) title() string {
+	if g.Title != nil && strings.TrimSpace(*g.Title) != "" {
+		return *g.Title
+	}
+	return strings.Trim(g.key(), "#/")
+}
+
+// body is the own text of a new node.
+func (g *mergeNode) body() string {
+	if g.Body == nil {
+		return ""
+	}
+	return trimmedText(*g.Body)
+}
+
+// isBody reports whether the own text of a new node has no headings, and closes its fences.
+func (m *merging) isBody(g *mergeNode) bool {
+	switch body := g.body(); {
+	case hasHeading(body, 0):
+		m.problem(g, wrong("body_escapes_section", "a body has no headings: they would be nodes of their own").With("property", "body"))
+	case markdown.Unclosed([]byte(body)):
+		m.problem(g, wrong("malformed_markdown", "the last block of the body stays open; close its fence").With("property", "body"))
+	default:
+		return true
+	}
+	return false
+}
+
+// removeSection notes that a section goes into the trash.
+func (m *merging) removeSection(ctx context.Context, n tree.Node) error {
+	text, _, err := m.Text(ctx, fileOf(n))
+	if err != nil {
+		return err
+	}
+	_, kept, err := mutate.Cut(n.Object(), text)
+	if err != nil {
+		return unwritable(err, "malformed_markdown")
+	}
+	m.bins = append(m.bins, binned{vault.Path(mutate.TrashName(n.Object())), kept})
+	m.removed = append(m.removed, n)
+	return nil
+}
+
+// placeInFolder makes the notes and folders that are new in a folder, and removes those that are not to stay.
+func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) error {
+	for _, child := range g.children() {
+		if !child.matched {
+			if err := m.create(ctx, child, dir); err != nil {
+				return err
+			}
+		}
+	}
+	if !m.replaces(g) || !g.matched {
+		return nil
+	}
+	for _, n := range m.tree.OwnChildren(g.match) {
+		if m.taken[n] == nil && !m.keeps(n) {
+			m.removed = append(m.removed, n)
+		}
+	}
+	return nil
+}
+
+// keeps reports whether the JSON has something below a folder that it does not have.
+func (m *merging) keeps(n tree.Node) bool {
+	if n.Note != nil {
+		for below := range m.tree.Walk(n, nil) {
+			if m.taken[below] != nil {
+				return true
+			}
+		}
+		return false
+	}
+	for taken := range m.taken {
+		if m.tree.Within(taken, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// create makes a note or a folder, with all below it.
+func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if g.Kind == tree.Section || g.Kind == tree.Vault {
+		return nil // there is a problem already
+	}
+	name := strings.TrimSuffix(g.key(), "/")
+	if _, isUID := index.ParseUID(g.NodeID); isUID {
+		name = vault.FileName(g.title())
+	}
+	path, err := vault.NewPath(dir + name)
+	if err != nil {
+		m.problem(g, fault.Of(err))
+		return nil
+	}
+	if g.Kind == tree.Folder {
+		return m.createFolder(ctx, g, path.ID()+"/")
+	}
+	if other, taken := m.Folded(path); taken || m.files[path] != nil {
+		m.problem(g, fault.New(fault.DuplicateID, "there is a note with that name already").With("id", vault.Path(other).ID()).
+			With("reason", "already_exists"))
+		return nil
+	}
+	if text, ok := m.noteText(g); ok {
+		g.path = string(path)
+		m.files[path], m.order = &mergedFile{text: text}, append(m.order, path)
+	}
+	return nil
+}
+
+// noteText is the Markdown of a new note with its sections.
+func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
+	typ := m.typeNamed(g)
+	if typ == nil {
+		return nil, false
+	}
+	problems := len(m.problems)
+	fields := m.checked(g, typ)
+	if len(m.problems) > problems || !m.isBody(g) {
+		return nil, false
+	}
+	if typ.Name != vault.Page && typ.Name != vault.Daily {
+		fields = append([]markdown.Field{{Key: "type", Value: typ.Name}}, fields...)
+	}
+	var body []byte
+	if title := oneLine(g.title()); title != g.key() && !isNamed(fields, typ.NameField(), title) {
+		body = append(body, "# "+title+"\n"...)
+		if d := markdown.Parse(body); len(d.Headings) != 1 || d.Headings[0].Text != title {
+			m.problem(g, wrong(typeMismatch, "a title is plain text without markup").With("property", "title"))
+			return nil, false
+		}
+	}
+	if own := g.body(); own != "" {
+		if len(body) > 0 {
+			body = append(body, '\n')
+		}
+		body = append(body, own+"\n"...)
+	}
+	body, ok := m.withSections(g, body, 2)
+	if !ok {
+		return nil, false
+	}
+	return m.composed(g, fields, body)
+}
+
+// isNamed reports whether a field has the title.
+func isNamed(fields []markdown.Field, name, title string) bool {
+	return slices.ContainsFunc(fields, func(f markdown.Field) bool { return f.Key == name && f.Value == title })
+}
+
+// composed is the text of a new file.
+func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) ([]byte, bool) {
+	if len(fields) == 0 {
+		return body, true
+	}
+	text, err := markdown.Compose(fields, mutate.Apart(string(body)))
+	if err != nil {
+		m.problem(g, unwritable(err, typeMismatch))
+	}
+	return text, err == nil
+}
+
+// createFolder makes a folder: its own file, if something is to be in it or nothing else makes it one.
+func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) error {
+	problems := len(m.problems)
+	typ := m.typeNamed(g)
+	if typ == nil {
+		return nil
+	}
+	fields := m.checked(g, typ)
+	if len(m.problems) > problems {
+		return nil
+	}
+	if title := g.title(); title+"/" != g.key() {
+		fields = append([]markdown.Field{{Key: "title", Value: title}}, fields...)
+	}
+	if g.PayloadType != "" && g.PayloadType != string(tree.Folder) {
+		fields = append([]markdown.Field{{Key: "type", Value: typ.Name}}, fields...)
+	}
+	body := g.body()
+	g.status, g.path = "created", dir+vault.FolderFile
+	if len(fields) > 0 || body != "" || len(g.children()) == 0 {
+		if body != "" {
+			body += "\n"
+		}
+		if len(fields) == 0 {
+			fields = append(fields, markdown.Field{Key: "title", Value: g.title()})
+		}
+		text, ok := m.composed(g, fields, []byte(body))
+		if !ok {
+			return nil
+		}
+		path := vault.Path(g.path)
+		if _, taken := m.Folded(path); taken {
+			m.problem(g, fault.New(fault.DuplicateID, "there is a folder with that name already").With("reason", "already_exists"))
+			return nil
+		}
+		m.files[path], m.order = &mergedFile{text: text}, append(m.order, path)
+	}
+	return m.placeInFolder(ctx, g, dir)
+}
+
+// stage drafts all that was planned: what goes first, for it may be in the way of what comes.
+func (m *merging) stage(ctx context.Context) error {
+	for _, n := range slices.Clone(m.removed) {
+		if n.Section == 0 {
+			if err := m.removeFiles(ctx, n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, b := range m.bins {
+		if _, err := m.Bin(ctx, b.path, b.text); err != nil {
+			return err
+		}
+	}
+	for _, path := range m.order {
+		f := m.files[path]
+		if f.was != nil && slices.Equal(f.was, f.text) {
+			continue
+		}
+		if err := m.PutNodes(ctx, path, f.text, nil, f.nodes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeFiles drafts that a note, or a folder with all in it, goes into the trash.
+func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
+	for f := range filesBelow(m.tree.Index, n) {
+		text, _, err := m.Text(ctx, vault.Path(f.Path))
+		if err != nil {
+			return err
+		}
+		if f.Note != nil {
+			if _, err := m.Bin(ctx, vault.Path(f.Path), text); err != nil {
+				return err
+			}
+		}
+		if err := m.Remove(ctx, vault.Path(f.Path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortFolders drafts the orders of folders that the strategy replace makes those of the JSON.
+func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
+	if m.in.Strategy != byReplace {
+		return nil
+	}
+	after := tree.New(m.Index())
+	return root.each(func(g *mergeNode) error {
+		if g.Kind != tree.Vault && g.Kind != tree.Folder || g.Children == nil || g.matched && g.match.Kind() != g.Kind {
+			return nil
+		}
+		dir := g.match.Folder
+		if !g.matched {
+			dir = strings.TrimSuffix(g.path, vault.FolderFile)
+		}
+		var want []string
+		for _, child := range g.children() {
+			switch above, _ := m.tree.Parent(child.match); {
+			case !child.matched && child.path != "":
+				want = append(want, entryAt(addressOf(child.path)))
+			case child.matched && above == (tree.Node{Folder: dir}):
+				want = append(want, child.match.Key())
+			}
+		}
+		return m.sortFolder(ctx, after, dir, want)
+	})
+}
+
+// entryAt is the last part of an address, as the order of a folder lists it.
+func entryAt(id string) string {
+	name := strings.TrimSuffix(id, "/")
+	return id[strings.LastIndexByte(name, '/')+1:]
+}
+
+// sortFolder drafts the order of a folder, if its children are in another one.
+func (m *merging) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
+	var has []string
+	for _, n := range after.OwnChildren(tree.Node{Folder: dir}) {
+		has = append(has, n.Key())
+	}
+	listed := map[string]bool{}
+	for _, name := range want {
+		listed[name] = true
+	}
+	all := slices.Clone(want)
+	for _, name := range has {
+		if !listed[name] {
+			all = append(all, name)
+		}
+	}
+	if slices.Equal(all, has) {
+		return nil
+	}
+	path := vault.Path(dir + vault.FolderFile)
+	text, _, err := m.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	text, err = markdown.SetFields(text, []markdown.Field{{Key: "order", Value: anyOf(all)}})
+	if err != nil {
+		return unwritable(err, "frontmatter_invalid")
+	}
+	return m.Put(ctx, path, text)
+}

@@ -1,0 +1,379 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/relink"
+	"rookery/internal/repo"
+	kept "rookery/internal/session"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed snapshot_restore.md
+var snapshotRestoreDoc string
+
+type snapshotRestoreIn struct {
+	labelling
+	mutation
+}
+
+// A tally counts what became of the notes and folders that a call is about.
+type tally struct {
+	Created int `json:"created"`
+	Updated int `json:"updated"`
+	Removed int `json:"removed"`
+}
+
+type snapshotRestoreOut struct {
+	SnapshotID       string   `json:"snapshotId"`
+	Label            string   `json:"label"`
+	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault as it was before; absent if nothing differs"`
+	Created          []string `json:"created" jsonschema:"addresses of notes and folders, the first 200"`
+	Updated          []string `json:"updated" jsonschema:"likewise"`
+	Removed          []string `json:"removed" jsonschema:"likewise; notes are in the trash"`
+	Counts           tally    `json:"counts" jsonschema:"of all of them"`
+	changed
+}
+
+func (f tools) snapshotRestore() *tool.Tool {
+	s := spec("snapshot_restore", "Go back to a snapshot", snapshotRestoreDoc)
+	s.Role, s.Kind = auth.Editor, tool.Destroy
+	s.Route = tool.Route{Method: "POST", Path: "/snapshots/restore"}
+	s.Commands = []tool.Command{{Words: "snapshot restore", Args: []string{"snapshotId"}}}
+	return tool.New(s, f.restore)
+}
+
+// restore finds the snapshot and what the vault was then before the call takes its turn: neither changes. A repeated
+// call is answered also if the snapshot is gone by now.
+func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn) (snapshotRestoreOut, error) {
+	v, err := f.View(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return snapshotRestoreOut{}, err
+	}
+	store := kept.Of(v.Vault)
+	r := restoring{store: store, owner: ownerOf(c), vault: v.Vault}
+	label, refused := snapshotNamed(ctx, store, "snapshotId", in.SnapshotID)
+	if refused == nil {
+		r.label = label.Snapshot
+		r.safety = store.SnapshotID(kept.Snapshot{
+			Label: label.ID, Seq: v.Index.Version(), UID: safetyOf, Owner: r.owner,
+		}, 0)
+		refused = r.lookBack(ctx)
+	}
+	labelled := false
+	out, err := change(ctx, f, writing{c, in.Vault.Vault, &in.mutation},
+		func(ctx context.Context, e *edit, out *snapshotRestoreOut) error {
+			if err := e.coversAll(); err != nil {
+				return err
+			}
+			if refused != nil {
+				return refused
+			}
+			err := r.run(ctx, e, in.DryRun, out)
+			labelled = labelled || out.SafetySnapshotID != ""
+			return err
+		})
+	if isRefused(err) && labelled {
+		store.DropAutomatic(context.WithoutCancel(ctx), r.safety)
+	}
+	if fault.Is(err, fault.BatchTooLarge) {
+		err = fault.Of(err).Fix("restore a snapshot of a smaller subtree, or several, one after the other")
+	}
+	return out, err
+}
+
+// safetyOf is in the ids of automatic snapshots, which no others have.
+const safetyOf = "safety"
+
+// isRefused reports whether nothing was written, and nothing will be: the function of the call has ended.
+func isRefused(err error) bool {
+	return err != nil && (fault.Is(err, fault.Conflict) || fault.Of(err).Status() == fault.StatusInvalidArgument)
+}
+
+// A restoring is a subtree on its way back to what it was.
+type restoring struct {
+	store  kept.Store
+	owner  kept.Owner
+	vault  *repo.Vault
+	label  kept.Snapshot
+	safety string // the id of the snapshot of what was before
+	then   *tree.Tree
+	top    tree.Node // as it was then
+
+	files map[string]*index.File // as they were then, by path
+	uids  map[index.UID]bool     // of the notes and folders among them
+}
+
+// lookBack reads what the subtree was.
+func (r *restoring) lookBack(ctx context.Context) error {
+	x, err := r.vault.At(ctx, r.label.Seq)
+	if err != nil {
+		return err
+	}
+	r.then = tree.New(x)
+	top, ok := r.then.Find(r.label.UID)
+	if !ok {
+		if top, ok = r.then.Find(r.label.NodeID); !ok {
+			return fault.New(fault.NotFound, "the node of the snapshot was erased").With("argument", "snapshotId")
+		}
+	}
+	if top.Section > 0 {
+		return wrong("kind_mismatch", "the snapshot is of a section; notes, folders and the vault are restored").
+			With("argument", "snapshotId").Try("tree_snapshot_diff", fault.Args{"a": r.label.ID}).
+			Fix("compare it, and set the content of the section; or take snapshots of its note")
+	}
+	r.top, r.files, r.uids = top, map[string]*index.File{}, map[index.UID]bool{}
+	for f := range filesBelow(x, top) {
+		r.files[f.Path] = f
+		r.uids[uidOf(f)] = true
+	}
+	return ctx.Err()
+}
+
+// uidOf is the identity of the note, or of the folder, that a file is of.
+func uidOf(f *index.File) (u index.UID) {
+	if all := f.NodeIDs(); len(all) > 0 {
+		u = all[0]
+	}
+	return u
+}
+
+// filesBelow are the files of a note or a folder, and of all below it.
+func filesBelow(x *index.Index, top tree.Node) func(yield func(*index.File) bool) {
+	return func(yield func(*index.File) bool) {
+		if top.Note != nil {
+			yield(top.Note.File)
+			return
+		}
+		for f := range x.FilesAfter(top.Folder) {
+			if !strings.HasPrefix(f.Path, top.Folder) {
+				return
+			}
+			if tree.IsContent(f) && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// run drafts that the subtree is as it was.
+func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
+	out.SnapshotID, out.Label = r.label.ID, r.label.Label
+	out.Created, out.Updated, out.Removed = []string{}, []string{}, []string{}
+	now := r.now(e.tree)
+	changes := func(path string) bool { return now[path] != nil || r.files[path] != nil }
+	if err := r.takeAway(ctx, e, now, out); err != nil {
+		return err
+	}
+	if err := r.putBack(ctx, e, changes, out); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, e, changes, dry, out); err != nil {
+		return err
+	}
+	if dry || !e.Touched() {
+		return nil
+	}
+	out.SafetySnapshotID = r.safety
+	return r.keepSafety(ctx, e.tree)
+}
+
+// now are the files of the subtree: at the place where its node is, and at that where it was.
+func (r *restoring) now(t *tree.Tree) map[string]*index.File {
+	files := map[string]*index.File{}
+	for _, id := range []string{r.label.UID, r.top.ID()} {
+		n, ok := t.Find(id)
+		if !ok || n.Section > 0 || n.Kind() == tree.Vault && r.top.Kind() != tree.Vault {
+			continue
+		}
+		for f := range filesBelow(t.Index, n) {
+			files[f.Path] = f
+		}
+	}
+	return files
+}
+
+// takeAway drafts that what was made later goes into the trash: notes that are not in the snapshot, also if one of it had
+// their path. What is in the snapshot under another path only goes.
+func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		f, then := now[path], r.files[path]
+		known := r.uids[uidOf(f)]
+		if then != nil && (known || f.Digest == then.Digest) {
+			continue
+		}
+		text, _, err := e.Text(ctx, vault.Path(path))
+		if err != nil {
+			return err
+		}
+		if !known && f.Note != nil {
+			if _, err := e.Bin(ctx, vault.Path(path), text); err != nil {
+				return err
+			}
+		}
+		if then != nil {
+			continue
+		}
+		if err := e.Remove(ctx, vault.Path(path)); err != nil {
+			return err
+		}
+		out.Counts.Removed++
+		out.Removed = appendFirst(out.Removed, addressOf(path))
+	}
+	return nil
+}
+
+// putBack drafts that the files of the snapshot are as they were.
+func (r *restoring) putBack(
+	ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut,
+) error {
+	var differ []*index.File
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		if f, ok := e.tree.Index.File(path); !ok || f.Digest != r.files[path].Digest {
+			differ = append(differ, r.files[path])
+		}
+	}
+	for ahead := range slices.Chunk(differ, filesAhead) {
+		r.vault.PrefetchFiles(ctx, slices.Values(ahead), textsAhead)
+		for _, f := range ahead {
+			if _, exists := e.tree.Index.File(f.Path); exists {
+				out.Counts.Updated++
+				out.Updated = appendFirst(out.Updated, addressOf(f.Path))
+			} else {
+				out.Counts.Created++
+				out.Created = appendFirst(out.Created, addressOf(f.Path))
+			}
+			if err := e.PutBack(ctx, f, changes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// How many texts are read ahead.
+const (
+	filesAhead = 256
+	textsAhead = 8 << 20
+)
+
+// appendFirst adds an address to a list that has the first ones.
+func appendFirst(all []string, id string) []string {
+	if len(all) < tool.MaxPage {
+		all = append(all, id)
+	}
+	return all
+}
+
+// addressOf is the address of the note, or of the folder, that a file is of.
+func addressOf(path string) string {
+	if dir, ok := strings.CutSuffix(path, vault.FolderFile); ok {
+		return "/"[min(1, len(dir)):] + dir
+	}
+	return vault.Path(path).ID()
+}
+
+// settle says which addresses changed, and rewrites the references to them outside of the subtree: what is in it is as it
+// was, byte by byte.
+func (r *restoring) settle(
+	ctx context.Context, e *edit, changes func(string) bool, dry bool, out *snapshotRestoreOut,
+) error {
+	out.IDMap, out.DryRun = map[string]string{}, dry
+	if !e.Touched() {
+		return nil
+	}
+	staged, err := e.Staged(ctx)
+	if err != nil {
+		return err
+	}
+	after := e.Index()
+	out.IDMap = movedAmong(e.tree, tree.New(after), staged)
+	if len(out.IDMap) > 0 && r.top.Kind() != tree.Vault {
+		if err := r.relink(ctx, e, changes, out); err != nil {
+			return err
+		}
+		if staged, err = e.Staged(ctx); err != nil {
+			return err
+		}
+	}
+	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	if dry {
+		for _, s := range staged[:min(len(staged), tool.MaxPage)] {
+			if !strings.HasPrefix(string(s.Path), vault.Trash) {
+				out.WouldModify = append(out.WouldModify, mutate.ChangeOf(s))
+			}
+		}
+	}
+	return nil
+}
+
+// relink rewrites the references in notes outside of the subtree.
+func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut) error {
+	after := e.Index()
+	rel := relink.New(e.tree.Index, after, out.IDMap)
+	for _, id := range rel.Sources() {
+		at := vault.Path(id + ".md")
+		text, exists, err := e.Text(ctx, at)
+		if err != nil {
+			return err
+		}
+		f, ok := after.File(string(at))
+		if changes(string(at)) || !exists || !ok {
+			continue
+		}
+		if rewritten := rel.Rewrite(id, text); rewritten.Count > 0 {
+			out.RefsUpdated += rewritten.Count
+			if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// movedAmong are the new addresses of the nodes of files that a draft changes, by their old ones: the same nodes by their
+// uids, wherever they went.
+func movedAmong(before, after *tree.Tree, staged []repo.Staged) map[string]string {
+	was, moved := map[string]string{}, map[string]string{}
+	each := func(t *tree.Tree, do func(uid, id string)) {
+		for _, s := range staged {
+			if strings.HasPrefix(string(s.Path), vault.Trash) {
+				continue
+			}
+			if n, ok := t.Index.Note(string(s.Path)); ok {
+				for node := range t.Walk(tree.Node{Note: n}, nil) {
+					do(t.UID(node), node.ID())
+				}
+			}
+		}
+	}
+	each(before, func(uid, id string) { was[uid] = id })
+	each(after, func(uid, id string) {
+		if old, ok := was[uid]; ok && old != id {
+			moved[old] = id
+		}
+	})
+	return moved
+}
+
+// keepSafety keeps a snapshot of the vault as it is before the change. It is there before the change is: a label that
+// nobody needs does no harm.
+func (r *restoring) keepSafety(ctx context.Context, t *tree.Tree) error {
+	label, err := labelOf(ctx, t, t.Root())
+	if err != nil {
+		return err
+	}
+	label.ID, label.Owner, label.CreatedAt = r.safety, r.owner, r.store.Now().UTC()
+	label.Label = mutate.FirstRunes("before "+r.label.Label, maxLabel)
+	return r.store.KeepAutomatic(ctx, label)
+}

@@ -1,0 +1,238 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	kept "rookery/internal/session"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+var (
+	//go:embed snapshot_create.md
+	snapshotCreateDoc string
+
+	//go:embed snapshot_list.md
+	snapshotListDoc string
+
+	//go:embed snapshot_get.md
+	snapshotGetDoc string
+
+	//go:embed snapshot_delete.md
+	snapshotDeleteDoc string
+)
+
+// A snapshot is a label of a version, as answers have it.
+type snapshot struct {
+	SnapshotID string    `json:"snapshotId"`
+	Label      string    `json:"label"`
+	NodeID     string    `json:"nodeId" jsonschema:"the node at the top, with its address and its name at the version"`
+	Name       string    `json:"name"`
+	Version    string    `json:"version" jsonschema:"of the vault"`
+	NodeCount  int       `json:"nodeCount" jsonschema:"the node and all below it"`
+	CreatedAt  time.Time `json:"createdAt"`
+	CreatedBy  string    `json:"createdBy" jsonschema:"the agent"`
+	Automatic  bool      `json:"automatic,omitempty" jsonschema:"a restore made it; it is kept for 30 days"`
+}
+
+func snapshotOf(s kept.Snapshot) snapshot {
+	return snapshot{
+		s.ID, s.Label, s.NodeID, s.Name, repo.Version(s.Seq), s.NodeCount, s.CreatedAt, s.Owner.Agent, s.Automatic,
+	}
+}
+
+type snapshotCreateIn struct {
+	tool.Vault
+	Label      string `json:"label" size:"name" names:"target" jsonschema:"what to call it: 1 to 128 printable characters"`
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"the node whose subtree it is of"`
+	sessionMutation
+}
+
+type snapshotCreateOut struct {
+	snapshot
+	versioned
+}
+
+func (f tools) snapshotCreate() *tool.Tool {
+	s := viewSpec("snapshot_create", "Label the version of a subtree", snapshotCreateDoc)
+	s.Route.Path = "/snapshots"
+	s.Commands = []tool.Command{{Words: "snapshot create", Args: []string{"label"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotCreateIn) (snapshotCreateOut, error) {
+		if err := checkLabel(in.Label); err != nil {
+			return snapshotCreateOut{}, err
+		}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID, in.Label}, true}
+		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotCreateOut) error {
+			n, err := t.node("rootNodeId", in.RootNodeID)
+			if err != nil {
+				return err
+			}
+			label, err := labelOf(ctx, t.Tree, n)
+			if err != nil {
+				return err
+			}
+			label.Label, label.Owner, label.CreatedAt = in.Label, t.owner, t.store.Now().UTC()
+			if label.ID, err = t.store.FreeSnapshotID(ctx, label); err != nil {
+				return err
+			}
+			out.snapshot = snapshotOf(label)
+			return t.store.AddSnapshot(ctx, t.draft, label)
+		})
+	})
+}
+
+// labelOf is a snapshot of a node and all below it, as the tree has them.
+func labelOf(ctx context.Context, t *tree.Tree, n tree.Node) (kept.Snapshot, error) {
+	label := kept.Snapshot{Seq: t.Index.Version(), UID: t.UID(n), NodeID: n.ID(), Name: t.Name(n)}
+	going := state.Going(ctx)
+	for range t.Walk(n, nil) {
+		if !going() {
+			return label, ctx.Err()
+		}
+		label.NodeCount++
+	}
+	return label, nil
+}
+
+type snapshotListIn struct {
+	tool.Vault
+	page
+}
+
+type snapshotListOut struct {
+	Snapshots []snapshot `json:"snapshots" jsonschema:"newest first"`
+	paged
+}
+
+func (f tools) snapshotList() *tool.Tool {
+	s := spec("snapshot_list", "List snapshots", snapshotListDoc)
+	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "snapshots", true
+	s.Columns = []string{"snapshotId", "label", "nodeId", "version", "createdAt"}
+	s.Route = tool.Route{Method: "GET", Path: "/snapshots"}
+	s.Commands = []tool.Command{{Words: "snapshot list"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotListIn) (snapshotListOut, error) {
+		out := snapshotListOut{Snapshots: []snapshot{}}
+		v, err := f.View(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return out, err
+		}
+		out.at(v.Version())
+		after, err := tool.ReadToken("pageToken", in.PageToken, Family)
+		if err != nil {
+			return out, err
+		}
+		more := false
+		err = kept.Of(v.Vault).EachSnapshot(ctx, after, func(s kept.Snapshot) bool {
+			if more = len(out.Snapshots) == in.Limit; more {
+				return false
+			}
+			out.Snapshots = append(out.Snapshots, snapshotOf(s))
+			return true
+		})
+		out.Note("count", len(out.Snapshots))
+		out.Note("has_more", more)
+		if more {
+			out.Note("next_page_token", tool.Token(out.Snapshots[in.Limit-1].SnapshotID))
+		}
+		return out, err
+	})
+}
+
+// A labelling is the part of an input that names a snapshot.
+type labelling struct {
+	tool.Vault
+	SnapshotID string `json:"snapshotId" size:"name" names:"target" alias:"snapshot_id,id" jsonschema:"snapshotId, or the label if one snapshot has it"`
+}
+
+type snapshotGetOut struct {
+	Snapshot snapshot `json:"snapshot"`
+	versioned
+}
+
+func (f tools) snapshotGet() *tool.Tool {
+	s := spec("snapshot_get", "Get a snapshot", snapshotGetDoc)
+	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
+	s.Route = tool.Route{Method: "GET", Path: "/snapshots/{snapshotId}"}
+	s.Commands = []tool.Command{{Words: "snapshot get", Args: []string{"snapshotId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in labelling) (snapshotGetOut, error) {
+		var out snapshotGetOut
+		v, err := f.View(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return out, err
+		}
+		out.at(v.Version())
+		found, err := snapshotNamed(ctx, kept.Of(v.Vault), "snapshotId", in.SnapshotID)
+		out.Snapshot = snapshotOf(found.Snapshot)
+		return out, err
+	})
+}
+
+// snapshotNamed is the snapshot that an argument names, by its id or by its label. An unknown one is NOT_FOUND.
+func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kept.SnapshotItem, error) {
+	item, found, err := store.Snapshot(ctx, name)
+	if found || err != nil {
+		return item, err
+	}
+	var ids []string
+	err = store.EachSnapshot(ctx, "", func(s kept.Snapshot) bool {
+		if s.Label == name {
+			ids = append(ids, s.ID)
+		}
+		return len(ids) < maxSame
+	})
+	switch {
+	case err != nil:
+		return item, err
+	case len(ids) > 1:
+		return item, wrong("ambiguous", "several snapshots have this label").With("argument", arg).With("matches", ids).
+			Fix("name one of them by its snapshotId")
+	case len(ids) == 1:
+		if item, found, err = store.Snapshot(ctx, ids[0]); found || err != nil {
+			return item, err
+		}
+	}
+	return item, fault.New(fault.NotFound, "there is no such snapshot").With("argument", arg).
+		Try("tree_snapshot_list", fault.Args{})
+}
+
+// maxSame is how many snapshots with the same label are told.
+const maxSame = 10
+
+type snapshotDeleteIn struct {
+	labelling
+	sessionMutation
+}
+
+type snapshotDeleteOut struct {
+	SnapshotID string `json:"snapshotId"`
+	Label      string `json:"label"`
+	versioned
+}
+
+func (f tools) snapshotDelete() *tool.Tool {
+	s := viewSpec("snapshot_delete", "Delete a snapshot", snapshotDeleteDoc)
+	s.Route = tool.Route{Method: "DELETE", Path: "/snapshots/{snapshotId}"}
+	s.Commands = []tool.Command{{Words: "snapshot delete", Args: []string{"snapshotId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotDeleteIn) (snapshotDeleteOut, error) {
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.SnapshotID}, true}
+		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotDeleteOut) error {
+			item, err := snapshotNamed(ctx, t.store, "snapshotId", in.SnapshotID)
+			if err != nil {
+				return err
+			}
+			if item.Owner != t.owner && !c.Role(t.vault).Allows(auth.Admin) {
+				return fault.New(fault.PermissionDenied, "another agent made the snapshot; it and an admin may delete it").
+					With("argument", "snapshotId")
+			}
+			out.SnapshotID, out.Label = item.ID, item.Label
+			t.store.RemoveSnapshot(t.draft, item)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,151 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"iter"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	kept "rookery/internal/session"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+//go:embed snapshot_diff.md
+var snapshotDiffDoc string
+
+type snapshotDiffIn struct {
+	tool.Vault
+	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the snapshot before"`
+	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the snapshot after; current is the vault now, or as of as_of"`
+	comparing
+	tool.AsOf
+}
+
+// current names what the vault is now.
+const current = "current"
+
+func (f tools) snapshotDiff() *tool.Tool {
+	s := spec("snapshot_diff", "Compare a snapshot with another one, or with now", snapshotDiffDoc)
+	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
+	s.Columns = []string{"op", "nodeId", "from", "to"}
+	s.Route = tool.Route{Method: "GET", Path: "/snapshots/diff"}
+	s.Commands = []tool.Command{{Words: "snapshot diff", Args: []string{"a", "b?"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotDiffIn) (diffSubtreeOut, error) {
+		var out diffSubtreeOut
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		out.Diff, err = in.diff(ctx, r, &out.Aside)
+		return out, err
+	})
+}
+
+// A past is a subtree at a version.
+type past struct {
+	tree *tree.Tree
+	top  *tree.Node // nil: it is not there
+}
+
+// diff compares the two subtrees.
+func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (tree.Diff, error) {
+	store := kept.Of(r.view.Vault)
+	var labels [2]*kept.Snapshot
+	for i, name := range []string{in.A, in.B} {
+		if name == current {
+			continue
+		}
+		found, err := snapshotNamed(ctx, store, []string{"a", "b"}[i], name)
+		if err != nil {
+			return tree.Diff{}, err
+		}
+		labels[i] = &found.Snapshot
+	}
+	var sides [2]past
+	for i, label := range labels {
+		var err error
+		if sides[i], err = r.side(ctx, label, labels[1-i]); err != nil {
+			return tree.Diff{}, err
+		}
+	}
+	return in.compare(ctx, r, sides, a)
+}
+
+// side is the subtree of a snapshot; without one, that of the other one as it is now.
+func (r *reading) side(ctx context.Context, label, other *kept.Snapshot) (past, error) {
+	if label == nil {
+		top := r.Root()
+		if other != nil {
+			var ok bool
+			if top, ok = r.labelled(other); !ok {
+				return past{r.Tree, nil}, nil
+			}
+		}
+		return past{r.Tree, &top}, nil
+	}
+	x, err := r.view.Vault.At(ctx, label.Seq)
+	if err != nil {
+		return past{}, state.InArgument(err, "a")
+	}
+	then := &reading{Tree: tree.New(x)}
+	top, ok := then.labelled(label)
+	if !ok {
+		return past{}, fault.New(fault.NotFound, "the node of the snapshot was erased").With("nodeId", label.NodeID)
+	}
+	return past{then.Tree, &top}, nil
+}
+
+// labelled is the node that a snapshot is of: by its uid, else by its address.
+func (r *reading) labelled(label *kept.Snapshot) (tree.Node, bool) {
+	if n, ok := r.Find(label.UID); ok {
+		return n, true
+	}
+	return r.Find(label.NodeID)
+}
+
+// compare compares two subtrees as the call asks for.
+func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past, a *tool.Aside) (tree.Diff, error) {
+	d := tree.Differ{Tree: sides[0].tree, After: sides[1].tree, Fits: a.Fits}
+	changes := in.begin(ctx, &d, r.of(sides[0].tree), r.of(sides[1].tree))
+	r.prefetch(ctx, sides)
+	going := state.Going(ctx)
+	out := d.CompareVersions(sides[0].top, sides[1].top, going)
+	if err := ctx.Err(); err != nil {
+		return out, err // what is listed is cut off
+	}
+	if out.Truncated {
+		a.Warn("TREE_LIMIT_EXCEEDED", "the lists have the first changes; summary counts all of them", nil)
+	}
+	return in.shown(out), *changes
+}
+
+// of is a reading of another state of the vault.
+func (r *reading) of(t *tree.Tree) *reading {
+	other := &reading{Tree: t, view: r.view}
+	other.view.Index = t.Index
+	other.texts.read = other.text
+	return other
+}
+
+// prefetch reads texts ahead of the notes of which both states have another one.
+func (r *reading) prefetch(ctx context.Context, sides [2]past) {
+	for i, side := range sides {
+		if side.top == nil {
+			continue
+		}
+		other := sides[1-i].tree.Index
+		view := r.view
+		view.Index = side.tree.Index
+		view.Prefetch(ctx, iter.Seq[string](func(yield func(string) bool) {
+			for f := range filesBelow(view.Index, side.top.Holder()) {
+				if o, ok := other.File(f.Path); ok && o.Digest != f.Digest && !yield(f.Path) {
+					return
+				}
+			}
+		}))
+	}
+}

@@ -1,0 +1,176 @@
+package tree
+
+import "rookery/internal/index"
+
+// A compared is a node of one of two states that are compared.
+type compared struct {
+	Node
+	above int // the position of its parent; -1: it is the top
+	index int // among the children of its parent
+	match int // the position of the same node in the other state; -1: there is none
+}
+
+// CompareVersions compares two states of a node with all below it: nodes match by their uids, those that are left by their
+// addresses. What is in a note whose text is the same is not looked at. Either node may be missing, as nil. going is asked
+// at each step whether to go on.
+func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
+	d.begin()
+	d.own = true
+	left := d.collect(d.Tree, d.After, a, going)
+	right := d.collect(d.After, d.Tree, b, going)
+	d.matchVersions(left, right)
+	for i := range left {
+		if e := &left[i]; e.match < 0 && going() {
+			d.out.Summary.Removed++
+			d.add(StructureChange{Op: removed, NodeID: e.ID()}, e.Node, above(left, e), e.index)
+		}
+	}
+	late := reordered(left, right)
+	for j := range right {
+		if !going() {
+			break
+		}
+		d.version(left, right, j, late[j])
+	}
+	return d.out
+}
+
+// collect are the nodes of a state in the order of the tree, each after its parent. Of a note that has the same text in
+// the other state, the sections are left out.
+func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compared {
+	if top == nil {
+		return nil
+	}
+	var all []compared
+	var visit func(n Node, above, index, depth int)
+	visit = func(n Node, above, index, depth int) {
+		at := len(all)
+		all = append(all, compared{n, above, index, -1})
+		if depth >= d.MaxDepth || n.Section == 0 && isSame(other, n) {
+			return
+		}
+		for i, child := range t.OwnChildren(n) {
+			if !going() {
+				return
+			}
+			visit(child, at, i, depth+1)
+		}
+	}
+	visit(*top, -1, 0, 0)
+	return all
+}
+
+// isSame reports whether a note has the same text and the same identity in another state.
+func isSame(other *Tree, n Node) bool {
+	if n.Note == nil {
+		return false
+	}
+	f, ok := other.Index.File(n.Note.Path)
+	return ok && f.Note != nil && f.Digest == n.Note.Digest && f.Note.UID == n.Note.UID
+}
+
+// uid is the identity of a node.
+func (t *Tree) uid(n Node) index.UID {
+	switch n.Kind() {
+	case Section:
+		return n.section().UID
+	case Note:
+		return n.Note.UID
+	}
+	return t.Index.FolderUID(n.Folder)
+}
+
+// matchVersions finds for each node the same one in the other state.
+func (d *Differ) matchVersions(left, right []compared) {
+	uids := make(map[index.UID]int, len(left))
+	for i := range left {
+		uids[d.Tree.uid(left[i].Node)] = i
+	}
+	for j := range right {
+		if i, ok := uids[d.After.uid(right[j].Node)]; ok {
+			left[i].match, right[j].match = j, i
+		}
+	}
+	ids := map[string]int{}
+	for i := range left {
+		if left[i].match < 0 {
+			ids[left[i].ID()] = i
+		}
+	}
+	for j := range right {
+		if i, ok := ids[right[j].ID()]; ok && right[j].match < 0 {
+			left[i].match, right[j].match = j, i
+		}
+	}
+}
+
+// above is the parent of a node in a state; of the top, itself.
+func above(all []compared, e *compared) Node {
+	if e.above < 0 {
+		return e.Node
+	}
+	return all[e.above].Node
+}
+
+// remains reports whether a node has the same parent in both states.
+func remains(left, right []compared, j int) bool {
+	e := &right[j]
+	was := &left[e.match]
+	if e.above < 0 || was.above < 0 {
+		return e.above == was.above
+	}
+	return right[e.above].match == was.above
+}
+
+// reordered are the positions of the nodes whose place among those that stayed below their parent is another one.
+func reordered(left, right []compared) map[int]bool {
+	places := map[int][]int{} // by the parent, the positions that its children had
+	for j := range right {
+		if e := &right[j]; e.match >= 0 && e.above >= 0 && remains(left, right, j) {
+			places[e.above] = append(places[e.above], left[e.match].index)
+		}
+	}
+	kept := make(map[int]map[int]bool, len(places))
+	for parent, list := range places {
+		kept[parent] = longestRise(list)
+	}
+	late := map[int]bool{}
+	for j := range right {
+		e := &right[j]
+		if e.match >= 0 && e.above >= 0 && remains(left, right, j) && !kept[e.above][left[e.match].index] {
+			late[j] = true
+		}
+	}
+	return late
+}
+
+// version notes what became of a node of the second state.
+func (d *Differ) version(left, right []compared, j int, late bool) {
+	e := &right[j]
+	parent := above(right, e)
+	if e.match < 0 {
+		d.out.Summary.Added++
+		d.add(StructureChange{Op: added, NodeID: e.ID()}, e.Node, parent, e.index)
+		return
+	}
+	was := left[e.match].Node
+	change := StructureChange{NodeID: e.ID(), From: was.ID(), To: e.ID()}
+	switch {
+	case !remains(left, right, j) || e.above < 0 && change.From != change.To:
+		d.out.Summary.Moved++
+		change.Op = "moved"
+		d.add(change, e.Node, parent, e.index)
+	case e.above >= 0 && key(was) != key(e.Node):
+		d.out.Summary.Renamed++
+		change.Op = "renamed"
+		d.add(change, e.Node, parent, e.index)
+	}
+	if late {
+		d.out.Summary.Reordered++
+		d.add(StructureChange{Op: "reordered", NodeID: e.ID()}, e.Node, parent, e.index)
+	}
+	if e.Section == 0 && e.Note != nil && was.Note != nil && isSame(d.Tree, e.Node) {
+		return
+	}
+	d.payload(was, e.Node)
+}
