@@ -9,7 +9,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// testAppend holds Append to its promise: it writes behind a length, cuts off what is there, and
+// testAppend checks that Append writes after a length, cuts off what follows it in the file, and
 // refuses a file that is shorter.
 func testAppend(f folder) {
 	const key = ".raven/audit.log"

@@ -1,6 +1,6 @@
-// Package blobtest holds what the blob port promises, as a suite that every engine must pass.
+// Package blobtest checks the guarantees of the blob port, as a suite that every engine must pass.
 //
-// It asks for what AWS promises and for nothing more, and runs everything again through blob.Sub.
+// It requires exactly the guarantees of AWS, and runs all tests again through blob.Sub.
 package blobtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// Run runs the suite. Each call of open gives an empty bucket, which it closes with t.
+// Run runs the suite. Each call of open returns an empty bucket, which open closes when t ends.
 func Run(t *testing.T, open func(t *testing.T) blob.Bucket) {
 	t.Run("bucket", func(t *testing.T) { RunAlone(t, open) })
 	t.Run("sub", func(t *testing.T) {
@@ -34,21 +34,21 @@ func RunAlone(t *testing.T, open func(t *testing.T) blob.Bucket) {
 	t.Run("twins", func(t *testing.T) { testTwins(kit{t, open(t)}) })
 }
 
-// RunFolding is Run for a bucket on a file system that takes names for one which differ only by case
-// or normalization, and so cannot promise that every key has an object of its own. It does not run
-// the suite again through blob.Sub, where nothing is different then.
+// RunFolding is Run for a bucket on a file system that treats names as equal if they differ only by
+// case or normalization. There, two keys may be one object. It does not run the suite again through
+// blob.Sub, because the result would be the same.
 func RunFolding(t *testing.T, open func(t *testing.T) blob.Bucket) {
 	run(t, open, append(cases(), example{"counting", testCounting}))
 }
 
-// RunUnderFaults is RunAlone for a bucket some of whose requests fail, but not so many of one call that it gives up.
-// Its answers are the same, with one exception: the outcome of a conditional Put may be unknown where others have
-// replaced the object since.
+// RunUnderFaults is RunAlone for a bucket with some failing requests, but too few for a call to give up. The answers
+// must be the same, with one exception: the outcome of a conditional Put may be unknown if another call has replaced
+// the object since.
 func RunUnderFaults(t *testing.T, open func(t *testing.T) blob.Bucket) {
 	run(t, open, append(cases(), example{"counting", testCountingUnderFaults}, example{"twins", testTwins}))
 }
 
-// An example is a part of the suite.
+// An example is one test of the suite.
 type example struct {
 	name string
 	run  func(k kit)
@@ -83,7 +83,7 @@ func cases() []example {
 	}
 }
 
-// A kit is a bucket with a test; its methods end the test when something fails.
+// A kit is a bucket with a test. Its methods end the test if they fail.
 type kit struct {
 	*testing.T
 	b blob.Bucket
@@ -282,7 +282,7 @@ func testUnicode(k kit) {
 	require.Empty(k, k.list(""))
 }
 
-// testTwins has keys that differ only by case, or by normalization.
+// testTwins checks that keys which differ only by case or normalization have different objects.
 func testTwins(k kit) {
 	keys := []string{"B", "F/x", "b", "caf\u00e9", "cafe\u0301", "f/X", "f/x"}
 	for _, key := range keys {

@@ -51,10 +51,10 @@ func testIfTag(k kit) {
 	k.gone("f/a")
 }
 
-// racers is how many try at once.
+// racers is the number of goroutines that compete.
 const racers = 16
 
-// race puts from many goroutines at once, each its own data, and requires that one wins.
+// race puts different data from many goroutines at once, and requires that exactly one succeeds.
 func race(k kit, key string, c blob.Cond) {
 	errs := make([]error, racers)
 	atOnce(k.T, racers, func(i int) {
@@ -93,7 +93,7 @@ func testCounting(k kit) {
 	require.Equal(k, strconv.Itoa(done), k.text("count"))
 }
 
-// testCountingUnderFaults does so where it may stay unknown whether an increment was made.
+// testCountingUnderFaults is testCounting for a bucket where the outcome of an increment may be unknown.
 func testCountingUnderFaults(k kit) {
 	done, unknown, _ := count(k)
 	n, err := strconv.Atoi(k.text("count"))
@@ -104,7 +104,7 @@ func testCountingUnderFaults(k kit) {
 }
 
 // count increments an object from eight goroutines, five times each, and returns how many increments were
-// acknowledged, and how many failed with an error that says nothing of the outcome.
+// acknowledged, and how many failed with an unknown outcome.
 func count(k kit) (done, unknown int, errs error) {
 	const each = 5
 	k.put("count", "0", blob.Always)
@@ -139,7 +139,7 @@ func increment(k kit, key string) error {
 	return err
 }
 
-// testWhole reads while others write: what is read is all of one Put, and the tag is its.
+// testWhole reads during writes. Each read must return the complete data of one Put, with its tag.
 func testWhole(k kit) {
 	texts, tags := make([]string, 4), map[string]blob.Tag{}
 	for i := range texts {
@@ -165,7 +165,7 @@ func testWhole(k kit) {
 	require.NoError(k, errors.Join(errs...))
 }
 
-// atOnce runs do(0) … do(n-1) at the same time and waits for all.
+// atOnce runs do(0) … do(n-1) concurrently and waits for all.
 func atOnce(t *testing.T, n int, do func(i int)) {
 	t.Helper()
 	var done sync.WaitGroup

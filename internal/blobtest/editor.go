@@ -12,7 +12,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// testRacingExchanges appends to one file from many goroutines: each line is there once.
+// testRacingExchanges appends to one file from many goroutines. The file must contain each line once.
 func testRacingExchanges(f folder) {
 	f.exchange("log.md", "", nil)
 	errs := make([]error, 8)
@@ -33,7 +33,7 @@ func testRacingExchanges(f folder) {
 	f.nothingDisplaced()
 }
 
-// appendLine adds a line to what is there, again until nothing was changed meanwhile.
+// appendLine adds a line to a file. It tries again if the file was changed meanwhile.
 func (f folder) appendLine(key, line string) error {
 	var want []byte
 	for {
@@ -49,7 +49,7 @@ func (f folder) appendLine(key, line string) error {
 	}
 }
 
-// saves returns how often an editor saves in a test: 25 times, and with ROOKERY_SOAK 100.
+// saves returns how often an editor saves in a test: 25 times, or 100 times with ROOKERY_SOAK.
 func saves() int {
 	if os.Getenv("ROOKERY_SOAK") != "" {
 		return 100
@@ -57,9 +57,9 @@ func saves() int {
 	return 25
 }
 
-// A writer repeats something beside an editor, until it is stopped.
+// A writer repeats a call concurrently with an editor, until it is stopped.
 type writer struct {
-	round chan struct{} // a round has ended; nobody waits for the receiver
+	round chan struct{} // a round has ended; the writer does not wait for a receiver
 	ended chan error
 	stop  chan struct{}
 }
@@ -85,7 +85,7 @@ func (w *writer) run(do func(n int) error) error {
 	}
 }
 
-// settle returns after a whole round: the first that ends may have begun before.
+// settle returns after a complete round. The first round that ends may have begun before the call.
 func (w *writer) settle() {
 	<-w.round
 	<-w.round
@@ -96,9 +96,8 @@ func (w *writer) end() error {
 	return <-w.ended
 }
 
-// testEditor has an editor that adds lines to a file while a writer exchanges it. When the exchange
-// that was under way has ended, each line that was saved is in the file, or in a text that was
-// displaced; and so it is in the end.
+// testEditor runs an editor that adds lines to a file while a writer exchanges it. After the current
+// exchange, and again at the end, each saved line must be in the file or in a displaced text.
 func testEditor(f folder, save func(file, text string) error) {
 	f.write("note.md", "start\n")
 	w := startWriter(func(n int) error {
@@ -115,7 +114,7 @@ func testEditor(f folder, save func(file, text string) error) {
 	}
 }
 
-// reopen reads a file that is there, though an engine may have moved it aside for a moment.
+// reopen reads a file that exists. It waits while an engine has moved the file aside.
 func (f folder) reopen(key string) string {
 	for {
 		data, err := os.ReadFile(f.file(key))
@@ -128,7 +127,7 @@ func (f folder) reopen(key string) string {
 
 func editorLine(n int) string { return fmt.Sprintf("editor %d.\n", n) }
 
-// requireSaved requires that a line of the editor is in the text, or in one that was displaced.
+// requireSaved requires that a line of the editor is in text, or in a displaced text.
 func (f folder) requireSaved(n int, text string) {
 	f.Helper()
 	if strings.Contains(text, editorLine(n)) {
@@ -161,8 +160,8 @@ func saveByRenaming(file, text string) error {
 	return os.Rename(file+"~", file)
 }
 
-// saveByCreating deletes the file and creates it anew. If something was created in between, it is
-// replaced, as an editor does after it has asked.
+// saveByCreating deletes the file and creates it again. If another file was created in between, it
+// replaces that file, as an editor does after it has asked the user.
 func saveByCreating(file, text string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -170,7 +169,7 @@ func saveByCreating(file, text string) error {
 	return saveByTruncating(file, text)
 }
 
-// testEditorAndRemove has an editor that saves while the file is removed under it.
+// testEditorAndRemove runs an editor that saves a file while calls remove it.
 func testEditorAndRemove(f folder) {
 	f.write("keep.md", "so that the folder stays")
 	var removed strings.Builder
@@ -189,7 +188,7 @@ func testEditorAndRemove(f folder) {
 	}
 }
 
-// removeOnce removes what is at the key, if it is still that, and returns what it removed.
+// removeOnce removes a file, unless it changes meanwhile, and returns the removed text.
 func (f folder) removeOnce(key string) (string, error) {
 	data, _, err := f.b.Get(f.Context(), key, 0, -1)
 	if errors.Is(err, blob.ErrNotExist) {

@@ -12,17 +12,17 @@ import (
 	"rookery/internal/blob"
 )
 
-// An Opened folder is empty.
+// An Opened is a folder that was opened for a test, and is empty.
 type Opened struct {
 	Folder blob.Folder
-	Dir    string // an object lies at Dir/key
+	Dir    string // the file of an object is Dir/key
 
 	// Displaced lists the texts that the engine displaced and could not put back.
 	Displaced func() ([]string, error)
 }
 
-// RunExchanger runs the suite of blob.Folder on folders, in which it plays the editor. Each call
-// of open gives an empty folder, which it closes with t.
+// RunExchanger runs the suite of blob.Folder, and changes files as an editor does. Each call of open
+// returns an empty folder, which open closes when t ends.
 func RunExchanger(t *testing.T, open func(t *testing.T) Opened) {
 	t.Run("folder", func(t *testing.T) { runExchanger(t, open) })
 	t.Run("sub", func(t *testing.T) {
@@ -71,7 +71,7 @@ func runExchanger(t *testing.T, open func(t *testing.T) Opened) {
 	}
 }
 
-// A folder is an opened one with a test.
+// A folder is an Opened with a test.
 type folder struct {
 	kit
 	Opened
@@ -89,7 +89,7 @@ func (f folder) exchange(key, data string, want []byte) {
 	require.Equal(f, data, string(got))
 }
 
-// found requires that an exchange and a removal meet something else than want.
+// found requires that an exchange and a removal fail because the file differs from want.
 func (f folder) found(key string, want []byte, found blob.Found) {
 	f.Helper()
 	var got *blob.Found
@@ -101,7 +101,7 @@ func (f folder) found(key string, want []byte, found blob.Found) {
 	require.Equal(f, found, *got, "remove %s", key)
 }
 
-// write is a person's.
+// write writes a file as a person does, without the engine.
 func (f folder) write(key, data string) {
 	f.Helper()
 	require.NoError(f, os.MkdirAll(filepath.Dir(f.file(key)), 0o755))
@@ -166,7 +166,7 @@ func testEmptyFolders(f folder) {
 	require.FileExists(f, f.file("mine/.hidden"))
 }
 
-// testForeign has links and folders where files are expected, and files where folders are.
+// testForeign tests links and folders in the place of files, and files in the place of folders.
 func testForeign(f folder) {
 	outside := f.TempDir()
 	secret := filepath.Join(outside, "secret")
@@ -211,7 +211,7 @@ func testForeign(f folder) {
 	require.Equal(f, "inside/x", target, "a link stays")
 }
 
-// foreign requires that nothing that writes passes over what lies at the key.
+// foreign requires that no call overwrites the object of another kind at the key.
 func (f folder) foreign(key string) {
 	f.Helper()
 	f.found(key, []byte("secret"), blob.Found{Foreign: true})

@@ -11,7 +11,7 @@ import (
 	"rookery/internal/blob"
 )
 
-// walk is what a Walk yields: keys, with a "!" behind those of what is no object.
+// walk returns the keys that a Walk yields, with a "!" after those that are not objects.
 func (f folder) walk(prefix string, enter func(string) bool) []string {
 	f.Helper()
 	found := []string{}
@@ -25,7 +25,7 @@ func (f folder) walk(prefix string, enter func(string) bool) []string {
 	return found
 }
 
-// testWalk holds that a Walk is a List that can leave folders out.
+// testWalk checks that a Walk is a List that can skip folders.
 func testWalk(f folder) {
 	for _, key := range []string{
 		"a.md", "a/x.md", "a/.git/HEAD", ".git/objects/aa/bb", ".trash/old.md", "b/c/d.md", "z.md/in.md",
@@ -54,7 +54,7 @@ func testWalk(f folder) {
 	}
 }
 
-// testWalkForeign has things that are no files.
+// testWalkForeign walks a folder with entries that are not files.
 func testWalkForeign(f folder) {
 	f.write("folder/x.md", "x")
 	if err := os.Symlink("folder", f.file("link")); err != nil {
@@ -62,7 +62,7 @@ func testWalkForeign(f folder) {
 	}
 	require.NoError(f, os.Symlink("nowhere", f.file("folder/dangling.md")))
 	want := []string{"folder/dangling.md!", "folder/x.md", "link!"}
-	if socket, err := net.Listen("unix", f.file("s")); err == nil { // long paths have none
+	if socket, err := net.Listen("unix", f.file("s")); err == nil { // a long path cannot have a socket
 		defer socket.Close()
 		want = append(want, "s!")
 	}
@@ -78,7 +78,7 @@ func testWalkForeign(f folder) {
 	require.ErrorIs(f, failed, blob.ErrForeign)
 }
 
-// testMark holds that a file has the mark that it had until somebody writes it.
+// testMark checks that the mark of a file changes only when the file is written.
 func testMark(f folder) {
 	marks := map[blob.Object]bool{}
 	note := func() blob.Object {
@@ -111,7 +111,7 @@ func testMark(f folder) {
 	require.EqualValues(f, 6, note().Size)
 }
 
-// testLook holds that a Look finds what a Get does.
+// testLook checks that Look finds a file, and what its error is for other keys.
 func testLook(f folder) {
 	f.write("folder/x.md", "x")
 	look := func(key string) error {
@@ -134,7 +134,7 @@ func testLook(f folder) {
 	}
 }
 
-// testSettle has an editor that writes into a file which it opened before an exchange.
+// testSettle runs an editor that writes to a file which it opened before an exchange.
 func testSettle(f folder) {
 	f.exchange("a.md", "old", nil)
 	held, err := os.OpenFile(f.file("a.md"), os.O_WRONLY|os.O_APPEND, 0)
@@ -181,7 +181,7 @@ func testSettle(f folder) {
 	}
 }
 
-// testRespell gives a file another spelling, which some file systems take for the same name.
+// testRespell renames a file to another spelling, which is the same name on some file systems.
 func testRespell(f folder) {
 	f.exchange("People/A.md", "one", nil)
 	err := f.Folder.Exchange(f.Context(), "People/a.md", []byte("two"), nil)

@@ -38,7 +38,8 @@ func testListOrder(k kit) {
 	}
 }
 
-// testListMarks holds that marks stay as long as nobody writes, and change when somebody does.
+// testListMarks checks that marks change when an object is written, and only then. An engine may
+// have no marks.
 func testListMarks(k kit) {
 	marks := func() map[string]string {
 		of := map[string]string{}
@@ -84,7 +85,7 @@ func testListPrefix(k kit) {
 	}
 }
 
-// testListPages lists more than a page of S3.
+// testListPages lists more objects than one page of S3 contains.
 func testListPages(k kit) {
 	const n, writers = 1_050, 16
 	want := make([]string, n)
@@ -102,7 +103,7 @@ func testListPages(k kit) {
 	require.Equal(k, want[500:1000], k.list("pages/1/"))
 }
 
-// testListDelete deletes what is listed, while it is listed.
+// testListDelete deletes objects during a List that yields them.
 func testListDelete(k kit) {
 	for i := range 30 {
 		k.put(fmt.Sprintf("f%d/g/%d", i/10, i), "", blob.Always)
@@ -114,7 +115,7 @@ func testListDelete(k kit) {
 	require.Empty(k, k.list(""))
 }
 
-// badKeys are no keys on any engine.
+// badKeys are not valid as keys on any engine.
 func badKeys() []string {
 	long := make([]byte, blob.MaxKey+1)
 	for i := range long {
@@ -144,7 +145,7 @@ func testBadKeys(k kit) {
 	require.Equal(k, "one", k.text("a"))
 }
 
-// testIsolation tries to reach from a Sub what is beside it.
+// testIsolation tries to reach objects outside of a Sub through it.
 func testIsolation(t *testing.T, whole blob.Bucket) {
 	outside := []string{"b", "tenants/b/x", "tenants/a-b/x", "tenants/ab/x", "tenants/a.md", "x"}
 	all := kit{t, whole}

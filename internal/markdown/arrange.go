@@ -302,8 +302,8 @@ func headingText(text []byte, h Heading) Span {
 	return trim(text, at)
 }
 
-// CheckRemoved is VALIDATION_FAILED if another section goes by another slug in the text that is left of a note
-// without a section.
+// CheckRemoved checks the text that is left of a note when a section is removed. It returns
+// VALIDATION_FAILED if another section has another slug in it.
 func CheckRemoved(text, left []byte, slug string) error {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -313,9 +313,10 @@ func CheckRemoved(text, left []byte, slug string) error {
 	return sameSections(d.without(h.Subtree), Parse(left).Headings, 0, 0)
 }
 
-// sameSections is INVALID_VALUE if the headings of a note are not as they should be, by level and text, and
-// VALIDATION_FAILED if one has another slug, or is the title or is not it any more. Those from one number to
-// another are new: they may have any slug.
+// sameSections returns nil if the headings of a note are the expected ones. It returns
+// INVALID_VALUE if levels or texts differ, and VALIDATION_FAILED if a section has another slug, or
+// has become or ceased to be the title. The headings from index from up to, not including, to are
+// new: they may have any slug.
 func sameSections(want, is []Heading, from, to int) error {
 	if len(is) != len(want) {
 		return notPlain()

@@ -2,8 +2,9 @@ package markdown
 
 import "bytes"
 
-// Anew returns the subtree as a copy of it has it: without ids that declarations give its sections, and without the ids
-// of blocks, which would be in the vault twice. The errors are those of NewSubtree.
+// Anew returns the subtree as it must be in a copy: without the ids in declarations and the ids of
+// blocks, because they would be in the vault twice. The errors are those of NewSubtree, and
+// malformed_markdown if the headings would change.
 func (s Subtree) Anew() (Subtree, error) {
 	d := Parse(s.Text)
 	patches := d.blockIDs(s.Text)
@@ -27,7 +28,8 @@ func (s Subtree) Anew() (Subtree, error) {
 // WithoutBlockIDs returns a text without the ids of its blocks.
 func WithoutBlockIDs(text []byte) []byte { return apply(text, Parse(text).blockIDs(text)) }
 
-// blockIDs are the patches that take the ids of blocks away, with the line of one that is alone in it.
+// blockIDs returns the patches that remove the ids of blocks. If an id is alone in its line, the
+// line is removed too.
 func (d *Doc) blockIDs(text []byte) (cuts []patch) {
 	line, start := 1, 0
 	for _, b := range d.Blocks {

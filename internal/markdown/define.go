@@ -8,19 +8,20 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A Definition is what a label means in a note: `[label]: address`, or the text of a footnote, `[^label]: text`.
+// A Definition is a link reference definition, `[label]: address`, or a footnote, `[^label]: text`.
 type Definition struct {
-	Label string // without brackets; all spellings that mean the same are one
-	Text  []byte // as it is written, without a line break at its end
+	Label string // without brackets, normalized so that equal labels have one spelling
+	Text  []byte // as written, without a line break at its end
 }
 
-// footnote matches the beginning of the text of a footnote.
+// footnote matches the beginning of a footnote definition.
 var footnote = regexp.MustCompile(`^ {0,3}\[(\^[^\[\]\s]+)\]:`)
 
-// labelled matches what may use a definition. What is in code is among it: a definition that nobody uses is harmless.
+// labelled matches possible uses of a definition, also in code: an unused definition does no harm.
 var labelled = regexp.MustCompile(`\[([^\[\]]+)\]`)
 
-// definitionsIn are the definitions at the top of a text behind its frontmatter, but for those in a part of it.
+// definitionsIn returns the top-level definitions of a text after its frontmatter, except those
+// that begin inside except.
 func definitionsIn(text []byte, body int, except *Span) []Definition {
 	if !bytes.Contains(text[body:], []byte("]:")) {
 		return nil
@@ -49,11 +50,11 @@ type definitionReader struct {
 	body   int
 	except *Span
 	all    []Definition
-	at     Span // of the last one
-	open   bool // the last one is a footnote that an indented block goes on
+	at     Span // of the last definition
+	open   bool // the last definition is a footnote that an indented block may continue
 }
 
-// lines are the lines of a block.
+// lines returns the extent of the lines of a block; the zero Span if it has none.
 func (r *definitionReader) lines(n ast.Node) Span {
 	all := n.Lines()
 	if all.Len() == 0 {
@@ -63,7 +64,7 @@ func (r *definitionReader) lines(n ast.Node) Span {
 	return Span{start, lineEnd(r.text, max(start, r.body+all.At(all.Len()-1).Stop-1))}
 }
 
-// add takes a definition, if nothing defines its label yet.
+// add adds a definition, unless its label is defined already or it begins inside r.except.
 func (r *definitionReader) add(label string, at Span) {
 	label = util.ToLinkReference([]byte(label))
 	r.open = false
@@ -79,7 +80,7 @@ func (r *definitionReader) add(label string, at Span) {
 	r.all = append(r.all, Definition{label, bytes.Clone(r.text[at.Start:at.End])})
 }
 
-// footnotes takes the footnotes of a paragraph: each begins a line.
+// footnotes adds the footnotes of a paragraph. Each of them begins a line.
 func (r *definitionReader) footnotes(p *ast.Paragraph) {
 	all := r.lines(p)
 	r.open = false
@@ -97,7 +98,7 @@ func (r *definitionReader) footnotes(p *ast.Paragraph) {
 	}
 }
 
-// goOn adds an indented block to the footnote before it.
+// goOn appends an indented block to the footnote before it.
 func (r *definitionReader) goOn(at Span) {
 	if r.open {
 		r.at.End = at.End
@@ -105,7 +106,7 @@ func (r *definitionReader) goOn(at Span) {
 	}
 }
 
-// usedIn are those of some definitions that a text uses.
+// usedIn returns those definitions whose labels a text uses.
 func usedIn(text []byte, all []Definition) (used []Definition) {
 	if len(all) == 0 {
 		return nil
@@ -124,7 +125,7 @@ func usedIn(text []byte, all []Definition) (used []Definition) {
 	return used
 }
 
-// withDefinitions is a text with definitions behind it, after a blank line.
+// withDefinitions returns a text followed by a blank line and definitions.
 func withDefinitions(text []byte, all []Definition, eol string) []byte {
 	if len(all) == 0 {
 		return text

@@ -11,9 +11,9 @@ import (
 // maxLevel is the deepest level of a heading.
 const maxLevel = 6
 
-// Relevel returns the text of the subtree with all its headings deeper by some levels, or higher for a negative number.
-// Underlined headings become ones with #. A heading that would be deeper than 6 is INVALID_VALUE with the reason
-// heading_depth_exceeded.
+// Relevel returns the text of the subtree with all headings shifted down by a number of levels, or
+// up if by is negative, but not above level 1. Underlined headings are rewritten with #. If a
+// heading would be deeper than 6, it returns INVALID_VALUE with the reason heading_depth_exceeded.
 func (s Subtree) Relevel(by int) ([]byte, error) {
 	if by == 0 {
 		return s.Text, nil
@@ -33,14 +33,14 @@ func (s Subtree) Relevel(by int) ([]byte, error) {
 	return apply(s.Text, patches), nil
 }
 
-// shifted is a heading of a text that begins elsewhere.
+// shifted returns the heading with its offsets moved by a number of bytes.
 func (h Heading) shifted(by int) Heading {
 	h.Own.Start += by
 	h.Content += by
 	return h
 }
 
-// releveled is the edit that gives a heading another level.
+// releveled returns the patch that sets the level of a heading.
 func releveled(text []byte, h Heading, level int) patch {
 	mark := strings.Repeat("#", level)
 	if !h.setext {
@@ -51,10 +51,10 @@ func releveled(text []byte, h Heading, level int) patch {
 	return patch{Span{h.Own.Start, end}, []byte(mark + " " + oneLine(text[h.Own.Start:lineStart(text, end)]))}
 }
 
-// closing matches what would end a heading that begins with #.
+// closing matches a closing sequence of a heading that begins with #.
 var closing = regexp.MustCompile(`(^|[ \t])#+$`)
 
-// oneLine is the text of an underlined heading in one line, as Obsidian shows it.
+// oneLine returns the text of an underlined heading in one line, as Obsidian shows it.
 func oneLine(text []byte) string {
 	var lines []string
 	for line := range bytes.Lines(text) {
@@ -62,13 +62,13 @@ func oneLine(text []byte) string {
 	}
 	one := strings.TrimSpace(strings.Join(lines, " "))
 	if closing.MatchString(one) {
-		one += " #" // which closes the heading, so that the others are text
+		one += " #" // this closes the heading, so that the # characters before it are text
 	}
 	return one
 }
 
-// Demote returns the text of a note behind its frontmatter and its title, with the highest of its sections at a level,
-// and the others as far below it as they are. The error is that of Subtree.Relevel.
+// Demote returns the text of a note after its frontmatter and its title. It shifts all headings so
+// that the highest section has a level. The error is that of Subtree.Relevel.
 func Demote(text []byte, level int) ([]byte, error) {
 	d := Parse(text)
 	all := Subtree{Text: text}
@@ -90,5 +90,5 @@ func Demote(text []byte, level int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bytes.Clone(out[start:]), nil // no heading is before that
+	return bytes.Clone(out[start:]), nil // no heading is before start, so that no patch has moved it
 }

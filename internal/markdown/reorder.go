@@ -6,44 +6,48 @@ import (
 	"strings"
 )
 
-// A Sibling is one of the sections that Reorder puts directly below another one: one that is there already, or a new
-// one.
+// A Sibling is one of the sections that Reorder puts directly below another section: an existing
+// one or a new one.
 type Sibling struct {
-	Child int      // of a present one: its position among them, from 0
-	New   *Subtree // else nil
+	Child int      // of an existing section: its position among the children, from 0
+	New   *Subtree // a new section; nil for an existing one
 }
 
-// A Part says where lines of a text come from. Lines that are only blank, and definitions that went along, are in no
-// part.
+// A Part says where lines of the result come from. Blank lines between sections, and definitions
+// that were copied, are in no part.
 type Part struct {
-	New   int  // 0: the text that was changed; else which of the new subtrees, from 1
-	From  Span // in bytes of that text; of a subtree, of its Text
-	Lines Span // of the result: from the first, counted from 1, up to, not including, the last
+	New   int  // 0: the text that was changed; otherwise the number of the new subtree, from 1
+	From  Span // bytes of that text; for a subtree, of its Text
+	Lines Span // lines of the result, from 1; End is exclusive
 }
 
-// A Reordered is a note with sections in another order.
+// A Reordered is the result of Reorder.
 type Reordered struct {
 	Text  []byte
-	Parts []Part // of the result, in its order
+	Parts []Part // of the result, in order
 
-	// Conflicts are the labels that new sections use and that the note defines in another way; without brackets.
+	// Conflicts contains the labels, without brackets, that new sections use but the note defines
+	// differently.
 	Conflicts []string
 
-	// Titled says that the first section is the title of the note now: it is the only one left of level 1.
+	// Titled reports whether the first section has become the title of the note, because it is the
+	// only section of level 1 that is left.
 	Titled bool
 }
 
-// Reorder puts sections directly below a section of a note, 0 for the note itself, in an order; those that are there
-// and not in the order are cut out. Positions are as of SubtreeAt.
+// Reorder sets the sections directly below a section of a note (0: the note itself) to order.
+// Existing sections that are not in order are removed. parent is a position as in SubtreeAt.
 //
-// A new section gets the level of those that are there, the highest of them; without any it is one deeper than the
-// section above it, and below a note it is 2. All under it moves along. A section that would end up below one before it
-// gets the level of that. Between sections that were not next to each other there is one blank line; all other bytes
-// stay, and line breaks are those of the note. What a new section uses of the definitions of its note goes along; what
-// the rest uses of those of a section that is cut out is copied to the end.
+// A new section gets the highest level of the existing sections in order. If there are none, it
+// gets the level below the parent; for the note itself that is 2. The sections under it are shifted
+// by the same number of levels. A section that would become a subsection of one before it gets the
+// level of that one. Sections that were not neighbours before are separated by one blank line. All
+// other bytes stay, and line breaks are those of the note. Definitions that a new section uses are
+// copied with it; definitions in removed sections that the rest of the note uses are copied to the
+// end.
 //
-// The errors are INVALID_VALUE with a reason: heading_depth_exceeded, or malformed_markdown where the result would not
-// have the headings that it should have.
+// The errors are INVALID_VALUE with a reason: heading_depth_exceeded, or malformed_markdown if the
+// result would not have the expected headings.
 func Reorder(text []byte, parent int, order []Sibling) (Reordered, error) {
 	r, err := newReordering(text, parent, order)
 	if err != nil {
@@ -56,30 +60,30 @@ func Reorder(text []byte, parent int, order []Sibling) (Reordered, error) {
 	return r.done()
 }
 
-// A reordering is a Reorder that is under way.
+// A reordering is the state of one call of Reorder.
 type reordering struct {
 	text     []byte
 	d        *Doc
 	eol      string
-	children []int // headings directly below the parent
-	region   Span  // of them together
+	children []int // indexes of the headings directly below the parent
+	region   Span  // of all children together
 	order    []sibling
-	level0   int               // that a new section has
+	level0   int               // the level of a new section
 	defs     []Definition      // of the note
-	has      map[string][]byte // what is defined by now, by label
+	has      map[string][]byte // the text of each definition so far, by label
 
 	out   []byte
-	lines int // line breaks in out, up to the last part
-	upTo  int // the offset up to which they are counted
+	lines int // number of line breaks in out, up to the last part
+	upTo  int // the offset up to which lines counts
 	Reordered
 	want []Heading
 }
 
-// A sibling is a Sibling with what becomes of it.
+// A sibling is a Sibling with its subtree and its new level.
 type sibling struct {
 	Sibling
 	Subtree
-	by int // how many levels deeper it goes
+	by int // the number of levels that it is shifted down
 }
 
 func newReordering(text []byte, parent int, order []Sibling) (*reordering, error) {
@@ -118,7 +122,7 @@ func newReordering(text []byte, parent int, order []Sibling) (*reordering, error
 	return r, nil
 }
 
-// ends are where the children end.
+// ends returns the offsets where the children end.
 func (r *reordering) ends() []int {
 	var all []int
 	for _, i := range r.children[min(1, len(r.children)):] {
@@ -127,7 +131,7 @@ func (r *reordering) ends() []int {
 	return append(all, r.region.End)
 }
 
-// divide gives each child that stays its headings.
+// divide sets the headings of each child that stays.
 func (r *reordering) divide() {
 	for i := range r.order {
 		s := &r.order[i]
@@ -143,7 +147,7 @@ func (r *reordering) divide() {
 	}
 }
 
-// level decides how deep each section is.
+// level sets the level of each section, and shifts its headings.
 func (r *reordering) level() error {
 	least := maxLevel
 	for i := range r.order {
@@ -166,13 +170,13 @@ func (r *reordering) level() error {
 	return nil
 }
 
-// write writes the result.
+// write writes the result to r.out.
 func (r *reordering) write() {
 	head, rest := r.text[:r.region.Start], r.text[r.region.End:]
 	r.out = make([]byte, 0, len(r.text)+len(r.text)/8)
 	r.keep(head, Span{0, r.region.Start})
 	r.want = append(r.want, r.d.Headings[:r.d.headingsBefore(r.region.Start)]...)
-	before := -1 // the child that is before the next one
+	before := -1 // the child that was written last
 	news := 0
 	for i := range r.order {
 		s := &r.order[i]
@@ -181,7 +185,7 @@ func (r *reordering) write() {
 		} else {
 			r.blank()
 		}
-		before = len(r.children) // none
+		before = len(r.children) // no child
 		if s.New != nil {
 			news++
 			r.add(news, s)
@@ -193,7 +197,7 @@ func (r *reordering) write() {
 	r.end(before, rest)
 }
 
-// between writes what is between a child and the next one, as it was.
+// between writes the blank lines between a child and the next one, unchanged.
 func (r *reordering) between(child int) {
 	if child >= 0 {
 		end := r.d.Headings[r.children[child+1]].Own.Start
@@ -202,7 +206,7 @@ func (r *reordering) between(child int) {
 	}
 }
 
-// blank ends what is written with a blank line, if something is.
+// blank makes r.out end with a blank line, unless it is empty.
 func (r *reordering) blank() {
 	text := bytes.TrimRight(r.out, " \t\r\n")
 	if len(text) == 0 {
@@ -216,13 +220,13 @@ func (r *reordering) blank() {
 	}
 }
 
-// keep writes a part of the note.
+// keep writes an unchanged part of the note.
 func (r *reordering) keep(text []byte, from Span) {
 	r.out = append(r.out, text...)
 	r.part(0, from, len(text))
 }
 
-// part notes where the last bytes of what is written come from.
+// part records where the last n bytes of r.out come from.
 func (r *reordering) part(from int, at Span, n int) {
 	start := len(r.out) - n
 	r.lines += bytes.Count(r.out[r.upTo:start], []byte{'\n'})
@@ -238,7 +242,7 @@ func (r *reordering) part(from int, at Span, n int) {
 	}
 }
 
-// put writes a section.
+// put writes a section, and records its headings as expected.
 func (r *reordering) put(from, start int, s *sibling) {
 	r.out = append(r.out, s.Text...)
 	r.part(from, Span{start, start + s.size()}, len(s.Text))
@@ -250,7 +254,7 @@ func (r *reordering) put(from, start int, s *sibling) {
 	}
 }
 
-// size is how long the section was before its level changed.
+// size returns the length of the section before its level changed.
 func (s *sibling) size() int {
 	if s.New != nil {
 		return len(s.New.Text)
@@ -273,8 +277,8 @@ func (r *reordering) add(number int, s *sibling) {
 	r.out = withDefinitions(r.out, lacking, r.eol)
 }
 
-// define takes definitions into the note, and reports whether it had none of the labels. One that it has otherwise is a
-// conflict.
+// define adds definitions to those of the note, and reports whether it had none of the labels. A
+// label that it defines differently is recorded as a conflict.
 func (r *reordering) define(all []Definition) (fresh bool) {
 	fresh = true
 	for _, d := range all {
@@ -288,7 +292,7 @@ func (r *reordering) define(all []Definition) (fresh bool) {
 	return fresh
 }
 
-// end writes what is behind the sections.
+// end writes the rest of the note after the sections. last is the child that was written last.
 func (r *reordering) end(last int, rest []byte) {
 	switch {
 	case len(rest) == 0:
@@ -311,7 +315,7 @@ func (r *reordering) end(last int, rest []byte) {
 	r.want = append(r.want, r.d.Headings[r.d.headingsBefore(r.region.End):]...)
 }
 
-// done is the result, if it reads as it should.
+// done returns the result, or an error if it does not have the expected headings.
 func (r *reordering) done() (Reordered, error) {
 	r.orphans()
 	after := Parse(r.out)
@@ -323,7 +327,8 @@ func (r *reordering) done() (Reordered, error) {
 	return r.Reordered, nil
 }
 
-// orphans adds the definitions at the end that only a section had that is cut out.
+// orphans appends the definitions that only a removed section had and that the rest of the note
+// uses.
 func (r *reordering) orphans() {
 	kept := 0
 	for _, s := range r.order {
@@ -348,8 +353,8 @@ func (r *reordering) orphans() {
 	}
 }
 
-// alike reports whether headings are as they should be: their levels, texts and declarations. The first may become the
-// title of the note.
+// alike reports whether headings have the expected levels, texts and declarations. The first one
+// may have become the title of the note.
 func alike(want, is []Heading) bool {
 	if len(want) != len(is) {
 		return false
@@ -366,13 +371,13 @@ func alike(want, is []Heading) bool {
 	return true
 }
 
-// sameText reports whether two headings have the same text. The lines of one that was underlined are joined without a
-// blank, and with one as soon as they are one line.
+// sameText reports whether two headings have the same text. It ignores spaces, because Parse joins
+// the lines of an underlined heading without a space, and Relevel joins them with one.
 func sameText(a, b string) bool {
 	return a == b || strings.ReplaceAll(a, " ", "") == strings.ReplaceAll(b, " ", "")
 }
 
-// sameDeclared reports whether two declarations say the same.
+// sameDeclared reports whether two declarations have the same type and the same number of fields.
 func sameDeclared(a, b *Embedded) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -380,7 +385,8 @@ func sameDeclared(a, b *Embedded) bool {
 	return a.Type == b.Type && len(a.Fields) == len(b.Fields)
 }
 
-// CutSection cuts a section out of a note, by its position as of SubtreeAt. The errors are those of SubtreeAt and Reorder.
+// CutSection removes a section from a note, by its position as in SubtreeAt, and returns it as
+// well. The errors are those of SubtreeAt and Reorder.
 func CutSection(text []byte, section int) (Reordered, Subtree, error) {
 	s, err := SubtreeAt(text, section)
 	if err != nil {
@@ -391,8 +397,8 @@ func CutSection(text []byte, section int) (Reordered, Subtree, error) {
 	return r, s, err
 }
 
-// PlaceSections puts new sections directly below a section of a note, 0 for the note itself: before the one at a position, from
-// 0; -1: behind all. The errors are those of Reorder.
+// PlaceSections inserts new sections directly below a section of a note (0: the note itself),
+// before the child at a position from 0, or after all if there is no such child. The errors are those of Reorder.
 func PlaceSections(text []byte, parent, at int, more ...*Subtree) (Reordered, error) {
 	order := Siblings(text, parent)
 	if at < 0 || at > len(order) {
@@ -404,7 +410,7 @@ func PlaceSections(text []byte, parent, at int, more ...*Subtree) (Reordered, er
 	return Reorder(text, parent, order)
 }
 
-// Siblings are the sections directly below a section of a note, 0 for the note itself, in their order.
+// Siblings returns the sections directly below a section of a note (0: the note itself), in order.
 func Siblings(text []byte, parent int) []Sibling {
 	children, _ := Parse(text).below(parent)
 	all := make([]Sibling, len(children))
@@ -414,7 +420,8 @@ func Siblings(text []byte, parent int) []Sibling {
 	return all
 }
 
-// siblingsOf are the section above another one, the position of this among those directly below, and these.
+// siblingsOf returns the position of the parent of a section, the index of the section among the
+// children of the parent, and all these children.
 func siblingsOf(text []byte, section int) (parent, at int, order []Sibling) {
 	d := Parse(text)
 	i := d.headingAt(section)
@@ -429,7 +436,8 @@ func siblingsOf(text []byte, section int) (parent, at int, order []Sibling) {
 	return parent, slices.Index(children, i), order
 }
 
-// LevelBelow returns the level that a new section directly below a section of a note has, 0 for the note itself.
+// LevelBelow returns the level of a new section directly below a section of a note (0: the note
+// itself).
 func LevelBelow(text []byte, parent int) int {
 	d := Parse(text)
 	children, _ := d.below(parent)

@@ -6,20 +6,21 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Subtree is a section of a note with all sections under it: what is moved, copied and kept as a whole. Only headings
-// at the top of the note have one (Heading.Top); those in quotes and lists are part of the text.
+// A Subtree is a section of a note with all sections under it, as the unit that is moved, copied
+// and removed. Only top-level headings have one (Heading.Top). Headings in quotes and lists are
+// part of the text.
 type Subtree struct {
 	Text  []byte // from its heading on, without blank lines at its end
 	Level int    // of its heading
-	At    Span   // where it is in the note that it comes from, the blank lines behind it included; see SubtreeAt
+	At    Span   // its place in its note, including the blank lines after it; see SubtreeAt
 
-	headings []Heading    // as they read in that note
+	headings []Heading    // as parsed in that note
 	outside  []Definition // of that note, outside of the subtree
 }
 
-// SubtreeAt returns the subtree of a section of a note, by its position among the headings that are not the title, from
-// 1. A section that is not at the top, one whose last block stays open, and a note that has more than is read are
-// INVALID_VALUE with the reason malformed_markdown.
+// SubtreeAt returns the subtree of a section, by its position among the headings without the title,
+// from 1. It returns INVALID_VALUE with the reason malformed_markdown if the section is not at the
+// top level or its last block is not closed, or if the note is too large to be parsed completely.
 func SubtreeAt(text []byte, section int) (Subtree, error) {
 	d := Parse(text)
 	i := d.headingAt(section)
@@ -34,7 +35,7 @@ func SubtreeAt(text []byte, section int) (Subtree, error) {
 	return d.cut(text, i, at), nil
 }
 
-// cut is the subtree of a heading.
+// cut returns the subtree of heading i, which is at at.
 func (d *Doc) cut(text []byte, i int, at Span) Subtree {
 	return Subtree{
 		Text:  bytes.Clone(bytes.TrimRight(text[at.Start:at.End], " \t\r\n")),
@@ -44,9 +45,10 @@ func (d *Doc) cut(text []byte, i int, at Span) Subtree {
 	}
 }
 
-// NewSubtree returns the subtree that a text is, whose first line is its heading. A text that begins otherwise, or has
-// another heading of that level or higher, or a last block that stays open, is INVALID_VALUE with the reason
-// body_escapes_section or malformed_markdown.
+// NewSubtree parses a text as a subtree. Its first line must be the heading. It returns
+// INVALID_VALUE if the text begins otherwise; with the reason body_escapes_section if it has
+// another heading of that level or a higher one; and with the reason malformed_markdown if its last
+// block is not closed.
 func NewSubtree(text []byte) (Subtree, error) {
 	d := Parse(text)
 	if len(d.Headings) == 0 || d.Headings[0].Own.Start != 0 || d.Crowded {
@@ -62,12 +64,12 @@ func NewSubtree(text []byte) (Subtree, error) {
 	return d.cut(text, 0, Span{0, len(text)}), nil
 }
 
-// malformed is the fault of a text that cannot be taken apart, or put together, as Markdown.
+// malformed returns the error for a text that cannot be divided or joined as Markdown.
 func malformed(message string) *fault.Fault {
 	return fault.New(fault.InvalidValue, "%s", message).With("reason", "malformed_markdown")
 }
 
-// headingAt is the index of a section among the headings, by its position among those that are not the title, from 1.
+// headingAt returns the index of a section in d.Headings, by its position as in SubtreeAt.
 func (d *Doc) headingAt(section int) int {
 	if _, titled := d.title(); titled {
 		return section
@@ -75,7 +77,8 @@ func (d *Doc) headingAt(section int) int {
 	return section - 1
 }
 
-// subtree is where a heading at the top is with all under it, up to the next one at the top of its level or higher.
+// subtree returns the extent of top-level heading i with everything under it: up to the next
+// top-level heading of its level or a higher one.
 func (d *Doc) subtree(i int) Span {
 	for _, h := range d.Headings[i+1:] {
 		if h.Top && h.Level <= d.Headings[i].Level {
@@ -85,8 +88,8 @@ func (d *Doc) subtree(i int) Span {
 	return Span{d.Headings[i].Own.Start, d.size}
 }
 
-// below are the indexes of the headings directly below a section at the top, 0 for the note, and where they are
-// together; the end of all of the section if there are none.
+// below returns the indexes of the headings directly below a top-level section (0: the note
+// itself), and their extent. If there are none, the extent is empty, at the end of the section.
 func (d *Doc) below(section int) (children []int, at Span) {
 	parent, from, end := -1, 0, d.size
 	if section > 0 {
@@ -104,7 +107,7 @@ func (d *Doc) below(section int) (children []int, at Span) {
 	return children, Span{d.Headings[children[0]].Own.Start, end}
 }
 
-// Tops returns how many sections at the top the subtree has, itself among them.
+// Tops returns the number of top-level sections in the subtree, including itself.
 func (s Subtree) Tops() (n int) {
 	for _, h := range s.headings {
 		if h.Top {
@@ -114,10 +117,11 @@ func (s Subtree) Tops() (n int) {
 	return n
 }
 
-// Sections returns how many headings the subtree has, those in quotes and lists too.
+// Sections returns the number of headings in the subtree, including those in quotes and lists.
 func (s Subtree) Sections() int { return len(s.headings) }
 
-// Alone returns the text of the subtree as it is somewhere else: with the definitions that it uses of its note.
+// Alone returns the text of the subtree with the definitions of its note that it uses, so that it
+// can be read outside of the note.
 func (s Subtree) Alone() []byte {
 	own := map[string]bool{}
 	for _, d := range definitionsIn(s.Text, 0, nil) {
@@ -132,7 +136,7 @@ func (s Subtree) Alone() []byte {
 	return withDefinitions(s.Text, lacking, lineBreak(s.Text))
 }
 
-// Own returns the section alone, without those under it.
+// Own returns the section without the sections under it.
 func (s Subtree) Own() (Subtree, error) {
 	for _, h := range s.headings[1:] {
 		if h.Top {
