@@ -123,7 +123,8 @@ func (s *source) outline(name string, way tool.Split) (outline, error) {
 }
 
 // errNoList is the fault of a file that has nothing to cut.
-var errNoList = errors.New("the file is larger than a call, and has no list that could be split over several")
+var errNoList = errors.New("the file exceeds the size of a call, and has no list that could be " +
+	"split over several calls")
 
 // frame reads what is around the elements.
 func (c *cutFile) frame(o outline) (err error) {
@@ -237,7 +238,7 @@ func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 // changed is the fault of a file that has become shorter, or cannot be read any more.
 func (c *cutFile) changed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fault.New(fault.FileError, "the file was changed while it was read").At(c.name, 0)
+		return fault.New(fault.FileError, "the file changed while it was read").At(c.name, 0)
 	}
 	return unreadable(c.name, fmt.Errorf("read: %w", err))
 }

@@ -155,7 +155,7 @@ func (out *exporting) partly(err error) error {
 		failed = newFailure(nil, err)
 	}
 	if out.files > 0 {
-		again := "then run the same command again: it writes every file anew"
+		again := "then run the same command again: it writes every file again"
 		if out.tool.Output.Fill != "" {
 			again = "then delete the files that were written, and run the same command again"
 		}
@@ -169,7 +169,8 @@ func (out *exporting) partly(err error) error {
 // begin with a dot, which other programs may act on.
 func checkPath(name string) error {
 	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
-		return fault.New(fault.InvalidPath, "the answer holds %q, which is not written", name)
+		return fault.New(fault.InvalidPath, "the answer contains the path %q, which is not "+
+			"valid: nothing was written there", name)
 	}
 	return nil
 }

@@ -25,9 +25,9 @@ func (c *Client) keepsSecrets(u *url.URL) error {
 		return fault.New(fault.InvalidParameter, "the address of the server has a name or a password in it").
 			Fix("leave it out, and log in: rookery login --server %s --token -", c.address())
 	case c.Token != "" && u.Scheme != "https" && !isLoopback(u.Hostname()):
-		return fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: whoever is on "+
-			"the way could use it", u.Host).
-			Fix("use https://%s, if the server has it", u.Host).
+		return fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: it "+
+			"could be intercepted", u.Host).
+			Fix("use https://%s, if the server supports it", u.Host).
 			Fix("or call without a token")
 	}
 	return nil

@@ -142,7 +142,7 @@ type leftOut struct {
 func (o *importOut) leaveOut(files []string) {
 	var left []leftOut
 	for _, path := range files[:min(len(files), fault.MaxProblems)] {
-		left = append(left, leftOut{path, "no file of such an export"})
+		left = append(left, leftOut{path, "not a file of this export format"})
 	}
 	if len(left) > 0 {
 		o.Note("left_out", left)
