@@ -135,11 +135,11 @@ func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *tellin
 const testEvent = "s3:TestEvent"
 
 // errUnread says that there is no queue of dead letters for a message that cannot be read.
-var errUnread = errors.New("the message is no event of a bucket")
+var errUnread = errors.New("the message is not a bucket event")
 
 // bury puts a message that cannot be read among the dead letters.
 func (i *Ingest) bury(ctx context.Context, body []byte) error {
-	i.opt.Log.ErrorContext(ctx, "a message is no event of a bucket")
+	i.opt.Log.ErrorContext(ctx, "a message is not a bucket event")
 	if i.events == nil {
 		return errUnread
 	}

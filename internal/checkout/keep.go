@@ -101,7 +101,7 @@ func (c *Checkout) complain(ctx context.Context, err error) {
 	if fault.Is(err, fault.NotFound) {
 		return // the vault is being erased: there is nothing to keep in step
 	}
-	c.grumble(ctx, "the folder could not be brought in step with the log", err)
+	c.grumble(ctx, "the folder could not be synced with the log", err)
 }
 
 // grumble logs what went wrong, once a minute as long as the cause is the same.

@@ -67,14 +67,14 @@ func TestExamineFolder(t *testing.T) {
 	found = p.examine("v")
 	healthy(t, found)
 	requireFinding(t, found, repo.Healthy, "", "it is the vault v")
-	requireFinding(t, only(found, "audit log"), repo.Healthy, "", "as the log gives them")
+	requireFinding(t, only(found, "audit log"), repo.Healthy, "", "match the log")
 	requireFinding(t, only(found, "files"), repo.Healthy, "", "fresh")
 	requireFinding(t, only(found, "leftovers"), repo.Healthy, "", "none")
 	require.Equal(t, before, folder(t, p.path("v")))
 	require.Equal(t, kept, folder(t, p.states))
 
 	requireFinding(t, localapp.Examine(t.Context(), localapp.Examination{Data: p.state()}),
-		repo.Broken, fault.InvalidParameter, "state of a folder")
+		repo.Broken, fault.InvalidParameter, "state of a served folder")
 	p.write("v/.raven/audit.log", "{}\n")
 	requireFinding(t, p.examine("v"), repo.Broken, fault.FileError, "line 1 of")
 	p.write("v/.raven/audit.log", before[".raven/audit.log"])

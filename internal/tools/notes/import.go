@@ -164,7 +164,7 @@ func commonCode(problems []*fault.Fault) fault.Code {
 // files are the files of the call. Archives are unpacked. All problems come together.
 func (in *importIn) files() ([]convert.File, error) {
 	if len(in.Files) == 0 {
-		return nil, fault.New(fault.InvalidParameter, "files must have one file at least").With("argument", "files")
+		return nil, fault.New(fault.InvalidParameter, "files must have at least one file").With("argument", "files")
 	}
 	var all []convert.File
 	var problems []*fault.Fault
