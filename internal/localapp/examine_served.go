@@ -171,6 +171,6 @@ func (s *served) chain(ctx context.Context, name string) repo.Finding {
 	if err := s.call(ctx, "team_audit_verify", map[string]any{"vault": name}, &done); err != nil {
 		return repo.Failure(check, err, "")
 	}
-	return repo.Good(check, fmt.Sprintf("%d commits form an unbroken chain and match their headers; so does "+
-		"the audit log", done.Commits))
+	return repo.Good(check, fmt.Sprintf("%d commits in an unbroken chain, verified against their headers; "+
+		"the audit log is verified too", done.Commits))
 }

@@ -94,7 +94,7 @@ func TestExamineWhole(t *testing.T) {
 	require.Equal(t, repo.Worrying, notes[0].State)
 	require.Contains(t, notes[0].Message, "broken.md:3: ")
 	for check, says := range map[string]string{
-		"log": "v7, 4 notes", "chain": "7 commits form an unbroken chain and match", "audit log": "8 lines",
+		"log": "v7, 4 notes", "chain": "7 commits in an unbroken chain, verified against", "audit log": "8 lines",
 		"payloads": "1 object", "lock": "no process",
 	} {
 		requireFinding(t, only(found, check), repo.Healthy, "", says)
@@ -259,7 +259,7 @@ func TestExamineHeld(t *testing.T) {
 	must(t, c, "team_whoami", nil) // it has left its address
 	found = examined(t, dir)
 	requireFinding(t, only(found, "lock"), repo.Healthy, "", c.Base)
-	requireFinding(t, only(found, "chain"), repo.Healthy, "", "7 commits join")
+	requireFinding(t, only(found, "chain"), repo.Healthy, "", "7 commits in an unbroken chain")
 	requireFinding(t, only(found, "notes"), repo.Worrying, "", "1 note does not parse")
 	some := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "v"})
 	requireFinding(t, only(some, "chain"), repo.Unchecked, "", "")

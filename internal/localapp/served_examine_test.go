@@ -67,7 +67,7 @@ func TestExamineFolder(t *testing.T) {
 	found = p.examine("v")
 	healthy(t, found)
 	requireFinding(t, found, repo.Healthy, "", "it is the vault v")
-	requireFinding(t, only(found, "audit log"), repo.Healthy, "", "match the log")
+	requireFinding(t, only(found, "audit log"), repo.Healthy, "", "as in the log")
 	requireFinding(t, only(found, "files"), repo.Healthy, "", "fresh")
 	requireFinding(t, only(found, "leftovers"), repo.Healthy, "", "none")
 	require.Equal(t, before, folder(t, p.path("v")))

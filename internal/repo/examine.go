@@ -109,11 +109,11 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 	if err != nil {
 		return []Finding{Failure(check, err, "")}
 	}
-	found := Good(check, fmt.Sprintf("%s form an unbroken chain", howMany(int(done.Version), "commit")))
+	found := Good(check, fmt.Sprintf("%s in an unbroken chain", howMany(int(done.Version), "commit")))
 	if e.Full {
-		found.Message += ", and match their headers"
+		found.Message += ", verified against their headers"
 	}
-	audit := Good(auditCheck, howMany(done.Lines, "line")+" match the log")
+	audit := Good(auditCheck, howMany(done.Lines, "line")+" as in the log")
 	for _, f := range problems {
 		switch {
 		case f.Code != fault.FileError:
