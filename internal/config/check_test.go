@@ -46,7 +46,7 @@ var refusals = map[string]struct{ text, at, more string }{
 	},
 	"a claim twice": {
 		"issuers: [{issuer: https://a.test, audience: b, tenant: c, claims: {d: e,\n d: f}}]\n",
-		"2: issuers[0].claims.d stands here", "",
+		"2: issuers[0].claims.d is given twice", "",
 	},
 	"a number for a text": {"data: 12\n", "1: data must be a text: put it in quotes", ""},
 	"a list for a text":   {"data: [a]\n", "1: data must be a text", ""},
@@ -117,11 +117,11 @@ var refusals = map[string]struct{ text, at, more string }{
 		"trusted_proxies:\n- 10.0.0.0/8\n- 0.0.0.0/0\n",
 		"3: trusted_proxies[1] is too wide for a private network", "name the addresses of the proxies",
 	},
-	"half of IPv4": {"trusted_proxies: [128.0.0.0/1]\n", "1: trusted_proxies[0] is wider", ""},
-	"all of IPv6":  {"trusted_proxies: ['::/0']\n", "1: trusted_proxies[0] is wider", ""},
+	"half of IPv4": {"trusted_proxies: [128.0.0.0/1]\n", "1: trusted_proxies[0] is too wide", ""},
+	"all of IPv6":  {"trusted_proxies: ['::/0']\n", "1: trusted_proxies[0] is too wide", ""},
 	"all, mapped": {
 		"trusted_proxies: ['::ffff:0:0/96']\n",
-		"1: trusted_proxies[0] is wider", "",
+		"1: trusted_proxies[0] is too wide", "",
 	},
 	"bits behind": {
 		"trusted_proxies: [10.0.0.5/8]\n",
@@ -221,7 +221,7 @@ var refusals = map[string]struct{ text, at, more string }{
 	},
 	"an admin, but for a /": {
 		issuer("", "issuer: https://a.test/, subject: x, tenant: c"),
-		"6: first_admin[0].issuer must", "to the byte",
+		"6: first_admin[0].issuer must", "exactly",
 	},
 	"an admin of no tenant": {
 		issuer("", "issuer: https://a.test, subject: x, tenant: d"),
