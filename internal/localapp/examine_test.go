@@ -252,7 +252,7 @@ func TestExamineHeld(t *testing.T) {
 	app := open(t, dir)
 	defer func() { require.NoError(t, app.Close()) }()
 	found := examined(t, dir)
-	requireFinding(t, found, repo.Worrying, "", "is no server")
+	requireFinding(t, found, repo.Worrying, "", "it is not a server")
 	requireFinding(t, only(found, "directory"), repo.Healthy, "", "")
 
 	c, stop := serve(t, app)

@@ -47,7 +47,7 @@ func TestExamineFolder(t *testing.T) {
 	p := newPerson(t, vaultOfNotes)
 	found := p.examine("v")
 	require.Len(t, found, 1)
-	requireFinding(t, found, repo.Worrying, "", "not served yet")
+	requireFinding(t, found, repo.Worrying, "", "never served")
 	require.Equal(t, vaultOfNotes, folder(t, p.path("v")))
 	require.NoDirExists(t, p.states)
 	_, err := localapp.Rebuild(t.Context(), p.config("v"))
