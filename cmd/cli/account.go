@@ -38,7 +38,8 @@ func whoami(ctx context.Context, client *httptool.Client) (account, error) {
 		Data account
 	}
 	if json.Unmarshal(raw, &answer) != nil || !answer.OK || !answer.Data.sound() {
-		return account{}, fault.New(fault.Unavailable, "%s does not answer as Rookery does", client.Base).
+		return account{}, fault.New(fault.Unavailable, "%s does not respond like a Rookery "+
+			"server", client.Base).
 			Fix("check the address of the server")
 	}
 	return answer.Data, nil
@@ -80,7 +81,7 @@ func (a account) role() string {
 		if vault == auth.AllVaults {
 			of = "all vaults"
 		}
-		parts = append(parts, fmt.Sprintf("%s of %s", cmp.Or(a.Roles[vault], "nobody"), of))
+		parts = append(parts, fmt.Sprintf("%s of %s", cmp.Or(a.Roles[vault], "no role"), of))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -88,7 +89,7 @@ func (a account) role() string {
 // until says when its token expires.
 func (a account) until() string {
 	if a.Expires == nil || a.Expires.IsZero() {
-		return "until it is revoked"
+		return "does not expire"
 	}
-	return "until " + a.Expires.UTC().Format("2006-01-02 15:04 UTC")
+	return "expires on " + a.Expires.UTC().Format("2006-01-02 15:04 UTC")
 }

@@ -31,15 +31,17 @@ func backupCommand(app *clitool.App) *cobra.Command {
 	b := &backer{app}
 	c := &cobra.Command{
 		Use:   "backup",
-		Short: "Back a data directory up while it is used, verify backups, restore them",
-		Long: "A backup is one file with everything in a data directory: the database, the logs, the notes, and the " +
-			"tokens'\ndigests. It shows one moment; the server goes on meanwhile. Keep it as safe as the data itself.",
+		Short: "Back up a data directory while it is in use, verify backups, restore them",
+		Long: "A backup is one file with everything in a data directory: the database, the " +
+			"logs, the notes, and the\ndigests of the tokens. It is consistent as of one " +
+			"moment; the server keeps running. Protect it like\nthe data itself.",
 	}
 	create := &cobra.Command{
 		Use:   "create FILE",
 		Short: "Write a backup of a data directory to a new file",
-		Long: "Write a backup of a data directory to a new file, and verify it. A server may use the directory " +
-			"meanwhile: calls\nthat read go on, and those that write wait for a moment at most.",
+		Long: "Write a backup of a data directory to a new file, and verify it. A server may " +
+			"have the directory\nopen: reads continue, and writes are delayed for a moment at " +
+			"most.",
 		Example: "rookery backup create rookery-2026-12-01.tar.zst --data ./data",
 		Args:    cobra.ExactArgs(1),
 		RunE:    b.create,
@@ -53,9 +55,9 @@ func backupCommand(app *clitool.App) *cobra.Command {
 	}
 	restore := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Make a new data directory of a backup",
-		Long: "Make a new data directory of a backup. It is examined as by `rookery doctor --full` before it is put in its " +
-			"place,\nwhere there must be nothing, or an empty directory.",
+		Short: "Create a new data directory from a backup",
+		Long: "Create a new data directory from a backup. It is checked as by `rookery doctor --full` " +
+			"before it is\nmoved to DIR, which must not exist or must be empty.",
 		Example: "rookery backup restore rookery-2026-12-01.tar.zst --data ./restored",
 		Args:    cobra.ExactArgs(1),
 		RunE:    b.restore,
@@ -75,11 +77,12 @@ func (b *backer) local(c *cobra.Command) (localapp.Config, error) {
 		return cfg, err
 	}
 	if cfg.Folder != "" {
-		return cfg, fault.New(fault.InvalidParameter, "a backup is of a data directory, and not of a folder that is "+
-			"served").Fix("--data DIR")
+		return cfg, fault.New(fault.InvalidParameter, "a backup needs a data directory, not a "+
+			"served folder").Fix("--data DIR")
 	}
 	if from := target.From["server"]; target.Server != "" && !target.InEnvironment("server") {
-		return cfg, fault.New(fault.InvalidParameter, "a backup is of a directory of this machine, and %s names a server",
+		return cfg, fault.New(fault.InvalidParameter, "a backup needs a directory on this "+
+			"machine, but %s names a server",
 			from).Fix("run it where the server runs: rookery backup create FILE --data DIR")
 	}
 	cfg.Version = version()
@@ -106,7 +109,7 @@ func (b *backer) verify(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return b.tell(c, said(args[0], m), "the backup is whole:")
+	return b.tell(c, said(args[0], m), "the backup is complete:")
 }
 
 func (b *backer) restore(c *cobra.Command, args []string) error {
@@ -120,7 +123,7 @@ func (b *backer) restore(c *cobra.Command, args []string) error {
 	}
 	all := said(args[0], m)
 	all.Data, all.Checks = cfg.Data, found
-	return b.tell(c, all, "restored and examined")
+	return b.tell(c, all, "restored and checked")
 }
 
 func said(file string, m *backup.Manifest) backedUp {

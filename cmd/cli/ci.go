@@ -51,10 +51,12 @@ func (b *builds) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&b.goal, "goal", "", "what the command is for")
 	f.StringVar(&b.job, "job", "", "name under which runs are compared (default GITHUB_JOB or CI_JOB_NAME)")
-	f.StringVar(&b.tenant, "tenant", "", "tenant for which GitHub makes out a token (default ROOKERY_TENANT)")
+	f.StringVar(&b.tenant, "tenant", "", "tenant for which GitHub issues a token (default "+
+		"ROOKERY_TENANT)")
 	f.StringVar(&b.audience, "audience", "", "audience of that token (default: the server's, for the tenant)")
 	f.StringVar(&b.summary, "summary", "", "file to which a summary in Markdown is added (default GITHUB_STEP_SUMMARY)")
-	f.DurationVar(&b.patience, "patience", 10*time.Second, "how long all calls of the server may take together")
+	f.DurationVar(&b.patience, "patience", 10*time.Second, "time limit for all calls to the "+
+		"server together")
 }
 
 // env returns a variable of the environment; "" if it is not set.

@@ -44,11 +44,13 @@ func (l *learner) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "learn [flags] -- COMMAND [ARG…]",
 		Short: "Run a command of a build, and remember how it failed",
-		Long: "Run a command of a build as it is, and remember how it failed: one memory for each failure, which " +
-			"later runs\ncount. If the failure is known, what earlier runs learnt of it is printed. Once the command " +
-			"succeeds again, the\nfix is remembered with the commits and files that made it.\n\nThe exit code is that " +
-			"of the command, whatever becomes of the memory. Secrets of the environment are taken\nout of what is " +
-			"stored. Pull requests of forks store nothing, those of the repository only with --pull-requests.",
+		Long: "Run a command of a build unchanged, and remember how it failed: one memory for " +
+			"each failure, with a\ncount of later runs that fail the same way. If the failure " +
+			"is known, the memories of it are printed.\nWhen the command succeeds again, the " +
+			"fix is stored with its commits and files.\n\nThe exit code is that of the command, " +
+			"even if the memory cannot be stored. Secrets in the\nenvironment are removed from " +
+			"stored text. Pull requests from forks store nothing; pull requests from\nthe same " +
+			"repository only with --pull-requests.",
 		Example: "rookery ci learn --vault builds -- go test ./...\n" +
 			"rookery ci learn --vault builds --job unit --report 'build/**/TEST-*.xml' -- ./gradlew test",
 		Args: cobra.ArbitraryArgs,
@@ -58,9 +60,10 @@ func (l *learner) command() *cobra.Command {
 	f := c.Flags()
 	f.SetInterspersed(false)
 	f.StringArrayVar(&l.reports, "report", nil, "JUnit XML that the command writes: a pattern such as build/**/*.xml")
-	f.BoolVar(&l.noRecall, "no-recall", false, "do not print what is known of a failure")
+	f.BoolVar(&l.noRecall, "no-recall", false, "do not print the memories of a failure")
 	f.BoolVar(&l.fixes, "fixes", true, "remember what fixed a failure when the command succeeds again")
-	f.BoolVar(&l.pullRequests, "pull-requests", false, "store in runs for pull requests of the same repository too")
+	f.BoolVar(&l.pullRequests, "pull-requests", false, "also store memories in runs for pull "+
+		"requests of the same repository")
 	return c
 }
 
@@ -123,7 +126,7 @@ func (l *learner) learn(ctx context.Context, e ended) error {
 	stores := !j.PullRequest || l.pullRequests
 	switch {
 	case j.Fork:
-		l.say("not learnt: it is a pull request of a fork")
+		l.say("not learnt: this is a pull request from a fork")
 		return errNothing
 	case e.exit == 0 && (!l.fixes || !stores), e.exit != 0 && l.noRecall && !stores:
 		return errNothing
@@ -182,7 +185,7 @@ func (l *learner) readReports(since time.Time) [][]byte {
 	for _, pattern := range l.reports {
 		paths, err := doublestar.FilepathGlob(pattern, doublestar.WithFilesOnly())
 		if err != nil {
-			l.say("--report is no pattern: %s", pattern)
+			l.say("--report is not a valid pattern: %s", pattern)
 			continue
 		}
 		slices.Sort(paths)
@@ -225,7 +228,7 @@ func (l *learner) tell(ctx context.Context, m memoryCaller, f ci.Failure) (flaky
 		l.say("%s", line)
 	}
 	if len(lines) > 0 {
-		l.summarise(f.Summary, markdownOf("What is known of this failure", lines))
+		l.summarise(f.Summary, markdownOf("Known about this failure", lines))
 	}
 	return flaky, nil
 }
@@ -292,7 +295,7 @@ func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error
 	}
 	switch _, err := m.call(ctx, "memory_store", in, &out); {
 	case fault.Is(err, fault.KeyReused):
-		l.say("this run has learnt of it already")
+		l.say("this run has stored it already")
 		return nil
 	case err != nil:
 		return err

@@ -40,10 +40,10 @@ func (r *recaller) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recall",
 		Short: "Print what earlier builds learnt",
-		Long: "Print what earlier builds learnt: the failures of this job and repository, open ones and those that " +
-			"were fixed,\nmemories of the files that changed, and those that fit the goal or the subject of the " +
-			"commit.\n\nIt succeeds where nothing is known and where the server cannot be reached; --strict makes " +
-			"that an error.",
+		Long: "Print what earlier builds learnt: the failures of this job and repository, open " +
+			"ones and those that\nwere fixed, memories of the files that changed, and those " +
+			"that fit the goal or the subject of the\ncommit.\n\nIt succeeds if nothing is " +
+			"known, and if the server cannot be reached; with --strict the latter is an\nerror.",
 		Example: "rookery ci recall --vault builds --job unit\n" +
 			"rookery ci recall --vault builds --changed origin/main --format summary",
 		Args: cobra.NoArgs,
@@ -54,11 +54,13 @@ func (r *recaller) command() *cobra.Command {
 	r.flags(c)
 	f := c.Flags()
 	f.StringVar(&r.base, "changed", "", "files that differ from this branch or commit (default: those of the newest commit)")
-	f.StringArrayVar(&r.files, "file", nil, "a file to ask for, in place of those that changed")
+	f.StringArrayVar(&r.files, "file", nil, "path of a file to recall memories for, instead of "+
+		"the changed files")
 	f.StringVar(&r.form, "format", formText, "text, markdown, or summary: Markdown that is added to --summary")
-	f.IntVar(&r.limit, "limit", 5, "memories at most")
-	f.IntVar(&r.maxTokens, "max-tokens", 1500, "tokens at most, about four bytes each")
-	f.BoolVar(&r.strict, "strict", false, "fail if the server cannot be reached or refuses")
+	f.IntVar(&r.limit, "limit", 5, "maximum number of memories")
+	f.IntVar(&r.maxTokens, "max-tokens", 1500, "maximum number of tokens, about four bytes each")
+	f.BoolVar(&r.strict, "strict", false, "fail if the server cannot be reached or refuses the "+
+		"call")
 	return c
 }
 

@@ -78,7 +78,7 @@ func TestTokenOfTheJob(t *testing.T) {
 	require.Contains(t, errs, "not learnt: ACTIONS_ID_TOKEN_REQUEST_URL must be an https URL")
 	delete(env, "ACTIONS_ID_TOKEN_REQUEST_URL")
 	_, _, errs = rookeryIn(t, env, "ci", "learn", "--", "false")
-	require.Contains(t, errs, "not learnt: GitHub makes out no token for this job")
+	require.Contains(t, errs, "not learnt: GitHub does not issue tokens to this job")
 }
 
 // TestOutputComesAsItIs covers that every byte of a command comes through, to the stream to which it wrote it, and

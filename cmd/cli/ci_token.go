@@ -35,7 +35,7 @@ func (b *builds) idToken(ctx context.Context, server string) (string, error) {
 	case tenant == "" && b.audience == "":
 		return "", nil
 	case at == "" || secret == "":
-		return "", fault.New(fault.Unauthenticated, "GitHub makes out no token for this job").
+		return "", fault.New(fault.Unauthenticated, "GitHub does not issue tokens to this job").
 			Fix("add to the workflow: permissions: id-token: write")
 	}
 	audience, err := b.audienceOf(ctx, server, tenant)
@@ -51,7 +51,7 @@ func (b *builds) idToken(ctx context.Context, server string) (string, error) {
 	u.RawQuery = query.Encode()
 	var answer struct{ Value string }
 	if err := fetch(ctx, u.String(), secret, &answer); err != nil || answer.Value == "" {
-		return "", fault.New(fault.Unavailable, "GitHub made out no token for this job").Because(err)
+		return "", fault.New(fault.Unavailable, "GitHub issued no token to this job").Because(err)
 	}
 	_, err = fmt.Fprintln(b.app.Err, "::add-mask::"+answer.Value)
 	return answer.Value, err
@@ -66,7 +66,8 @@ func (b *builds) audienceOf(ctx context.Context, server, tenant string) (string,
 	var about struct{ Resource string }
 	err := fetch(ctx, strings.TrimSuffix(server, "/")+access.WellKnown, "", &about)
 	if err != nil || about.Resource == "" {
-		return "", fault.New(fault.Unavailable, "the server does not say for whom a token is to be made out").
+		return "", fault.New(fault.Unavailable, "the server does not report the audience for "+
+			"tokens").
 			Fix("--audience URL").Because(err)
 	}
 	return strings.TrimSuffix(about.Resource, "/") + "/t/" + tenant, nil

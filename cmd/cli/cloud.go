@@ -64,21 +64,22 @@ func (d *deadLetters) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "List or redrive the dead letters of a stack in AWS",
-		Long: "List or redrive the messages that the functions of a stack in AWS could not work on. A message\n" +
-			"is shown by its kind, tenant and vault; never by a path or a text.",
+		Long: "List or redrive the messages that the functions of a stack in AWS could not " +
+			"process. A message is\nshown with its kind, tenant and vault, never with a path or " +
+			"a text.",
 		Args: cobra.NoArgs,
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List the dead letters", Args: cobra.NoArgs, RunE: d.list,
-		Long: "List the messages that could not be worked on: how many each queue has, and up to 100 of each.\n" +
-			"They stay where they are.",
+		Long: "List the messages that could not be processed: the number in each queue, and up " +
+			"to 100 of each. They\nremain in the queue.",
 		Example: "rookery dead-letters list --stack rookery",
 	}
 	redrive := &cobra.Command{
 		Use: "redrive", Short: "Move the dead letters back to their queues", Args: cobra.NoArgs, RunE: d.redrive,
-		Long: "Move the messages back to the queues that they came from; those of the stream are deleted, and\n" +
-			"the janitor looks for vaults that are behind. Find and fix the cause first: a message that fails\n" +
-			"again comes back.",
+		Long: "Move the messages back to the queues that they came from; those of the stream " +
+			"are deleted, and the\njanitor finds the vaults that are behind. Find and fix the " +
+			"cause first: a message that fails again\nreturns to the dead letters.",
 		Example: "rookery dead-letters redrive --stack rookery --queue jobs",
 	}
 	for _, sub := range []*cobra.Command{list, redrive} {
@@ -137,9 +138,10 @@ func (r *restorer) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollback",
 		Short: "Roll a stack in AWS back to an earlier time",
-		Long: "Make the table of a stack what another table is, which AWS has restored to an earlier time,\n" +
-			"and then the files of all vaults what the table says. A file with another text is copied below\n" +
-			".trash/ first. The stack must be paused. What was done after that time is lost.",
+		Long: "Copy into the table of a stack the content of another table, which AWS has " +
+			"restored to an earlier\ntime, and then write the files of all vaults as in that " +
+			"table. A file with a different text is\ncopied to .trash/ first. The stack must be " +
+			"paused. Changes after that time are lost.",
 		Example: "rookery rollback --stack rookery --from rookery-restored",
 		Args:    cobra.NoArgs,
 		RunE:    r.run,

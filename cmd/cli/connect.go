@@ -162,8 +162,8 @@ func (n connector) home(variable, otherwise string) (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fault.New(fault.InvalidParameter, "there is no home directory to keep data in").
-			Fix("name a place: %s=DIR", variable).Because(err)
+		return "", fault.New(fault.InvalidParameter, "there is no home directory for the data").
+			Fix("set the directory: %s=DIR", variable).Because(err)
 	}
 	return filepath.Join(home, filepath.FromSlash(otherwise)), nil
 }

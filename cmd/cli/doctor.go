@@ -29,25 +29,27 @@ type doctor struct {
 func (d *doctor) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the local data directory or a folder, and say what to do",
-		Long: "Check the local data directory, or with --vault DIR a folder that is served, and say what " +
-			"to do:\nits disk, its database, and each vault's log, payloads, cursors, files and notes. " +
-			"Nothing is\nchanged. While a server holds it, what only the server can see is asked of it.\n\nWhere " +
-			"commands go to a server, by rookery login or ROOKERY_SERVER: whether it answers and takes " +
-			"the\ntoken, and whether that ends soon; and the local data directory, if there is one." +
-			"\n\nWith --cloud it is a stack in AWS instead: whether the API passes on what clients of MCP need,\n" +
-			"and whether functions, table, bucket and queues are as the template has them." +
-			"\n\nThe exit code is 0 unless something is broken; a warning is not.",
+		Short: "Check the local data directory or a folder, and suggest fixes",
+		Long: "Check the local data directory, or with --vault DIR a served folder, and suggest " +
+			"fixes: the disk,\nthe database, and the log, payloads, cursors, files and notes of " +
+			"each vault. Nothing is changed.\nWhile a server has the directory open, doctor " +
+			"asks that server.\n\nIf commands go to a server, because of rookery login or " +
+			"ROOKERY_SERVER, check whether it answers and\naccepts the token, and whether the " +
+			"token expires soon; also check the local data directory, if there\nis one.\n\nWith " +
+			"--cloud, check a stack in AWS instead: whether the API passes on the headers that " +
+			"MCP clients\nneed, and whether functions, table, bucket and queues are configured " +
+			"as in the template.\n\nThe exit code is 0 unless something is broken; warnings do " +
+			"not change it.",
 		Example: "rookery doctor --data ./data\nrookery doctor --data ./data --full --json\n" +
 			"rookery doctor --vault ./notes\nrookery doctor --cloud --stack rookery",
 		Args: cobra.NoArgs,
 		RunE: d.run,
 	}
 	clitool.Uses(c, "data", "vault", "token", "json", "bare", "envelope")
-	c.Flags().BoolVar(&d.full, "full", false, "compare everything that is stored with its digest")
+	c.Flags().BoolVar(&d.full, "full", false, "compare all stored data with its digests")
 	d.cloud.flags(c)
-	c.Flags().BoolVar(&d.aws, "cloud", false, "examine a stack in AWS, which --stack names")
-	c.Flags().StringVar(&d.file, "config", "", "file that says how the server is hosted: its data "+
+	c.Flags().BoolVar(&d.aws, "cloud", false, "check the stack in AWS that --stack names")
+	c.Flags().StringVar(&d.file, "config", "", "configuration file of the server: its data "+
 		"directory, and its issuers")
 	return c
 }
@@ -64,7 +66,7 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	if f := c.Root().PersistentFlags().Lookup("server"); f != nil && f.Changed {
-		return fault.New(fault.InvalidParameter, "doctor looks at a directory of this machine").
+		return fault.New(fault.InvalidParameter, "doctor checks a directory on this machine").
 			Fix("run it where the server runs: rookery doctor --data DIR")
 	}
 	hosted, err := loadConfig(d.app, d.file)

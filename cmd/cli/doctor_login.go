@@ -33,10 +33,10 @@ func (d *doctor) login(ctx context.Context, t clitool.Target, address string) re
 		return brokenLogin(err)
 	}
 	if who.open() {
-		return repo.Good(loginCheck, address+" asks nobody who they are")
+		return repo.Good(loginCheck, address+": authentication is off")
 	}
 	f := repo.Good(loginCheck,
-		fmt.Sprintf("%s: %s, good %s", address, who.who(), who.until()))
+		fmt.Sprintf("%s: %s, the token %s", address, who.who(), who.until()))
 	if who.Expires != nil && !who.Expires.IsZero() && time.Until(*who.Expires) < soon {
 		f.State, f.Fix = repo.Worrying, "rookery login --server "+address+" --token -"
 	}

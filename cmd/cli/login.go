@@ -23,13 +23,14 @@ type login struct {
 func (l *login) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login [--token [TOKEN|-]]",
-		Short: "Keep a token for a server, and send commands there",
-		Long: "Keep a token for a server, and send commands there from now on. The server is asked whose " +
-			"token it\nis; one that it does not accept is not kept. Where the machine has a keyring the " +
-			"token goes into\nit, else into a file that only you can read. No other server is ever sent " +
-			"it.\n\nThe token is read from standard input, or asked for on a terminal, which does not show " +
-			"it. One on\nthe line works too, but stays in the shell's history, and others see it in the " +
-			"list of processes.",
+		Short: "Store a token for a server, and send commands there",
+		Long: "Store a token for a server, and send commands there from now on. The token is " +
+			"checked with the\nserver first; a token that it does not accept is not stored. The " +
+			"token is stored in the keyring of\nthe machine, or without a keyring in a file " +
+			"that only you can read. It is never sent to another\nserver.\n\nThe token is read " +
+			"from standard input, or prompted for on a terminal without echo. A token on " +
+			"the\ncommand line works too, but it stays in the history of the shell, and others " +
+			"can see it in the\nprocess list.",
 		Example: "rookery login --server https://memory.example.test\n" +
 			"rookery login --server https://memory.example.test --token - < token.txt",
 		Args: l.words,
@@ -42,7 +43,8 @@ func (l *login) command() *cobra.Command {
 	flags.StringVar(&l.token, "token", fromStdin, "the `TOKEN`, or - to read it from standard input")
 	flags.Lookup("token").NoOptDefVal = fromStdin
 	flags.Lookup("token").DefValue = ""
-	flags.BoolVar(&l.file, "file", false, "keep the token in the file, also where there is a keyring")
+	flags.BoolVar(&l.file, "file", false, "store the token in the file, even if there is a "+
+		"keyring")
 	return c
 }
 
@@ -52,9 +54,9 @@ func (l *login) words(c *cobra.Command, words []string) error {
 	switch flag := c.Flags().Lookup("token"); {
 	case len(words) == 0:
 	case len(words) > 1, l.token != fromStdin:
-		return fmt.Errorf("there is one token, and one word too many")
+		return fmt.Errorf("login accepts one token, and there is another argument")
 	case !flag.Changed:
-		return fmt.Errorf("a token stands behind --token, or better comes on standard input")
+		return fmt.Errorf("pass the token with --token, or better on standard input")
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func (l *login) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	if who.open() {
-		return fault.New(fault.InvalidParameter, "%s asks nobody who they are: there is nothing to log in to",
+		return fault.New(fault.InvalidParameter, "authentication is off on %s: no login is needed",
 			server.URL).Fix("name the server: --server %s", server.URL)
 	}
 	in, err := l.keep(ctx, server, token)
@@ -102,9 +104,9 @@ func (l *login) server(c *cobra.Command) (credential.Server, error) {
 	}
 	server, err := credential.ParseServer(t.Server)
 	if err == nil && !server.Private() {
-		err = fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: whoever is on the "+
-			"way could use it", server.Origin).
-			Fix("use https://%s, if the server has it", strings.TrimPrefix(string(server.Origin), "http://"))
+		err = fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: it "+
+			"could be intercepted", server.Origin).
+			Fix("use https://%s, if the server supports it", strings.TrimPrefix(string(server.Origin), "http://"))
 	}
 	return server, err
 }
@@ -143,11 +145,12 @@ func (l *login) text(server credential.Server, in credential.Place, who account)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Logged in to %s as %s: %s.\n", server.URL, who.who(), who.role())
-	fmt.Fprintf(&b, "The token is kept %s, and is good %s.\n", where, who.until())
-	fmt.Fprintf(&b, "Commands go there from now on; --server, --data or --vault DIR name another place.\n")
+	fmt.Fprintf(&b, "The token is stored %s, and %s.\n", where, who.until())
+	fmt.Fprintf(&b, "Commands go there from now on; --server, --data or --vault DIR override "+
+		"this.\n")
 	for _, name := range []string{"ROOKERY_TOKEN", "ROOKERY_DATA"} {
 		if l.app.Env(name) != "" {
-			fmt.Fprintf(&b, "But %s is set, and goes before what is kept.\n", name)
+			fmt.Fprintf(&b, "But %s is set, and overrides the stored login.\n", name)
 		}
 	}
 	return b.String()

@@ -236,7 +236,7 @@ func TestLoginForms(t *testing.T) {
 	out, _ := d.run(0, "login", "--server", h.URL)
 	require.Contains(t, out, "ROOKERY_TOKEN is set")
 	out, _ = d.run(0, "login", "--help")
-	require.Contains(t, out, "stays in the shell's history")
+	require.Contains(t, out, "stays in the history of the shell")
 }
 
 // TestLoginRefused holds what is refused, that nothing is kept then, and that no message has the token.
@@ -268,28 +268,33 @@ func TestLoginRefused(t *testing.T) {
 		line  []string
 		part  string
 	}{
-		"no server":         {2, secret, nil, "no server is named"},
-		"no TLS":            {2, secret, []string{"--server", "http://memory.example.test"}, "without TLS"},
-		"no URL":            {2, secret, []string{"--server", "memory.example.test"}, "invalid server URL: it must begin with https://"},
-		"a password":        {2, "x", []string{"--server", "https://u:" + secret + "@x.test"}, "name or password"},
-		"another token":     {3, "rk_other.t0ken", []string{"--server", h.URL}, "does not accept the token"},
-		"expired":           {3, "expired", []string{"--server", h.URL}, "has expired"},
-		"no token":          {2, " \n", []string{"--server", h.URL}, "no token was given"},
-		"two tokens":        {2, secret + "\n" + secret, []string{"--server", h.URL}, "is no token"},
-		"no ASCII":          {2, secret + "é", []string{"--server", h.URL}, "is no token"},
-		"a book":            {2, strings.Repeat(secret, 1000), []string{"--server", h.URL}, "is no token"},
-		"two words":         {1, "", []string{"--server", h.URL, "--token", secret, secret}, "one word too many"},
-		"a word and a flag": {1, "", []string{"--server", h.URL, "--token=" + secret, secret}, "one word too many"},
-		"no flag":           {1, "", []string{"--server", h.URL, secret}, "stands behind --token"},
-		"everybody's":       {2, secret, []string{"--server", open.URL}, "asks nobody who they are"},
-		"a page":            {6, secret, []string{"--server", answers(200, "<html>")}, "status 200"},
-		"4 MB":              {6, secret, []string{"--server", answers(200, strings.Repeat("x", 4<<20))}, "status 200"},
-		"4 MB of a name":    {6, secret, []string{"--server", answers(200, ok(strings.Repeat("x", 4<<20)))}, "not answer as Rookery"},
-		"several lines":     {6, secret, []string{"--server", answers(200, ok(`a\nLogged in`))}, "not answer as Rookery"},
-		"nobody":            {6, secret, []string{"--server", answers(200, ok(""))}, "not answer as Rookery"},
-		"a list":            {6, secret, []string{"--server", answers(200, "[]")}, "not answer as Rookery"},
-		"a redirection":     {6, secret, []string{"--server", answers(307, "")}, "status 307"},
-		"an echo":           {3, "echoed", []string{"--server", answers(401, "echoed")}, "does not accept"},
+		"no server":     {2, secret, nil, "no server is named"},
+		"no TLS":        {2, secret, []string{"--server", "http://memory.example.test"}, "without TLS"},
+		"no URL":        {2, secret, []string{"--server", "memory.example.test"}, "invalid server URL: it must begin with https://"},
+		"a password":    {2, "x", []string{"--server", "https://u:" + secret + "@x.test"}, "name or password"},
+		"another token": {3, "rk_other.t0ken", []string{"--server", h.URL}, "does not accept the token"},
+		"expired":       {3, "expired", []string{"--server", h.URL}, "has expired"},
+		"no token":      {2, " \n", []string{"--server", h.URL}, "no token was given"},
+		"two tokens":    {2, secret + "\n" + secret, []string{"--server", h.URL}, "is no token"},
+		"no ASCII":      {2, secret + "é", []string{"--server", h.URL}, "is no token"},
+		"a book":        {2, strings.Repeat(secret, 1000), []string{"--server", h.URL}, "is no token"},
+		"two words": {1, "", []string{"--server", h.URL, "--token", secret, secret}, "another " +
+			"argument"},
+		"a word and a flag": {1, "", []string{"--server", h.URL, "--token=" + secret, secret}, "another " +
+			"argument"},
+		"no flag":        {1, "", []string{"--server", h.URL, secret}, "pass the token with --token"},
+		"everybody's":    {2, secret, []string{"--server", open.URL}, "authentication is off"},
+		"a page":         {6, secret, []string{"--server", answers(200, "<html>")}, "status 200"},
+		"4 MB":           {6, secret, []string{"--server", answers(200, strings.Repeat("x", 4<<20))}, "status 200"},
+		"4 MB of a name": {6, secret, []string{"--server", answers(200, ok(strings.Repeat("x", 4<<20)))}, "not respond like a Rookery"},
+		"several lines": {6, secret, []string{"--server", answers(200, ok(`a\nLogged in`))}, "not " +
+			"respond like a Rookery"},
+		"nobody": {6, secret, []string{"--server", answers(200, ok(""))}, "not respond like a " +
+			"Rookery"},
+		"a list": {6, secret, []string{"--server", answers(200, "[]")}, "not respond like a " +
+			"Rookery"},
+		"a redirection": {6, secret, []string{"--server", answers(307, "")}, "status 307"},
+		"an echo":       {3, "echoed", []string{"--server", answers(401, "echoed")}, "does not accept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, false)

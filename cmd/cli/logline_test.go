@@ -62,8 +62,8 @@ func TestLogLines(t *testing.T) {
 			l.Info("request", "method", "GET", "route", "/docs", "status", 200, "ms", 2, "request_id", "R")
 		}, false, "GET /docs 200 2ms"},
 		"a problem": {func(l *slog.Logger) {
-			l.Error("the log could not be folded", "vault", "v", "cause", errors.New("no \x1b[2J room"))
-		}, false, `ERROR the log could not be folded vault=v cause="no \x1b[2J room"`},
+			l.Error("the log could not be compacted", "vault", "v", "cause", errors.New("no \x1b[2J room"))
+		}, false, `ERROR the log could not be compacted vault=v cause="no \x1b[2J room"`},
 		"news": {func(l *slog.Logger) {
 			l.With("vault", "a b").WithGroup("g").Info("a folder is served in place", "origin", "new",
 				slog.Group("h", "n", 1))

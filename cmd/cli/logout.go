@@ -22,10 +22,11 @@ type logout struct {
 func (l *logout) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logout",
-		Short: "Forget the token for a server",
-		Long: "Forget the token for a server: the one of --server or ROOKERY_SERVER, else the one that " +
-			"commands go\nto. If commands went there, they go to the local data directory again.\n\nThe " +
-			"token itself stays good until it expires: who lost one revokes it with rookery token revoke.",
+		Short: "Remove the stored token for a server",
+		Long: "Remove the stored token for a server: the server of --server or ROOKERY_SERVER, " +
+			"else the one that\ncommands go to. If commands went there, they go to the local " +
+			"data directory again.\n\nThe token itself remains valid until it expires. To " +
+			"revoke a lost token, use rookery token revoke.",
 		Example: "rookery logout\nrookery logout --server https://memory.example.test\n" +
 			"rookery logout --all",
 		Args: cobra.NoArgs,
@@ -34,7 +35,7 @@ func (l *logout) command() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	clitool.Uses(c, "server", "json", "bare", "envelope")
-	c.Flags().BoolVar(&l.all, "all", false, "forget the tokens for all servers")
+	c.Flags().BoolVar(&l.all, "all", false, "remove the stored tokens for all servers")
 	return c
 }
 
@@ -64,7 +65,7 @@ func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential
 	}
 	if l.all {
 		if c.Root().PersistentFlags().Changed("server") {
-			return nil, fault.New(fault.InvalidParameter, "--all is every server, and --server names one").
+			return nil, fault.New(fault.InvalidParameter, "--all and --server exclude each other").
 				Fix("leave one of them out")
 		}
 		return store.Servers()
@@ -106,7 +107,7 @@ func forget(
 // forgotten returns a line for each server.
 func forgotten(gone []credential.Origin) string {
 	if len(gone) == 0 {
-		return "There was nothing to forget.\n"
+		return "There was no stored token.\n"
 	}
 	var b strings.Builder
 	for _, o := range gone {

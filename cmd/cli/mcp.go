@@ -30,13 +30,14 @@ func (m *mcp) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP over stdin and stdout, for a client that starts a program",
-		Long: "Serve MCP over stdin and stdout, one message a line. The messages go to the server of " +
-			"--server, of\n$ROOKERY_SERVER or of the configuration. Without one they go to the local data " +
-			"directory, or with\n--vault DIR to a folder of notes: through the server that has it open, " +
-			"else in this process. Several\nclients can use one directory at once, each with a process " +
-			"of its own.\n\nThe tools are those of /mcp, the few that an agent needs first. --toolset, " +
-			"--tools and --path select\nothers. A server that does not answer is an error of the call: " +
-			"the process goes on, and works again when\nthe server is back. Logs go to stderr.",
+		Long: "Serve MCP over stdin and stdout, one message a line. The messages go to the " +
+			"server of --server, of\n$ROOKERY_SERVER or of the configuration. Without one they " +
+			"go to the local data directory, or with\n--vault DIR to a folder of notes: through " +
+			"the server that has it open, else in this process. Several\nclients can use one " +
+			"directory at once, each with its own process.\n\nThe tools are those of /mcp, the " +
+			"few that an agent needs first. --toolset, --tools and --path select\nothers. If " +
+			"the server does not answer, the call fails: the process continues, and works again " +
+			"when\nthe server is back. Logs go to stderr.",
 		Example: "rookery mcp\nrookery mcp --vault ./notes --readonly\n" +
 			"rookery mcp --server https://notes.example.com --vault team --toolset raven,team",
 		Args: cobra.NoArgs,

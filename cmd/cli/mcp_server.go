@@ -166,8 +166,8 @@ func (l *local) reach(
 		flag = "--demo"
 	}
 	if flag != "" {
-		return nil, fault.New(fault.InvalidParameter, "another process has the directory open, and does not "+
-			"follow %s", flag).Fix("leave %s out", flag)
+		return nil, fault.New(fault.InvalidParameter, "another process has the directory open, "+
+			"and %s has no effect on it", flag).Fix("leave %s out", flag)
 	}
 	client, err := l.other(ctx, l.target, busy)
 	if err != nil {
@@ -214,7 +214,7 @@ func (l *local) yield(h *localapp.Holder) {
 	}
 	l.holder, l.client = nil, nil
 	if err := h.Close(); err != nil {
-		l.config.Log.Error("the directory was not closed in order", "cause", err)
+		l.config.Log.Error("the directory was not closed cleanly", "cause", err)
 	}
 	l.last, l.until = h, time.Now().Add(deference)
 }

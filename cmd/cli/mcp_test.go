@@ -369,7 +369,8 @@ func TestServeMCP(t *testing.T) {
 	}{
 		"a server":       {nil, []string{"serve", "--mcp", "--server", "http://127.0.0.1:1"}, "rookery mcp --server"},
 		"in environment": {map[string]string{"ROOKERY_SERVER": "http://x"}, []string{"serve", "--mcp"}, "rookery mcp --server"},
-		"without --mcp":  {nil, []string{"serve", "--server", "http://127.0.0.1:1"}, "a server is named"},
+		"without --mcp": {nil, []string{"serve", "--server", "http://127.0.0.1:1"}, "--server or " +
+			"ROOKERY_SERVER names a server"},
 	} {
 		env := map[string]string{"XDG_DATA_HOME": filepath.Join(d.home, "share")}
 		for k, v := range c.env {

@@ -19,8 +19,9 @@ func (p *pathCommand) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "path",
 		Short: "Show the folder of a vault's notes on this machine",
-		Long: "Show the folder of the notes of a vault of the local data directory, or of a folder that is itself " +
-			"the\nvault (--vault DIR). A vault on a server has no folder here.",
+		Long: "Show the path of the notes of a vault in the local data directory, or of a " +
+			"folder that is itself the\nvault (--vault DIR). A vault on a server has no folder " +
+			"here.",
 		Example: "rookery path --vault notes\ncd \"$(rookery path --vault ./notes)\"",
 		Args:    cobra.NoArgs,
 		RunE:    p.run,
@@ -40,7 +41,8 @@ func (p *pathCommand) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	if server != "" {
-		return fault.New(fault.InvalidParameter, "the vault is on a server, and has no folder on this machine").
+		return fault.New(fault.InvalidParameter, "the vault is on a server and has no folder on "+
+			"this machine").
 			Fix("name a local data directory: --data DIR").Fix("read its notes: rookery vault export DIR")
 	}
 	dir, err := n.notesOf(t)

@@ -19,11 +19,12 @@ func (r *rebuilder) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild vaults whose database is lost",
-		Long: "Make vaults anew from their files, when the database is lost: each from the segments of " +
-			"its log,\nwith its whole history, and then from what its folder has beside them; where there " +
-			"are no\nsegments, a new vault from the notes, with the ids and times that the audit log " +
-			"tells;\nit has no memories, for these are in the log alone. Vaults that the database has are left alone, and so is every note.\n\n" +
-			"With --vault DIR it is the vault of a folder that is served.",
+		Long: "Rebuild vaults from their files when the database is lost: each from the " +
+			"segments of its log, with\nits whole history, and then from the other files of its " +
+			"folder. Without segments, a new vault is\ncreated from the notes, with the ids and " +
+			"times in the audit log; it has no memories, because these\nare only in the log. " +
+			"Vaults in the database and all notes remain unchanged.\n\nWith --vault DIR, " +
+			"rebuild the vault of a served folder.",
 		Example: "rookery rebuild --data ./data\nrookery rebuild --vault ./notes",
 		Args:    cobra.NoArgs,
 		RunE:    r.run,
@@ -38,8 +39,8 @@ func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	if from := target.From["server"]; target.Server != "" && !target.InEnvironment("server") {
-		return fault.New(fault.InvalidParameter, "rebuild changes a directory of this machine, and %s names "+
-			"a server", from).Fix("run it where the server runs: rookery rebuild --data DIR")
+		return fault.New(fault.InvalidParameter, "rebuild changes a directory on this machine, "+
+			"but %s names a server", from).Fix("run it where the server runs: rookery rebuild --data DIR")
 	}
 	made, err := localapp.Rebuild(c.Context(), cfg)
 	if err != nil {
@@ -67,10 +68,10 @@ func rebuiltText(made []team.Rebuilt) string {
 		fmt.Fprintf(&b, "%s  made from %s, now %s; from the folder %d new and %d changed files\n",
 			v.Name, from, v.Version, len(v.Created), len(v.Replaced))
 		if v.FromSegments == "" {
-			b.WriteString("  without memories of work: they are in the log, and notes do not have them\n")
+			b.WriteString("  without memories: they were only in the log\n")
 		}
 		for _, path := range v.Left {
-			fmt.Fprintf(&b, "  left as it is: %s\n", path)
+			fmt.Fprintf(&b, "  unchanged: %s\n", path)
 		}
 	}
 	return b.String()

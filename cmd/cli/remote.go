@@ -62,7 +62,7 @@ func named(t clitool.Target) string {
 	case t.InEnvironment("server"):
 		return t.From["server"]
 	case t.Server == "":
-		return "config.yaml, where rookery login keeps it"
+		return "config.yaml, written by rookery login"
 	}
 	return ""
 }
@@ -96,7 +96,7 @@ func (n connector) proof(ctx context.Context, t clitool.Target, address string) 
 		return proof{}, nil // who has no home has no credentials
 	}
 	token, in, err := store.Token(ctx, server.Origin)
-	return proof{token: token, from: "rookery login (kept in " + in.String() + ")"}, err
+	return proof{token: token, from: "rookery login (stored in " + in.String() + ")"}, err
 }
 
 // credentials returns the credential store of the user.

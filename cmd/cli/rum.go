@@ -32,7 +32,7 @@ func convertDatabase(ctx context.Context, path string) (file string, done func()
 	}
 	dir, err := os.MkdirTemp("", "rookery-import-")
 	if err != nil {
-		return "", nothing, fault.New(fault.FileError, "there is no place for a temporary file").Because(err)
+		return "", nothing, fault.New(fault.FileError, "a temporary file cannot be created").Because(err)
 	}
 	done = func() { _ = os.RemoveAll(dir) }
 	file = filepath.Join(dir, "memories.jsonl")
@@ -105,7 +105,8 @@ func readRUM(ctx context.Context, path string, emit func(memory.Line) error) err
 
 func unreadableDatabase(err error) error {
 	return fault.New(fault.FileError, "the database cannot be read").
-		Fix("close the program that has it open, or copy the file with those beside it (-wal, -shm)").Because(err)
+		Fix("close the program that has it open, or copy the file together with its -wal and " +
+			"-shm files").Because(err)
 }
 
 // A reading reads a database within a transaction.
@@ -132,7 +133,8 @@ func (r reading) check() error {
 	}
 	for _, name := range rumTables {
 		if !there[name] {
-			return fault.New(fault.InvalidQuery, "the database is none of RUM: it has no table %q", name).
+			return fault.New(fault.InvalidQuery, "the file is not a RUM database: it has no "+
+				"table %q", name).
 				With("argument", "files")
 		}
 	}
@@ -171,7 +173,7 @@ func (r row) json(i int, what string) (json.RawMessage, error) {
 	case len(data) == 0 || string(data) == "null":
 		return nil, nil
 	case !json.Valid(data):
-		return nil, fault.New(fault.InvalidQuery, "%s of %q is no JSON", what, r.text(0)).With("argument", "files")
+		return nil, fault.New(fault.InvalidQuery, "%s of %q is not JSON", what, r.text(0)).With("argument", "files")
 	}
 	return data, nil
 }
@@ -184,7 +186,7 @@ func (r row) texts(i int, what string) ([]string, error) {
 	}
 	var all []string
 	if json.Unmarshal(data, &all) != nil {
-		return nil, fault.New(fault.InvalidQuery, "%s of %q is no list of texts", what, r.text(0)).With("argument", "files")
+		return nil, fault.New(fault.InvalidQuery, "%s of %q is not a list of strings", what, r.text(0)).With("argument", "files")
 	}
 	return all, nil
 }

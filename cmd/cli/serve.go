@@ -36,12 +36,12 @@ func (s *server) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the local data directory or a folder over HTTP and MCP",
-		Long: "Serve the local data directory over HTTP and MCP, on loopback: nobody is asked who " +
-			"they are, until there\nis an API token. With --config FILE, or the same keys as ROOKERY_… in " +
-			"the environment, serve it to\nothers: with TLS, to those who show a token.\nWith --vault DIR, serve a folder of notes where it is: it is the only vault, and " +
-			"what is edited\nthere with any other program is taken in. Its history is kept elsewhere, in " +
-			"the user's state\ndirectory.\n\nWith --mcp and without an address, serve MCP over stdin and " +
-			"stdout as rookery mcp does, also while\na server has the directory open.",
+		Long: "Serve the local data directory over HTTP and MCP on loopback. Authentication is off until an " +
+			"API\ntoken exists. With --config FILE, or the same keys as ROOKERY_… in the environment, " +
+			"serve it on a\nnetwork, with TLS and authentication.\n\nWith --vault DIR, serve a folder of " +
+			"notes in place: it is the only vault, and edits with other\nprograms are synced. Its history " +
+			"is stored in the user's state directory.\n\nWith --mcp and without an address, serve MCP over " +
+			"stdin and stdout as rookery mcp does, also while a\nserver has the directory open.",
 		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp\n" +
 			"rookery serve --vault ./notes\nrookery serve --config rookery-server.yaml",
 		Args: cobra.NoArgs,
@@ -49,22 +49,22 @@ func (s *server) command() *cobra.Command {
 	}
 	clitool.Uses(c, "data", "vault", "readonly")
 	flags := c.Flags()
-	flags.StringVar(&s.file, "config", "", "file that says how the server is hosted: who may call it, "+
-		"under which name, over TLS")
+	flags.StringVar(&s.file, "config", "", "configuration file of the server: authentication, "+
+		"public URL, TLS")
 	flags.StringVar(&s.listen, "listen", "", "address to listen on (default "+
 		localapp.DefaultListen+")")
 	flags.IntVar(&s.port, "port", 0, "port of 127.0.0.1 to listen on")
 	s.cache = localapp.DefaultCacheBytes
-	flags.Var(&s.cache, "cache-bytes", "how much memory caches may hold: half of it texts, half what "+
-		"vaults were at earlier versions")
-	flags.Var(&s.memory, "memory", "how much memory the open vaults of a data directory may hold together, "+
-		"such as 2GiB (default half\nof what the machine has)")
+	flags.Var(&s.cache, "cache-bytes", "memory limit of the caches: half for texts, half for "+
+		"earlier versions of vaults")
+	flags.Var(&s.memory, "memory", "memory limit of all open vaults of a data directory "+
+		"together, such as 2GiB (default half of the\nmachine's memory)")
 	flags.BoolVar(&s.mcp, "mcp", false, "serve MCP over stdin and stdout, unless an address is given")
 	flags.StringVar(&s.log, "log-format", "", "form of the log on stderr: text or json (default text on "+
 		"a terminal, else json)")
-	flags.BoolVar(&s.shared, "shared-data", false, "serve data that other users of this machine have "+
-		"permissions for")
-	flags.BoolVar(&s.demo, "demo", false, "make the vault demo if there is no vault yet")
+	flags.BoolVar(&s.shared, "shared-data", false, "serve the data even if other users of this "+
+		"machine have permissions for it")
+	flags.BoolVar(&s.demo, "demo", false, "create the vault demo if there is no vault yet")
 	return c
 }
 
@@ -104,18 +104,18 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	case err != nil:
 		return target, cfg, err
 	case target.Server != "" && (s.stdio() || c.Root().PersistentFlags().Changed("server")):
-		return target, cfg, fault.New(fault.InvalidParameter, "serve opens a directory of this machine, and "+
-			"a server is named with --server or ROOKERY_SERVER").
+		return target, cfg, fault.New(fault.InvalidParameter, "serve opens a directory on this "+
+			"machine, but --server or ROOKERY_SERVER names a server").
 			Fix("relay MCP to that server: rookery mcp --server URL").
 			Fix("or name the directory: --data DIR")
 	case target.Vault != "" && c.Root().PersistentFlags().Changed("vault"):
-		return target, cfg, fault.New(fault.InvalidParameter, "to serve takes a folder in --vault, and %q is a "+
-			"name; every vault of a data directory is served", target.Vault).
+		return target, cfg, fault.New(fault.InvalidParameter, "serve takes the path of a folder "+
+			"in --vault, and %q is a name; all vaults of a data directory are served", target.Vault).
 			Fix("serve a folder: rookery serve --vault ./%s", target.Vault).
 			Fix("or leave --vault out")
 	case cfg.Folder != "" && s.demo:
-		return target, cfg, fault.New(fault.InvalidParameter, "--demo makes a vault in a data directory, and a "+
-			"folder is served").Fix("leave --demo out")
+		return target, cfg, fault.New(fault.InvalidParameter, "--demo creates a vault in a data "+
+			"directory, and cannot be used with a folder").Fix("leave --demo out")
 	}
 	if cfg.Log, err = logger(s.app, s.log); err != nil {
 		return target, cfg, err

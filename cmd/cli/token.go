@@ -53,8 +53,8 @@ func checkToken(token string, server credential.Server) (string, error) {
 	}
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
 	if len(token) > maxToken || strings.ContainsFunc(token, odd) {
-		return "", fault.New(fault.InvalidParameter, "what was given is no token: one has no spaces, and at "+
-			"most %d characters of ASCII", maxToken).Fix("%s", pipe)
+		return "", fault.New(fault.InvalidParameter, "the input is not a token: a token is "+
+			"printable ASCII without spaces, at most %d characters", maxToken).Fix("%s", pipe)
 	}
 	return token, nil
 }
@@ -69,7 +69,7 @@ func typed(
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(app.Err, "Token for %s (it is not shown): ", server.URL); err != nil {
+	if _, err := fmt.Fprintf(app.Err, "Token for %s (hidden): ", server.URL); err != nil {
 		return nil, err
 	}
 	type answer struct {

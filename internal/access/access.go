@@ -76,7 +76,7 @@ func refused(err error) bool {
 // check authorizes a call with the current roles of its caller.
 func check(ctx context.Context, c *tool.Call, d Directory) error {
 	if !c.Tool.Named(c.Caller) {
-		return fault.New(fault.PermissionDenied, "the token does not let its bearer call %s",
+		return fault.New(fault.PermissionDenied, "the token does not permit calls of %s",
 			c.Tool.Name).With("tools", c.Caller.Tools)
 	}
 	where, err := place(ctx, c, d)
@@ -113,7 +113,7 @@ func checkSession(c auth.Caller) error {
 	if !strings.ContainsFunc(c.Session, auth.Unprintable) {
 		return nil
 	}
-	return fault.New(fault.InvalidParameter, "a session is one line of characters that print").
+	return fault.New(fault.InvalidParameter, "a session must be one line of printable characters").
 		With("argument", "session")
 }
 
@@ -182,7 +182,7 @@ func enough(c *tool.Call, where string) error {
 func narrowed(c *tool.Call) error {
 	switch kind := c.Needs().Kind; {
 	case kind.Changes() && c.Caller.ReadOnly:
-		return fault.New(fault.ReadOnly, "this call may only read, and %s changes something",
+		return fault.New(fault.ReadOnly, "this call is read-only, and %s is a change",
 			c.Tool.Name)
 	case !kind.Mutates():
 		return nil
@@ -219,7 +219,7 @@ func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 		}
 	}
 	if len(seen) != 1 {
-		f := fault.New(fault.InvalidParameter, "say which vault is meant: argument \"vault\"").
+		f := fault.New(fault.InvalidParameter, "give the vault: argument \"vault\"").
 			With("argument", "vault").With("available", seen)
 		if len(seen) == 0 {
 			f = f.Try("team_vault_create", fault.Args{"name": "main"}).

@@ -82,8 +82,8 @@ func NewGate(o GateOptions) *Gate {
 func (g *Gate) Caller(r *http.Request) (auth.Caller, error) {
 	c, err := g.caller(r)
 	if err != nil && fault.Of(err).Code == fault.Internal { // a store failed
-		g.opt.Log.WarnContext(r.Context(), "a caller is not known for now", slog.Any("cause", err))
-		err = fault.New(fault.Unavailable, "who calls cannot be found out just now").After(time.Second).Because(err)
+		g.opt.Log.WarnContext(r.Context(), "a caller cannot be authenticated now", slog.Any("cause", err))
+		err = fault.New(fault.Unavailable, "authentication is not available now").After(time.Second).Because(err)
 	}
 	return c, err
 }
@@ -132,8 +132,8 @@ func (g *Gate) stranger(r *http.Request) (auth.Caller, error) {
 	case err != nil:
 		return auth.Caller{}, err
 	case closed:
-		return auth.Caller{}, fault.New(fault.Unauthenticated, "this server asks who calls, and the "+
-			"request has no token").Fix("send the header Authorization: Bearer TOKEN")
+		return auth.Caller{}, fault.New(fault.Unauthenticated, "authentication is required, and the request "+
+			"has no token").Fix("send the header Authorization: Bearer TOKEN")
 	}
 	return auth.LocalCaller(), nil
 }

@@ -93,7 +93,7 @@ func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) 
 }
 
 // errNotOurs is the error of a token that none of the issuers can have issued for this deployment.
-var errNotOurs = errors.New("no issuer of ours made it for us")
+var errNotOurs = errors.New("it was not issued for this server by a configured issuer")
 
 // meant reports whether a cached verification is valid for a request to path. The deployment may
 // have several entries for one issuer, and another entry may come first for that path.
@@ -246,7 +246,7 @@ func (g *Gate) ofJWT(
 	} else if rule, ok := p.rule(t, s); ok {
 		c = ofRule(s, p, rule)
 	} else {
-		return auth.Caller{}, auth.Refused().Because(errors.New("no rule of the tenant lets it in"))
+		return auth.Caller{}, auth.Refused().Because(errors.New("no rule of the tenant accepts it"))
 	}
 	c.Scope, c.Expires = p.claims.Scope, p.claims.Expires
 	c.Issuer, c.Subject = p.claims.Issuer, p.claims.Subject

@@ -136,8 +136,8 @@ func (s *Shares) forget(a *account) {
 
 // full returns the UNAVAILABLE error of a holder that has its full share.
 func (s *Shares) full(of string, total int64) error {
-	return fault.New(fault.Unavailable, "the tenant or the caller has its share of the %d %s that the "+
-		"server takes at once", total, of).With("limit", total).With("of", of).After(time.Second)
+	return fault.New(fault.Unavailable, "the tenant or the caller uses its whole share of the %d %s that "+
+		"the server accepts at once", total, of).With("limit", total).With("of", of).After(time.Second)
 }
 
 // A Flight is one request in flight. The methods of a nil Flight do nothing. They must not be

@@ -168,7 +168,7 @@ func unread(err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return broken("the database is damaged", err)
 	}
-	return fault.New(fault.Unavailable, "the log of refused calls cannot be read just now").
+	return fault.New(fault.Unavailable, "the log of refused calls cannot be read now").
 		After(time.Second).Because(fmt.Errorf("read refused calls: %w", err))
 }
 

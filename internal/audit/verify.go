@@ -143,7 +143,7 @@ func (c *chain) strangers(ctx context.Context) error {
 		var n uint64
 		_, _ = fmt.Sscanf(o.Key, archivePrefix+"%d.jsonl", &n) // 0 for another name
 		if n == 0 || archiveKey(n) != o.Key || n > h.N+1 {
-			return broken("an object lies beside the archives that is none of the chain", nil)
+			return broken("there is an object next to the archives that is not in the chain", nil)
 		}
 	}
 	return nil

@@ -70,8 +70,8 @@ func readFile(ctx context.Context, files blob.Bucket, path string) ([]byte, erro
 	text, _, err := files.Get(ctx, path, 0, -1)
 	switch {
 	case errors.Is(err, blob.ErrForeign):
-		return nil, fault.New(fault.FileError, "%s is no plain file", path).
-			At(path, 0).Fix("move it away: the next change writes it anew from the log")
+		return nil, fault.New(fault.FileError, "%s is not a regular file", path).
+			At(path, 0).Fix("move it away: the next change rebuilds it from the log")
 	case errors.Is(err, blob.ErrNotExist):
 		return nil, nil
 	case err != nil:

@@ -157,7 +157,7 @@ func (f fetcher) where(ctx context.Context, s source) (string, error) {
 	}
 	u, err := url.Parse(s.issuer)
 	if err != nil {
-		return "", errors.New("the issuer is no URL")
+		return "", errors.New("invalid issuer URL")
 	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	base := u.Scheme + "://" + u.Host
@@ -187,7 +187,7 @@ func (f fetcher) metadata(ctx context.Context, s source, place string) (string, 
 		JWKS   string `json:"jwks_uri"`
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return "", errors.New("its metadata is no JSON object")
+		return "", errors.New("its metadata is not a JSON object")
 	}
 	if m.Issuer != s.issuer {
 		return "", errors.New("its metadata is of another issuer")

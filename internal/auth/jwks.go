@@ -28,7 +28,7 @@ func keysIn(body []byte) ([]key, error) {
 		Keys *[]json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
-		return nil, errors.New("the answer is no set of keys")
+		return nil, errors.New("the answer is not a key set")
 	}
 	if len(*set.Keys) > maxKeys {
 		return nil, fmt.Errorf("the set has more than %d keys", maxKeys)

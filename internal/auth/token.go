@@ -105,7 +105,7 @@ func (t *unverified) read(header map[string]any) error {
 func decode(segment string) (map[string]any, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(segment)
 	if err != nil || !utf8.Valid(raw) || !json.Valid(raw) {
-		return nil, errors.New("a segment is no JSON in base64url")
+		return nil, errors.New("a segment is not JSON in base64url")
 	}
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.UseNumber()
@@ -115,7 +115,7 @@ func decode(segment string) (map[string]any, error) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, errors.New("a segment is no object")
+		return nil, errors.New("a segment is not an object")
 	}
 	return object, nil
 }
@@ -125,7 +125,7 @@ func decode(segment string) (map[string]any, error) {
 func next(d *json.Decoder, depth int) (any, error) {
 	token, err := d.Token()
 	if err != nil {
-		return nil, errors.New("a segment is no JSON")
+		return nil, errors.New("a segment is not JSON")
 	}
 	if depth == 0 {
 		return nil, errors.New("a segment is nested too deeply")
@@ -145,7 +145,7 @@ func object(d *json.Decoder, depth int) (any, error) {
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
-			return nil, errors.New("a segment is no JSON")
+			return nil, errors.New("a segment is not JSON")
 		}
 		text, _ := name.(string)
 		if _, twice := members[text]; twice {

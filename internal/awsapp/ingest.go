@@ -137,11 +137,11 @@ func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *tellin
 const testEvent = "s3:TestEvent"
 
 // errUnread is the error for a message that cannot be read if there is no queue of dead letters.
-var errUnread = errors.New("the message is no event of a bucket")
+var errUnread = errors.New("the message is not a bucket event")
 
 // bury sends a message that cannot be read to the dead letters.
 func (i *Ingest) bury(ctx context.Context, body []byte) error {
-	i.opt.Log.ErrorContext(ctx, "a message is no event of a bucket")
+	i.opt.Log.ErrorContext(ctx, "a message is not a bucket event")
 	if i.events == nil {
 		return errUnread
 	}

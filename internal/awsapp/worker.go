@@ -173,7 +173,7 @@ func (w *Worker) tenant(ctx context.Context, name string) error {
 func (w *Worker) jobs(ctx context.Context, m job.Message) error {
 	next, err := w.teams.WorkOn(ctx, m)
 	if err != nil && !w.expected(ctx, err) {
-		w.opt.Log.ErrorContext(ctx, "a job could not go on", slog.String("kind", m.Kind), slog.Any("cause", err))
+		w.opt.Log.ErrorContext(ctx, "a job could not continue", slog.String("kind", m.Kind), slog.Any("cause", err))
 	}
 	if next.IsZero() {
 		return nil

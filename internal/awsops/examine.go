@@ -97,7 +97,7 @@ func (s *Stack) challenge(ctx context.Context, a answer) repo.Finding {
 			"read the log of the function mcp")
 	}
 	if strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
-		return repo.Good(check, "a refused request is told where to get a token")
+		return repo.Good(check, "a refused request contains the address for tokens")
 	}
 	const fix = "deploy infra/cloudfront.yaml in front of the API (docs/guide/deploy.md, The challenge), " +
 		"or give clients of MCP a token"
@@ -117,7 +117,7 @@ func (s *Stack) challenge(ctx context.Context, a answer) repo.Finding {
 func clock(a answer) repo.Finding {
 	date, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
-		return repo.Finding{Check: "clock", State: repo.Unchecked, Message: "the API tells no time"}
+		return repo.Finding{Check: "clock", State: repo.Unchecked, Message: "the API sends no time"}
 	}
 	off := time.Since(date).Round(time.Second)
 	if off.Abs() > apart {
@@ -150,7 +150,7 @@ func (s *Stack) timeToLive(ctx context.Context) repo.Finding {
 		TableName: aws.String(s.resources[tableID]),
 	})
 	if err != nil {
-		return broken(check, failed("look at the table", err))
+		return broken(check, failed("describe the table", err))
 	}
 	d := out.TimeToLiveDescription
 	if d == nil || d.TimeToLiveStatus != dynamotypes.TimeToLiveStatusEnabled || aws.ToString(d.AttributeName) != expires {
@@ -166,7 +166,7 @@ func (s *Stack) backups(ctx context.Context) repo.Finding {
 		TableName: aws.String(s.resources[tableID]),
 	})
 	if err != nil {
-		return broken(check, failed("look at the backups of the table", err))
+		return broken(check, failed("describe the backups of the table", err))
 	}
 	d := out.ContinuousBackupsDescription
 	if d == nil || d.PointInTimeRecoveryDescription == nil ||
@@ -183,7 +183,7 @@ func (s *Stack) versions(ctx context.Context) repo.Finding {
 		Bucket: aws.String(s.resources[bucketID]),
 	})
 	if err != nil {
-		return broken(check, failed("look at the bucket", err))
+		return broken(check, failed("describe the bucket", err))
 	}
 	if out.Status != s3types.BucketVersioningStatusEnabled {
 		return wrong(check, "the bucket keeps no versions of objects", "enable its versioning")
@@ -207,7 +207,7 @@ func (s *Stack) stream(ctx context.Context) repo.Finding {
 				"sam deploy with Paused=false")
 		}
 		if last := aws.ToString(m.LastProcessingResult); strings.HasPrefix(last, "PROBLEM") {
-			return wrong(check, "the last records of the stream could not be worked on", "read the log of the function stream")
+			return wrong(check, "the last records of the stream could not be processed", "read the log of the function stream")
 		}
 	}
 	if len(out.EventSourceMappings) == 0 {

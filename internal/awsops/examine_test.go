@@ -20,7 +20,7 @@ func TestChallenge(t *testing.T) {
 		want           repo.Health
 		message, inFix string
 	}{
-		"it comes": {401, "WWW-Authenticate", 200, repo.Healthy, "where to get a token", ""},
+		"it comes": {401, "WWW-Authenticate", 200, repo.Healthy, "the address for tokens", ""},
 		"it is renamed": {
 			401, "X-Amzn-Remapped-Www-Authenticate", 200, repo.Worrying, "renames", "infra/cloudfront.yaml",
 		},

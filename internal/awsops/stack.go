@@ -105,7 +105,7 @@ func failed(doing string, err error) error {
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
 		return fault.New(fault.Unavailable, "AWS answers %s to: %s", answer.ErrorCode(), doing).
-			Fix("check the credentials, the region and what they may do").Because(err)
+			Fix("check the credentials, their permissions and the region").Because(err)
 	}
 	return fault.New(fault.Unavailable, "AWS cannot be reached to: %s", doing).
 		Fix("check the credentials, the region and the network").Because(err)
@@ -132,7 +132,7 @@ func (s *Stack) invoke(ctx context.Context, id string, event, answer any) error 
 		return fault.New(fault.Unavailable, "%s failed: %s", id, said.Message).Fix("read its log")
 	}
 	if err := json.Unmarshal(out.Payload, answer); err != nil {
-		return fault.New(fault.Unavailable, "%s answered what cannot be read", id).
+		return fault.New(fault.Unavailable, "the answer of %s cannot be read", id).
 			Fix("deploy the same release as this program: rookery version").Because(err)
 	}
 	return nil

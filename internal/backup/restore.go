@@ -133,7 +133,7 @@ func read(ctx context.Context, from io.Reader, take taker) (m *Manifest, gone []
 		}
 		name, ok := strings.CutPrefix(head.Name, dataPrefix)
 		if !ok || head.Typeflag != tar.TypeReg || !isPath(name) {
-			return nil, nil, damaged("it has something that is no file of a data directory")
+			return nil, nil, damaged("it contains an entry that is not a file of a data directory")
 		}
 		if found[name], err = take(name, head, files); err != nil {
 			return nil, nil, err
@@ -146,7 +146,7 @@ func isPath(name string) bool {
 	return name != "." && fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name))
 }
 
-func cutOff() error { return damaged("it ends too early, or is no backup") }
+func cutOff() error { return damaged("it ends too early, or is not a backup") }
 
 // write writes one file, and syncs it.
 func write(root *os.Root, name string, head *tar.Header, from io.Reader) (File, error) {

@@ -169,7 +169,7 @@ func (f *Found) Error() string {
 	case f.Absent:
 		return "the file is not there"
 	case f.Foreign:
-		return "something that is no plain file is in the way"
+		return "a file that is not a regular file is in the way"
 	}
 	return "the file is not as expected"
 }

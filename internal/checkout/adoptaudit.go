@@ -35,9 +35,9 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 		return err
 	}
 	if len(a.done.Left) > 0 {
-		return fault.New(fault.FileError, "a line of %s is too long to be taken in", vault.AuditLog).
+		return fault.New(fault.FileError, "a line of %s is too long to be synced", vault.AuditLog).
 			At(vault.AuditLog, 0).
-			Fix("move it out of the folder: the ids and times that it tells are lost by that, and no note")
+			Fix("move it out of the folder: this loses the ids and times in it, but no note")
 	}
 	if o.ReadOnly {
 		return nil

@@ -94,7 +94,8 @@ func (a *attendant) watched(ctx context.Context) bool {
 	}
 	why := a.tree.Reason()
 	if why != "" && why != a.alone {
-		a.log.WarnContext(ctx, "not every change in the folder is told; it is compared from time to time",
+		a.log.WarnContext(ctx, "some changes in the folder are not reported by the system; it is compared "+
+			"periodically",
 			slog.String("vault", a.vault.Name), slog.String("why", why))
 	}
 	a.alone = why

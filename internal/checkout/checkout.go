@@ -260,7 +260,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	c.collect() // a commit whose outcome was unknown may be known now
 	if _, behind := c.waiting[string(path)]; behind {
 		if c.write(ctx); c.waiting[string(path)] != nil {
-			return fault.New(fault.StorageError, "the file of %s cannot be written just now", path).
+			return fault.New(fault.StorageError, "the file of %s cannot be written now", path).
 				After(time.Second)
 		}
 	}
@@ -287,10 +287,10 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	if at == "" {
 		return nil
 	}
-	return fault.New(fault.Conflict, "there is a file at %s already, which somebody made or changed "+
-		"outside Rookery; it becomes a note within a few seconds", at).
+	return fault.New(fault.Conflict, "there is a file at %s already, which was created or changed outside "+
+		"Rookery; it becomes a note within a few seconds", at).
 		At(at, 0).After(quiet).
-		Fix("read the note when it is there, and edit it").
+		Fix("read the note when it exists, and edit it").
 		Try("raven_read", fault.Args{"path": at})
 }
 

@@ -14,7 +14,7 @@ import (
 // vault are moved to its trash first, so that they are not lost.
 func (b *batch) discard(ctx context.Context) error {
 	if b.opt.ReadOnly {
-		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be put back in it")
+		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be restored in it")
 	}
 	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.Kept })
 	err := intake.InHalves(intake.Unknown(b.found), func(part []*found) error {

@@ -102,7 +102,7 @@ func (c *Checkout) complain(ctx context.Context, err error) {
 	if fault.Is(err, fault.NotFound) {
 		return // the vault is being erased: no sync is needed
 	}
-	c.grumble(ctx, "the folder could not be brought in step with the log", err)
+	c.grumble(ctx, "the folder could not be synced with the log", err)
 }
 
 // grumble logs an error, at most once a minute for the same cause.

@@ -67,7 +67,7 @@ func (c *Checkout) retain(ctx context.Context) {
 		_, err = c.opt.Memory.Put(ctx, memoryKey, data, blob.Always)
 	}
 	if err != nil {
-		c.log.WarnContext(ctx, "the next start has to read all files of the folder",
+		c.log.WarnContext(ctx, "the next start must read all files of the folder",
 			slog.String("vault", c.vault.Name), slog.Any("cause", err))
 	}
 }
@@ -81,7 +81,7 @@ func (c *Checkout) forgetSeen(ctx context.Context) error {
 	c.retaining.Lock()
 	defer c.retaining.Unlock()
 	if err := c.opt.Memory.Delete(ctx, memoryKey); err != nil {
-		return fmt.Errorf("forget which files were seen: %w", err)
+		return fmt.Errorf("remove the record of seen files: %w", err)
 	}
 	return nil
 }

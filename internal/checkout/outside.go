@@ -146,7 +146,7 @@ func (c *Checkout) leave(f repo.LeftFile) {
 	if f.Why != repo.LeftTwin { // with LeftTwin, the file of the note is the other one
 		c.unread.Store(vault.CleanPath(f.Path), f)
 	}
-	c.log.Warn("a file in the folder cannot be taken in; it stays as it is",
+	c.log.Warn("a file in the folder cannot be synced; it remains unchanged",
 		slog.String("vault", c.vault.Name), slog.String("why", string(f.Why)))
 }
 

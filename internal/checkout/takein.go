@@ -162,7 +162,7 @@ func (b *batch) finish(ctx context.Context) error {
 	c := b.Checkout
 	for _, path := range b.paths {
 		if err := c.examineNow(ctx, path); err != nil {
-			return fmt.Errorf("look at what was taken in: %w", err)
+			return fmt.Errorf("read what was synced: %w", err)
 		}
 	}
 	c.mu.Lock()

@@ -50,7 +50,7 @@ func open(raw json.RawMessage) (*answer, error) {
 		ans.meta = *e.Meta
 	}
 	if !ans.ok && ans.fault == nil {
-		return nil, errors.New("read an answer: it is no envelope")
+		return nil, errors.New("read an answer: it is not an envelope")
 	}
 	return ans, nil
 }

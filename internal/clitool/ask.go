@@ -73,9 +73,9 @@ func (a *App) question(r *request, ask tool.Ask) error {
 	case ask.Confirm == "":
 		text += " [y/N] "
 	case ask.What != "":
-		text += fmt.Sprintf("\nType %s to go on: ", ask.What)
+		text += fmt.Sprintf("\nType %s to confirm: ", ask.What)
 	default:
-		text += fmt.Sprintf("\nType %s to go on: ", want)
+		text += fmt.Sprintf("\nType %s to confirm: ", want)
 	}
 	if _, err := io.WriteString(a.Err, text); err != nil {
 		return fmt.Errorf("ask: %w", err)
@@ -98,5 +98,5 @@ func (a *App) question(r *request, ask tool.Ask) error {
 		return nil
 	}
 	return fault.New(fault.InvalidParameter, "not confirmed: nothing was changed").
-		Fix("add --%s to go on without a question", yesFlag)
+		Fix("add --%s to skip the confirmation", yesFlag)
 }

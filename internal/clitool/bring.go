@@ -80,7 +80,8 @@ func (c *command) bringIn(
 		return nil, err
 	}
 	if len(calls) == 0 {
-		return nil, fault.New(c.tool.Family.Malformed, "no file in %q has a name that a note can have", r.path)
+		return nil, fault.New(c.tool.Family.Malformed, "no file in %q has a valid name for a "+
+			"note", r.path)
 	}
 	in.key = in.baseKey()
 	planned, err := c.before(cmd, inv, r)
@@ -385,7 +386,7 @@ func (in *importing) partly(err error) error {
 	failed.fault = failed.fault.With("files_in", in.done).With("files", len(in.files))
 	if in.done > 0 {
 		failed.fault = failed.fault.Fix(
-			"then run the same command again: what is in already is skipped")
+			"then run the same command again: imported files are skipped")
 	}
 	in.nameLeftOut()
 	in.sum.add(failed.answer)

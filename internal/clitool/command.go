@@ -183,7 +183,7 @@ func (c *command) tooMany(cmd *cobra.Command, word string) error {
 	if len(c.slots) == 0 && cmd.HasSubCommands() {
 		return unknownCommand(cmd, word)
 	}
-	e := usagef("%q is one word too many for %q", word, cmd.CommandPath())
+	e := usagef("unexpected argument %q for %q", word, cmd.CommandPath())
 	if c.pairs != "" {
 		return e.fix("write name=value to set a field")
 	}

@@ -125,7 +125,8 @@ func (s *source) outline(name string, way tool.Split) (outline, error) {
 }
 
 // errNoList is the error of a large file that cannot be split.
-var errNoList = errors.New("the file is larger than a call, and has no list that could be split over several")
+var errNoList = errors.New("the file exceeds the size of a call, and has no list that could be " +
+	"split over several calls")
 
 // frame reads the text around the elements.
 func (c *cutFile) frame(o outline) (err error) {
@@ -240,7 +241,7 @@ func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 // changed returns the fault of a file that became shorter or unreadable while it was read.
 func (c *cutFile) changed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fault.New(fault.FileError, "the file was changed while it was read").At(c.name, 0)
+		return fault.New(fault.FileError, "the file changed while it was read").At(c.name, 0)
 	}
 	return unreadable(c.name, fmt.Errorf("read: %w", err))
 }

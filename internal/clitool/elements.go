@@ -52,10 +52,13 @@ func elements(r io.Reader) ([]element, error) {
 
 // Errors of files that cannot be split.
 var (
-	errNotJSON    = errors.New("the file is larger than a call, and is not JSON that could be split")
-	errSeveral    = errors.New("the file is larger than a call, and has several lists: it is not known which to split")
-	errNotCSV     = errors.New("the file is larger than a call, and is not CSV that could be split")
-	errDeepLevels = errors.New("the file is nested too deep")
+	errNotJSON = errors.New("the file exceeds the size of a call, and is not JSON that can " +
+		"be split")
+	errSeveral = errors.New("the file exceeds the size of a call, and has several lists: " +
+		"which one to split is ambiguous")
+	errNotCSV = errors.New("the file exceeds the size of a call, and is not CSV that can be " +
+		"split")
+	errDeepLevels = errors.New("the file is nested too deeply")
 )
 
 // A lists finds the lists in a JSON file.

@@ -59,7 +59,7 @@ func (f file) size(of *tool.Files) (int, error) {
 // filesIn decodes the entries of an answer.
 func filesIn(list value, of *tool.Files) ([]file, error) {
 	if list.kind != listKind && list.kind != nullKind {
-		return nil, errors.New("read a list of files: it is no list")
+		return nil, errors.New("read a list of files: it is not a list")
 	}
 	var files []file
 	for _, v := range list.items {

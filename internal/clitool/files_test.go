@@ -354,9 +354,9 @@ func TestWhatIsNoNoteIsNamed(t *testing.T) {
 	code, out, errs := s.run("vault", "import", dir)
 	require.Zero(t, code, errs)
 	require.Equal(t, "2 created, 0 skipped, version v2\n", out)
-	require.Equal(t, `left out (a link or a device): loop, up.md
-left out (its name begins with a dot): .hidden.md, .obsidian/, .raven/index.db, .raven/x/, sub/.trash/
-left out (no note): img.png, sub/schema.yaml, sub/x.canvas
+	require.Equal(t, `skipped (a link or a device): loop, up.md
+skipped (its name begins with a dot): .hidden.md, .obsidian/, .raven/index.db, .raven/x/, sub/.trash/
+skipped (not a note): img.png, sub/schema.yaml, sub/x.canvas
 `, errs)
 	require.Equal(t, map[string]string{"a.md": "a", "_folder.md": "f"}, c.vaults["v"])
 
@@ -398,7 +398,7 @@ func TestPathThatHoldsNoNotesIsRefused(t *testing.T) {
 		dir:                              "there is no note in",
 		filepath.Join(dir, "nowhere"):    "there is no folder or .zip file",
 		filepath.Join(dir, "y.txt"):      "is neither a folder nor a .zip file",
-		filepath.Join(dir, "broken.zip"): "cannot be read: it is no whole .zip file",
+		filepath.Join(dir, "broken.zip"): "cannot be read: it is not a complete .zip file",
 	} {
 		_, s := newCabinet(t)
 		code, _, errs := s.run("vault", "import", path)
@@ -484,7 +484,7 @@ func TestInterruptedImportIsRepeated(t *testing.T) {
 	require.Equal(t, `error: the vault is full (QUOTA_EXCEEDED)
   files: 8
   files_in: 3
-try: then run the same command again: what is in already is skipped
+try: then run the same command again: imported files are skipped
 `, errs)
 
 	s.fails[len(s.calls)+1] = s.fails[1]
@@ -599,7 +599,7 @@ func TestExportFollowsNoLinkOut(t *testing.T) {
 	c.vaults["v"] = map[string]string{"way/out.md": "evil"}
 	code, _, errs := s.run("vault", "export", dir)
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, `"way/out.md" leads out of the folder (INVALID_PATH)`)
+	require.Contains(t, errs, `"way/out.md" is outside the folder (INVALID_PATH)`)
 
 	c.vaults["v"] = map[string]string{"a.md": "new"}
 	code, _, errs = s.run("vault", "export", dir)
@@ -667,14 +667,14 @@ func TestNamesThatNoVaultHasAreLeftOut(t *testing.T) {
 	c, s := newCabinet(t)
 	code, _, errs := s.run("vault", "import", archive(t, "a:b.md", "con.md", "Same.md", "same.md", "fine.md"))
 	require.Zero(t, code, errs)
-	require.Contains(t, errs, "left out (invalid name: ")
+	require.Contains(t, errs, "skipped (invalid name: ")
 	for _, name := range []string{"a:b.md", "con.md", "same.md"} {
 		require.Contains(t, errs, name)
 	}
 	require.Len(t, c.vaults["v"], 2, "Same.md and fine.md are in")
 	code, _, errs = s.run("vault", "import", archive(t, "a:b.md"))
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "has a name that a note can have")
+	require.Contains(t, errs, "has a valid name for a note")
 }
 
 func TestExportIntoAFileIsRefused(t *testing.T) {

@@ -111,10 +111,11 @@ func (c *command) addFlags(cmd *cobra.Command) {
 		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
 	}
 	if len(c.tool.Asks) > 0 {
-		cmd.Flags().Bool(yesFlag, false, "do not ask first")
+		cmd.Flags().Bool(yesFlag, false, "do not ask for confirmation")
 	}
 	if in := c.tool.Input; in != nil && !in.Any {
-		cmd.Flags().Bool(strictFlag, false, "refuse files whose names no note can have, instead of leaving them out")
+		cmd.Flags().Bool(strictFlag, false, "refuse files with invalid names instead of "+
+			"skipping them")
 	}
 	for _, p := range c.tool.Presets {
 		cmd.Flags().Bool(p.Flag, false, p.Doc)
@@ -122,7 +123,7 @@ func (c *command) addFlags(cmd *cobra.Command) {
 	addInputFlags(cmd.Flags(), c.tool.Stdin)
 	c.describeBody(cmd.Flags())
 	if flags := cmd.Flags(); c.isTable() && flags.Lookup(wideFlag) == nil {
-		flags.Bool(wideFlag, false, "on a terminal: show tables whole, however wide")
+		flags.Bool(wideFlag, false, "on a terminal: do not shorten wide tables")
 	}
 }
 

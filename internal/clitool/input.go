@@ -16,9 +16,9 @@ import (
 // inputFlags are the flags that provide an object of arguments. If a tool has an argument with such
 // a name, the flag sets that argument instead.
 var inputFlags = []struct{ name, kind, doc string }{
-	{"input", "JSON|FILE", "an object of arguments, or a file that holds one"},
-	{"input-file", "FILE", "a file that holds an object of arguments"},
-	{stdinFlag, "bool", "read an object of arguments from standard input"},
+	{"input", "JSON|FILE", "a JSON object of arguments, or the path of a file with one"},
+	{"input-file", "FILE", "path of a file with a JSON object of arguments"},
+	{stdinFlag, "bool", "read a JSON object of arguments from standard input"},
 }
 
 // stdinFlag is the flag that reads standard input.
@@ -58,7 +58,7 @@ func (c *command) describeBody(flags *pflag.FlagSet) {
 		return
 	}
 	for i, doc := range []string{
-		a.Doc + "; JSON, or a file that holds it", "a file that holds the " + a.Name,
+		a.Doc + "; JSON, or the path of a file with it", "path of a file with the " + a.Name,
 		"read the " + a.Name + " from standard input",
 	} {
 		f := flags.Lookup(inputFlags[i].name)

@@ -232,7 +232,8 @@ func TestAPersonTypesWhatIsNamed(t *testing.T) {
 			s := newShell(t, w.tools(ask))
 			s.app.In, s.app.Asks = strings.NewReader(c.typed), c.terminal
 			code, _, errs := s.run(strings.Fields(c.line)...)
-			require.Equal(t, c.asked, strings.Contains(errs, "Erase everything?\nType the name of the tenant to go on: "), errs)
+			require.Equal(t, c.asked, strings.Contains(errs, "Erase everything?\nType the name of the "+
+				"tenant to confirm: "), errs)
 			require.Equal(t, c.called, len(w.called) > 0)
 			require.Equal(t, c.ok, code == 0, errs)
 			switch {

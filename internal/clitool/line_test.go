@@ -336,7 +336,7 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 		{"object list --limit many", `it must be a number`},
 		{"delete a --force=perhaps", `--force must be true or false`},
 		{"object list --type", `--type needs a value`},
-		{"object get a b", `"b" is one word too many for "rookery object get"`},
+		{"object get a b", `unexpected argument "b" for "rookery object get"`},
 		{"set a b", `write name=value to set a field`},
 		{"object get a --id b", `ID is given twice: as a word and as --id`},
 		{"delete --id a --reference b", `--id is given twice, also under another name`},

@@ -22,7 +22,8 @@ func (c *command) addNested(cmd *cobra.Command) {
 	for _, n := range c.tool.Nested {
 		member, ok := c.tool.Member(n.Path)
 		if !ok {
-			panic(fmt.Sprintf("clitool: --%s of %s is for %q, which is no member of an argument", n.Name, c.tool.Name, n.Path))
+			panic(fmt.Sprintf("clitool: --%s of %s is for %q, which is not a member of an "+
+				"argument", n.Name, c.tool.Name, n.Path))
 		}
 		value := textsOf(member)
 		value.name = n.Name
@@ -49,7 +50,7 @@ func (c *command) addMembers(args map[string]json.RawMessage) error {
 		name, _, _ := strings.Cut(n.Path, ".")
 		if whole[name] {
 			a, _ := c.tool.Arg(name)
-			return usagef("--%s is a part of --%s, which is given too", n.Name, a.Flag)
+			return usagef("--%s is a part of --%s, and both are given", n.Name, a.Flag)
 		}
 		if a, _ := c.tool.Arg(name); !a.List() && !n.member.List() {
 			values = values[len(values)-1:]

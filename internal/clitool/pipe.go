@@ -29,7 +29,7 @@ func (p *pipe) fill(a tool.Arg, values []string) ([]string, error) {
 	byFlag := p.all && p.tool.Stdin == a.Name
 	switch {
 	case byFlag && len(values) > 0:
-		return nil, usagef("%s is given, and by --%s too", a.Name, stdinFlag)
+		return nil, usagef("%s is given twice, also with --%s", a.Name, stdinFlag)
 	case !byFlag && (!a.Text || len(values) != 1 || values[0] != "-"):
 		return values, nil
 	}
@@ -38,7 +38,7 @@ func (p *pipe) fill(a tool.Arg, values []string) ([]string, error) {
 		return nil, err
 	}
 	if len(data) == 0 {
-		return nil, fault.New(p.tool.Family.Missing, "standard input is empty: it holds no %s", a.Name).
+		return nil, fault.New(p.tool.Family.Missing, "standard input is empty: %s expected", a.Name).
 			With("argument", a.Name)
 	}
 	if !utf8.Valid(data) { // JSON encoding would change it
@@ -51,7 +51,7 @@ func (p *pipe) fill(a tool.Arg, values []string) ([]string, error) {
 // read reads standard input to its end. by is what it is read for; a second read is a usage error.
 func (p *pipe) read(by string) ([]byte, error) {
 	if p.used != "" {
-		return nil, usagef("standard input is read once, and is asked for twice: by %s and by %s", p.used, by)
+		return nil, usagef("standard input can be read only once, but %s and %s both read it", p.used, by)
 	}
 	p.used = by
 	data, err := io.ReadAll(io.LimitReader(p.app.In, maxPiped+1))

@@ -59,14 +59,14 @@ func TestStandardInputThatIsNoText(t *testing.T) {
 		line, stdin, want string
 		exit              int
 	}{
-		"empty":            {"write a -", "", "standard input is empty: it holds no text", 2},
+		"empty":            {"write a -", "", "standard input is empty: text expected", 2},
 		"empty by flag":    {"write a --stdin", "", "standard input is empty", 2},
 		"not UTF-8":        {"write a -", "a\xff", "standard input is not valid UTF-8 (INVALID_VALUE)", 2},
 		"too long":         {"write a -", strings.Repeat("x", 9<<20), "(BATCH_TOO_LARGE)", 2},
-		"twice":            {"write a - --note -", "x", "standard input is read once", 1},
-		"with --stdin":     {"write a --stdin --note -", "x", "standard input is read once", 1},
-		"given and piped":  {"write a x --stdin", "x", "text is given, and by --stdin too", 1},
-		"dash and piped":   {"write a - --stdin", "x", "text is given, and by --stdin too", 1},
+		"twice":            {"write a - --note -", "x", "standard input can be read only once", 1},
+		"with --stdin":     {"write a --stdin --note -", "x", "standard input can be read only once", 1},
+		"given and piped":  {"write a x --stdin", "x", "text is given twice, also with --stdin", 1},
+		"dash and piped":   {"write a - --stdin", "x", "text is given twice, also with --stdin", 1},
 		"an object of all": {"new --stdin", "prose", "the input must be one JSON object", 2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,5 +54,5 @@ func (r *reading) say(done, total int) {
 	if done >= total {
 		r.last = time.Time{}
 	}
-	_, _ = fmt.Fprintf(r.app.Err, "reading the folder: %d of %d files are in\n", done, total)
+	_, _ = fmt.Fprintf(r.app.Err, "reading the folder: %d of %d files\n", done, total)
 }

@@ -20,8 +20,7 @@ func TestReading(t *testing.T) {
 		for done := 500; done <= 2000; done += 500 {
 			tell(done, 2000)
 		}
-		require.Equal(t, "reading the folder: 500 of 2000 files are in\n"+
-			"reading the folder: 2000 of 2000 files are in\n", said.String())
+		require.Equal(t, "reading the folder: 500 of 2000 files\nreading the folder: 2000 of 2000 files\n", said.String())
 	}
 	said.Reset()
 	tell(900, 900)

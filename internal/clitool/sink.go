@@ -281,7 +281,7 @@ func (s *zipSink) drop() {
 func unwritable(name string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) && strings.Contains(at.Err.Error(), "escapes") {
-		return fault.New(fault.InvalidPath, "%q leads out of the folder", name).Because(err)
+		return fault.New(fault.InvalidPath, "%q is outside the folder", name).Because(err)
 	}
 	return fault.New(fault.FileError, "%q cannot be written%s", name, why(err)).Because(err)
 }

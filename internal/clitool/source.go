@@ -99,7 +99,7 @@ func openZip(name string) (fs.FS, io.Closer, error) {
 	for _, f := range archive.File {
 		if !fs.ValidPath(strings.TrimSuffix(f.Name, "/")) {
 			problems = append(problems, fault.New(fault.InvalidPath,
-				"the archive holds %q, which is no path inside a folder", f.Name))
+				"the archive contains %q, which is not a path inside a folder", f.Name))
 		}
 	}
 	if f := fault.Join(fault.InvalidPath, problems); f != nil {
@@ -117,8 +117,8 @@ type leftOut struct{ path, reason string }
 
 // The reasons to skip something.
 const (
-	noNote     = "no note"
-	notPicked  = "no file of such an export"
+	noNote     = "not a note"
+	notPicked  = "not a file of this export format"
 	dotfile    = "its name begins with a dot"
 	noRegular  = "a link or a device"
 	largeAudit = "larger than 1 MiB"
@@ -324,7 +324,7 @@ func why(err error) string {
 	case errors.As(err, &number):
 		return ": " + number.Error()
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, zip.ErrChecksum):
-		return ": it is no whole .zip file"
+		return ": it is not a complete .zip file"
 	}
 	return ""
 }

@@ -159,7 +159,7 @@ func (out *exporting) partly(err error) error {
 		failed = newFailure(nil, err)
 	}
 	if out.files > 0 {
-		again := "then run the same command again: it writes every file anew"
+		again := "then run the same command again: it writes every file again"
 		if out.tool.Output.Fill != "" {
 			again = "then delete the files that were written, and run the same command again"
 		}
@@ -173,7 +173,8 @@ func (out *exporting) partly(err error) error {
 // and names that begin with a dot, which other programs may interpret.
 func checkPath(name string) error {
 	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
-		return fault.New(fault.InvalidPath, "the answer holds %q, which is not written", name)
+		return fault.New(fault.InvalidPath, "the answer contains the path %q, which is not "+
+			"valid: nothing was written there", name)
 	}
 	return nil
 }

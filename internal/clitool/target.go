@@ -48,15 +48,16 @@ type global struct {
 // globals are the flags for the target and for the form of answers.
 var globals = []global{
 	{"server", "URL", "address of the server", []string{"ROOKERY_SERVER"}},
-	{"token", "TOKEN", "token for the server; the environment keeps it out of the list of processes",
+	{"token", "TOKEN", "token for the server; prefer the environment, which is not visible in " +
+		"the process list",
 		[]string{"ROOKERY_TOKEN"}},
 	{"data", "DIR", "local data directory", []string{"ROOKERY_DATA"}},
 	{"vault", "NAME", "name of the vault; with a path separator or a dot: the path of a folder of notes",
 		[]string{"ROOKERY_VAULT", "RAVEN_VAULT"}},
-	{"agent", "NAME", "the agent that acts for you, in the history and the audit log",
+	{"agent", "NAME", "agent name for the history and the audit log",
 		[]string{"ROOKERY_AGENT"}},
-	{"session", "NAME", "the session whose view state is used", []string{"ROOKERY_SESSION"}},
-	{"readonly", "", "refuse every change", []string{"ROOKERY_READONLY"}},
+	{"session", "NAME", "session for view state", []string{"ROOKERY_SESSION"}},
+	{"readonly", "", "refuse all changes", []string{"ROOKERY_READONLY"}},
 	{"json", "", "print the answer as JSON", nil},
 	{"bare", "", "print only the data of the answer, as JSON", nil},
 	{"envelope", "", "print the whole answer as JSON; --envelope=false is --bare", nil},
@@ -165,10 +166,10 @@ func (t *Target) onePlace() error {
 
 // conflict returns the fault of two targets that exclude each other.
 func (t *Target) conflict(one, other string) error {
-	f := fault.New(fault.InvalidParameter, "%s and %s cannot be used together: each says where the "+
-		"vaults are", t.source(one), t.source(other))
+	f := fault.New(fault.InvalidParameter, "%s and %s cannot be used together: both set the "+
+		"location of the vaults", t.source(one), t.source(other))
 	if one == "vault" {
-		f = f.Fix("to name a vault there, write its name only: --vault NAME")
+		f = f.Fix("to select a vault there, give only its name: --vault NAME")
 	}
 	if t.InEnvironment(other) {
 		return f.Fix("unset %s", t.From[other])

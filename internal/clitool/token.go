@@ -20,7 +20,7 @@ func (a *App) warnToken(c *cobra.Command, _ []string) {
 // it in the list of processes, and the shell stores it in its history.
 func (a *App) WarnToken() {
 	p := a.printer(forPeople)
-	p.line("warning: ", yellow, "a token on the command line is seen in the list of processes, and kept in the "+
-		"history of the shell")
+	p.line("warning: ", yellow, "a token on the command line is visible in the process list, "+
+		"and stays in the history of the shell")
 	p.fixes([]string{"set ROOKERY_TOKEN, or log in with the token on standard input (--token -)"})
 }

@@ -57,7 +57,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	if short := missing.GetSpecifiedShortnames(); short != "" {
 		return usagef("there is no flag -%c", []rune(missing.GetSpecifiedName())[0]).
-			fix("put -- before a text that begins with a dash").
+			fix("put -- before an argument that begins with a dash").
 			fix("%s --help", c.CommandPath())
 	}
 	return noFlag(c, missing.GetSpecifiedName())

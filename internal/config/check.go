@@ -100,9 +100,9 @@ func network(text string) (netip.Prefix, *fault.Fault) {
 	}
 	switch {
 	case p.Bits() < widest:
-		return p, fault.New(fault.InvalidParameter, "is wider than any network of one's own: whoever "+
-			"is in it could say that plain HTTP was https").
-			Fix("name the addresses of the proxies, or the network that only they are in")
+		return p, fault.New(fault.InvalidParameter, "is too wide for a private network: any client in it "+
+			"could claim that plain HTTP was https").
+			Fix("name the addresses of the proxies, or a network that contains only them")
 	case p != p.Masked():
 		return p, fault.New(fault.InvalidParameter, "has bits behind the network").
 			Fix("write %s for the network, or %s for the address", p.Masked(), p.Addr())
@@ -147,7 +147,7 @@ func (l *loader) checkMetrics() {
 		l.wrong("metrics_listen", "must be HOST:PORT, such as 127.0.0.1:7781")
 	case !private:
 		l.wrong("metrics_listen", "must be an address on loopback or in a private network, such as "+
-			"127.0.0.1:7781 or 10.0.0.5:7781: nobody is asked who they are there")
+			"127.0.0.1:7781 or 10.0.0.5:7781: authentication is off there")
 	case l.MetricsListen == l.Listen && port != "0":
 		l.wrong("metrics_listen", "must be another address than listen")
 	}
@@ -160,7 +160,7 @@ func (l *loader) checkOrigin(name, text string) string {
 	case text == "":
 		return ""
 	case strings.Contains(text, "*"):
-		l.wrong(name, "must be one origin: with * every page in the world could call for its visitor")
+		l.wrong(name, "must be one origin: with * every web page could make calls for its visitor")
 		return ""
 	}
 	url, err := rootURL(text)

@@ -27,8 +27,8 @@ func (l *loader) checkIssuers() {
 		}
 		for _, before := range l.Issuers[:n] {
 			if i.Issuer != "" && i.twin(before) {
-				l.wrong(name, "has the issuer, the audience and the claims of one before it, so that no "+
-					"token ever comes to it: make one entry of them, or let their claims differ")
+				l.wrong(name, "has the issuer, the audience and the claims of an earlier entry, so no token "+
+					"ever matches it: merge the entries, or give them different claims")
 				break
 			}
 		}
@@ -54,8 +54,8 @@ func (l *loader) checkIssuer(name string, i *Issuer) {
 		}
 	}
 	if i.Audience == "" && !l.said("public_url") {
-		l.wrong(name, "must have an audience, for there is no public_url: without one the tokens of "+
-			"every other server of the issuer would be good here")
+		l.wrong(name, "must have an audience, for there is no public_url: without one, tokens for all other "+
+			"servers of the issuer would be valid here")
 	}
 	l.checkAlgorithms(name+".algorithms", i.Algorithms)
 	l.checkTenant(name, i)
@@ -87,7 +87,7 @@ func (l *loader) checkAlgorithms(name string, algorithms []string) {
 		entry := fmt.Sprintf("%s[%d]", name, n)
 		switch {
 		case slices.Contains(algorithms[:n], a):
-			l.wrong(entry, "stands there twice")
+			l.wrong(entry, "is listed twice")
 		case !slices.Contains(auth.Algorithms(), a):
 			f := fault.New(fault.InvalidParameter, "%s must be one of %s", entry,
 				strings.Join(auth.Algorithms(), ", "))
@@ -124,7 +124,7 @@ func (l *loader) checkAdmins() {
 		}
 		l.checkAdmin(name, a)
 		if seen[a.Tenant] {
-			l.wrong(name, "is a second one for its tenant; the first one lets the others in")
+			l.wrong(name, "is a second one for its tenant; the first admin adds the others")
 		}
 		seen[a.Tenant] = true
 	}
@@ -156,8 +156,8 @@ func (l *loader) checkAdmin(name string, a Admin) {
 		}
 	}
 	if known {
-		l.wrong(name, "is of a tenant that no token of its issuer is of")
+		l.wrong(name, "has a tenant that no token of its issuer can have")
 		return
 	}
-	l.wrong(name+".issuer", "must be the issuer of an entry of issuers, to the byte")
+	l.wrong(name+".issuer", "must be exactly the issuer of an entry of issuers")
 }

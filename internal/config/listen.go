@@ -35,18 +35,18 @@ func (c Config) Check(hasTokens bool) error {
 	}
 	var problems []*fault.Fault
 	if len(c.Issuers) == 0 && !hasTokens {
-		problems = append(problems, refusal("nobody could say who they are").
-			Fix("add issuers, whose tokens are let in").
+		problems = append(problems, refusal("no authentication is configured").
+			Fix("add issuers, whose tokens are accepted").
 			Fix("or make an API token first, while the server listens on loopback").
 			Fix("or listen: 127.0.0.1:7780"))
 	}
 	if c.TLS == (TLS{}) && len(c.TrustedProxies) == 0 {
 		problems = append(problems, refusal("tokens and notes would go over plain HTTP").
 			Fix("tls: {cert: cert.pem, key: key.pem}").
-			Fix("or, if a proxy takes TLS off, its address: trusted_proxies: [10.0.0.5]"))
+			Fix("or, if a proxy terminates TLS, its address: trusted_proxies: [10.0.0.5]"))
 	}
 	if c.PublicURL == "" {
-		problems = append(problems, refusal("nobody could tell the server from another one").
+		problems = append(problems, refusal("the public URL of the server is not configured").
 			Fix("public_url: https://notes.example.com"))
 	}
 	if f := fault.Join(fault.InvalidParameter, problems); f != nil {
@@ -57,7 +57,7 @@ func (c Config) Check(hasTokens bool) error {
 
 // refusal returns the fault of a listener that is not on loopback.
 func refusal(why string) *fault.Fault {
-	return fault.New(fault.InvalidParameter, "the server may listen on loopback only: %s", why)
+	return fault.New(fault.InvalidParameter, "the server can listen on loopback only: %s", why)
 }
 
 // Proxies returns the trusted proxies.

@@ -146,7 +146,7 @@ func (r *reader) mapping(v value, fields []field, assign func(value, any)) {
 		switch {
 		case !ok:
 		case seen[f.key]:
-			r.report(entry.at, "%s stands here a second time; keep one of them", entry.name)
+			r.report(entry.at, "%s is given twice; keep one of them", entry.name)
 		case f.fields != nil:
 			r.places[entry.name] = entry.at
 			r.mapping(entry, f.fields, assign)

@@ -77,7 +77,7 @@ func (k *keeper) load() *fault.Fault {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return fault.New(fault.InvalidParameter,
-			"tls: %s and %s are no certificate and its key, in PEM: %s", filepath.Base(k.files.Cert),
+			"tls: %s and %s are not a certificate and its key in PEM: %s", filepath.Base(k.files.Cert),
 			filepath.Base(k.files.Key), strings.TrimPrefix(err.Error(), "tls: ")).Because(err)
 	}
 	k.cert, k.key = cert, key

@@ -248,6 +248,6 @@ func TestNoTLS(t *testing.T) {
 	_, other := certificate(t, 2)
 	for _, text := range [][]byte{other, cert, nil, key[:40]} {
 		require.NoError(t, os.WriteFile(files.Key, text, 0o600))
-		require.Contains(t, tell(), "tls: cert.pem and key.pem are no certificate and its key, in PEM: ")
+		require.Contains(t, tell(), "tls: cert.pem and key.pem are not a certificate and its key in PEM: ")
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (r *reader) text(v value) string {
 	switch {
 	case v.node.Kind == yaml.AliasNode:
-		r.report(v.at, "%s must be written out: an alias is not read here", v)
+		r.report(v.at, "%s must be written out: aliases are not supported here", v)
 	case v.node.Kind != yaml.ScalarNode:
 		r.report(v.at, "%s must be a text", v)
 	case v.node.ShortTag() == "!!null" || v.node.Value == "":
@@ -89,7 +89,7 @@ func (r *reader) texts(v value) []string {
 // conditions returns a mapping of names to texts.
 func (r *reader) conditions(v value) map[string]string {
 	if v.node.Kind != yaml.MappingNode || len(v.node.Content) == 0 {
-		r.report(v.at, "%s must be a mapping of claims to what they must be", v)
+		r.report(v.at, "%s must be a mapping of claims to their required values", v)
 		return nil
 	}
 	all := map[string]string{}
@@ -97,7 +97,7 @@ func (r *reader) conditions(v value) map[string]string {
 		key := r.text(v.below("a claim of "+v.name, v.node.Content[i]))
 		entry := v.below(v.under(short(key)), v.node.Content[i+1])
 		if _, twice := all[key]; twice && key != "" {
-			r.report(entry.at, "%s stands here a second time; keep one of them", entry)
+			r.report(entry.at, "%s is given twice; keep one of them", entry)
 		}
 		all[key] = r.text(entry)
 	}

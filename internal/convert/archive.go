@@ -28,7 +28,7 @@ func IsArchive(file string) bool { return strings.EqualFold(path.Ext(file), ".zi
 func Unpack(archive File, keep func(file string) bool) ([]File, error) {
 	in, err := zip.NewReader(bytes.NewReader(archive.Data), int64(len(archive.Data)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return nil, fault.New(fault.InvalidParameter, "the file is no whole ZIP archive").At(archive.Path, 0)
+		return nil, fault.New(fault.InvalidParameter, "the file is not a complete ZIP archive").At(archive.Path, 0)
 	}
 	if len(in.File) > maxEntries {
 		return nil, tooLarge(archive.Path)

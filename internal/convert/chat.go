@@ -48,7 +48,7 @@ func (r reader) conversations() error {
 		o, ok := readObject(raw)
 		switch {
 		case !ok:
-			r.refuse(fault.New(fault.InvalidParameter, "conversation %s is no object", r.ordinal(i)))
+			r.refuse(fault.New(fault.InvalidParameter, "conversation %s is not an object", r.ordinal(i)))
 		case r.kind == ChatGPT:
 			r.chatGPT(o, r.Offset+i)
 		default:

@@ -126,7 +126,8 @@ func Read(k Kind, files []File) (*Result, error) {
 		return nil, f
 	}
 	if read == 0 {
-		return nil, fault.New(fault.InvalidParameter, "there is no file of such an export: %s",
+		return nil, fault.New(fault.InvalidParameter, "there is no file of this export format: "+
+			"%s",
 			strings.Join(picks[k], ", ")).With("argument", "files")
 	}
 	return out, nil

@@ -150,7 +150,7 @@ func TestReadLeavesOut(t *testing.T) {
 	require.Len(t, r.Notes, 1)
 	require.Equal(t, []markdown.Field{{Key: "json_file", Value: "r.json"}, {Key: "item_index", Value: 11.0}}, r.Notes[0].Fields)
 	require.Len(t, r.Refused, 2)
-	require.Equal(t, "item 13 is no object", r.Refused[1].Message)
+	require.Equal(t, "item 13 is not an object", r.Refused[1].Message)
 
 	r, err = convert.Read(convert.CSV, []convert.File{file("r.csv", "a,b\n1,2,3\n4\n")})
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func (r reader) memories() error {
 	for i, raw := range all {
 		o, ok := readObject(raw)
 		if !ok {
-			r.refuse(fault.New(fault.InvalidParameter, "memory %s is no object", r.ordinal(i)))
+			r.refuse(fault.New(fault.InvalidParameter, "memory %s is not an object", r.ordinal(i)))
 			continue
 		}
 		r.mem0(o, r.Offset+i)

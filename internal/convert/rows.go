@@ -41,7 +41,7 @@ func (r reader) objects() error {
 	for i, raw := range all {
 		o, ok := readObject(raw)
 		if !ok {
-			r.refuse(fault.New(fault.InvalidParameter, "item %s is no object", r.ordinal(i)))
+			r.refuse(fault.New(fault.InvalidParameter, "item %s is not an object", r.ordinal(i)))
 			continue
 		}
 		r.object(o, r.Offset+i)

@@ -238,8 +238,8 @@ func TestMalformedConfig(t *testing.T) {
 		"server: [https://x.test]\n":                "the key server",
 		"server: x.test\n":                          "must begin with https://",
 		"server: https://u:" + secret + "@x.test\n": "name or password",
-		"- x\n":       "no keys",
-		"server: {\n": "no YAML",
+		"- x\n":       "not a mapping of keys",
+		"server: {\n": "not YAML",
 		"server: \"https://x.test/?token=" + secret + "\"": "it must have no name",
 	} {
 		s := newStore(t)

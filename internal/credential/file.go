@@ -79,7 +79,7 @@ func (s Store) closedToOthers(f *os.File) error {
 	switch {
 	case file.Mode().Perm()&0o077 != 0:
 		return fault.New(fault.FileError, "%s can be read by others", tokensFile).
-			Fix(`if nobody has: chmod 600 "%s/%s"`, place, tokensFile).
+			Fix(`if they did not read it: chmod 600 "%s/%s"`, place, tokensFile).
 			Fix("else log in with a new token, and revoke the old one")
 	case dir.Mode().Perm()&0o022 != 0:
 		return fault.New(fault.FileError, "the directory of %s can be changed by others", tokensFile).

@@ -92,18 +92,18 @@ func (s Store) config() (*yaml.Node, error) {
 	}
 	doc := yaml.Node{}
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, malformed("it is no YAML")
+		return nil, malformed("it is not YAML")
 	}
 	if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
 		return nil, nil
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return nil, malformed("it holds no keys")
+		return nil, malformed("it is not a mapping of keys")
 	}
 	for i := 0; i < len(top.Content); i += 2 {
 		if top.Content[i].Value != serverKey || top.Content[i+1].Kind != yaml.ScalarNode {
-			return nil, malformed("it may hold the key server, with the address of one, and no other")
+			return nil, malformed("it can contain only the key server, with the address of a server")
 		}
 	}
 	return &doc, nil

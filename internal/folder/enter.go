@@ -66,7 +66,7 @@ func canonical(dir string) (string, error) {
 	}
 	if !utf8.ValidString(path) {
 		return "", fault.New(fault.InvalidParameter,
-			"the path of the folder %q is no UTF-8; give it a name that is", dir)
+			"the path of the folder %q is not UTF-8; rename it", dir)
 	}
 	return path, nil
 }
@@ -76,7 +76,7 @@ func (t *top) open() error {
 	info, err := os.Stat(t.path)
 	if err == nil && !info.IsDir() {
 		return fault.New(fault.InvalidParameter,
-			"%s is a file; name the folder of notes that it lies in", t.typed)
+			"%s is a file; name the folder that contains it", t.typed)
 	}
 	if err == nil {
 		t.root, err = os.OpenRoot(t.path)

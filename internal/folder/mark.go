@@ -67,13 +67,13 @@ func (t *top) mark() (mark, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return mark{}, nil
 	case errors.Is(err, errForeign):
-		return mark{}, t.foreign(idPath, "is no plain file")
+		return mark{}, t.foreign(idPath, "is not a regular file")
 	case err != nil:
 		return mark{}, t.fail("read", idPath, err)
 	}
 	m, ok := parseMark(data)
 	if !ok {
-		return mark{}, t.foreign(idPath, "does not hold the id of a folder")
+		return mark{}, t.foreign(idPath, "does not contain the id of a folder")
 	}
 	return m, nil
 }
@@ -128,7 +128,7 @@ func (t *top) own() (*os.Root, error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return nil, t.foreign(ownDir, "is a link, which is not followed")
 	case !info.IsDir():
-		return nil, t.foreign(ownDir, "is no directory")
+		return nil, t.foreign(ownDir, "is not a directory")
 	}
 	own, err := t.root.OpenRoot(ownDir)
 	if err != nil {

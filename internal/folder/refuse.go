@@ -23,12 +23,10 @@ func (t *top) refuse() error {
 			"read whole; name the folder of notes in it")
 	}
 	if t.contains(string(t.states)) {
-		return t.refused("has the states of all served folders in it; name a folder of notes that " +
-			"lies elsewhere")
+		return t.refused("contains the states of all served folders; name a folder of notes elsewhere")
 	}
 	if home, err := os.Stat(string(t.states)); err == nil && contains(home, t.path) {
-		return t.refused("lies among the states of served folders; name a folder of notes that " +
-			"lies elsewhere")
+		return t.refused("is among the states of served folders; name a folder of notes elsewhere")
 	}
 	if t.hasData() {
 		return t.refused("belongs to a data directory of rookery, which is served as a whole").

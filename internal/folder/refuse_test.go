@@ -60,10 +60,10 @@ func TestFolderWithTheStatesInIt(t *testing.T) {
 	require.NoError(t, os.Symlink("n", p.path("link")))
 	for _, home := range []string{"n", "n/.state/rookery/folders", "link/states"} {
 		p.home = p.path(home)
-		p.requireFault(p.path("n"), fault.InvalidParameter, "states of all served folders in it")
+		p.requireFault(p.path("n"), fault.InvalidParameter, "states of all served folders")
 	}
 	p.home = p.path("n")
-	p.requireFault(p.path("n", "sub"), fault.InvalidParameter, "lies among the states")
+	p.requireFault(p.path("n", "sub"), fault.InvalidParameter, "is among the states")
 }
 
 func TestFolderOfADataDirectory(t *testing.T) {
@@ -117,7 +117,7 @@ func TestMarksThatAreNotOurs(t *testing.T) {
 		whole[:30] + "\x00\x00", "<<<<<<< HEAD\n" + whole, strings.Repeat("a", 100_000), "../..",
 	} {
 		p.setMark(p.notes("n"), text)
-		p.requireFault(p.path("n"), fault.InvalidParameter, "does not hold the id of a folder")
+		p.requireFault(p.path("n"), fault.InvalidParameter, "does not contain the id of a folder")
 	}
 	require.NoDirExists(t, p.home)
 }
@@ -142,15 +142,15 @@ func TestThingsInPlaceOfOurs(t *testing.T) {
 		}, "is a link"},
 		"a file": {func(_ place, dir string) error {
 			return os.WriteFile(filepath.Join(dir, ".rookery"), nil, 0o644)
-		}, "is no directory"},
+		}, "is not a directory"},
 		"an id that is a link": {func(_ place, dir string) error {
 			require.NoError(t, os.Mkdir(filepath.Join(dir, ".rookery"), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, ".rookery", "b"), []byte(id), 0o644))
 			return os.Symlink("b", filepath.Join(dir, ".rookery", "id"))
-		}, "is no plain file"},
+		}, "is not a regular file"},
 		"an id that is a directory": {func(_ place, dir string) error {
 			return os.MkdirAll(filepath.Join(dir, ".rookery", "id"), 0o755)
-		}, "is no plain file"},
+		}, "is not a regular file"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func (s states) read(id string) (*record, error) {
 			recordFile, id).Fix("run that release, or a newer one")
 	case err != nil || r.ID != id || r.Path == "" || vault.CheckName(r.Vault) != nil:
 		return nil, fault.New(fault.FileError, "%s of the state %s is damaged", recordFile, id).
-			Fix("remove the file: it will be written anew, and nothing else is lost by it")
+			Fix("remove the file: it will be created again, and nothing is lost")
 	}
 	return &r, nil
 }

@@ -116,7 +116,7 @@ func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []st
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	unread(w, r)
-	f := fault.New(fault.InvalidParameter, "this path takes no such method").
+	f := fault.New(fault.InvalidParameter, "this path does not support the method").
 		With("allowed", allowed).Fix("use %s", list)
 	f.RequestID = noteOf(r).id
 	noteOf(r).code = f.Code

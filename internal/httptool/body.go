@@ -32,7 +32,7 @@ func (c *call) body(r *http.Request) ([]byte, error) {
 			Fix("send it without Content-Encoding")
 	}
 	if !isJSON(r.Header.Get("Content-Type")) {
-		return nil, fault.New(malformed, "the body must be JSON, and say so").
+		return nil, fault.New(malformed, "the body must be JSON, with the matching Content-Type").
 			Fix("Content-Type: application/json")
 	}
 	return data, nil

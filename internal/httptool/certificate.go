@@ -24,7 +24,7 @@ func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	case errors.As(err, &unknown):
 		return told("%s is of a CA that this machine does not trust").
 			Fix("trust the CA, if it is your own; on Linux: SSL_CERT_FILE=ca.pem rookery whoami").
-			Fix("or put the CA's certificate where the system keeps those of others").
+			Fix("or add the certificate of the CA to the system's trust store").
 			Fix("else check the address of the server")
 	case errors.As(err, &name):
 		return told("%s is for another name").
@@ -32,7 +32,7 @@ func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return untimely(told, invalid.Cert)
 	}
-	return told("%s does not prove that it is this server").Fix("check the address of the server")
+	return told("%s does not prove the identity of the server").Fix("check the address of the server")
 }
 
 // untimely returns the fault of a certificate that has expired or is not valid yet.
@@ -41,8 +41,8 @@ func untimely(
 ) *fault.Fault {
 	const clock = "check the clock of this machine"
 	if from := cert.NotBefore; time.Now().Before(from) {
-		return told("%s is good from %s only", from.UTC().Format(time.RFC3339)).Fix(clock)
+		return told("%s is valid from %s only", from.UTC().Format(time.RFC3339)).Fix(clock)
 	}
 	return told("%s expired at %s", cert.NotAfter.UTC().Format(time.RFC3339)).
-		Fix("renew it on the server, which takes up the new one within a minute").Fix(clock)
+		Fix("renew it on the server, which loads the new one within a minute").Fix(clock)
 }

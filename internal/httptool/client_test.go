@@ -259,7 +259,7 @@ func TestClientKeepsItsToken(t *testing.T) {
 		"a private address": {"http://10.0.0.7:7780", canary, plain, nil, fault.InvalidParameter, "without TLS"},
 		"any address":       {"http://0.0.0.0:7780", canary, plain, nil, fault.InvalidParameter, "without TLS"},
 		"no token":          {"http://example.com", "", plain, []string{""}, fault.Unavailable, "status 307"},
-		"a password":        {"https://u:" + canary + "@example.com", "", safe, nil, fault.InvalidParameter, "a password in it"},
+		"a password":        {"https://u:" + canary + "@example.com", "", safe, nil, fault.InvalidParameter, "a user name or a password"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sent = nil
@@ -318,7 +318,7 @@ func TestClientSaysWhereTheTokenIsFrom(t *testing.T) {
 		code fault.Code
 		want string
 	}{
-		{fault.Unauthenticated, "HOST does not accept the token from ROOKERY_TOKEN: it is revoked, or of " +
+		{fault.Unauthenticated, "HOST does not accept the token from ROOKERY_TOKEN: it is revoked, or belongs to " +
 			"another server"},
 		{fault.TokenExpired, "the token from ROOKERY_TOKEN has expired; it was sent to HOST"},
 	} {

@@ -67,10 +67,10 @@ func TestCertificates(t *testing.T) {
 		"not good yet": {func(c *x509.Certificate) {
 			c.NotBefore = time.Now().Add(time.Hour)
 			c.NotAfter = c.NotBefore.Add(time.Hour)
-		}, false, "is good from", "the clock of this machine"},
+		}, false, "is valid from", "the clock of this machine"},
 		"for no server": {func(c *x509.Certificate) {
 			c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}
-		}, false, "does not prove that it is this server", "check the address"},
+		}, false, "does not prove the identity of the server", "check the address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, client := certified(t, c.change)

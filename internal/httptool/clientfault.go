@@ -22,12 +22,12 @@ import (
 func (c *Client) keepsSecrets(u *url.URL) error {
 	switch {
 	case u.User != nil:
-		return fault.New(fault.InvalidParameter, "the address of the server has a name or a password in it").
+		return fault.New(fault.InvalidParameter, "the server URL contains a user name or a password").
 			Fix("leave it out, and log in: rookery login --server %s --token -", c.address())
 	case c.Token != "" && u.Scheme != "https" && !isLoopback(u.Hostname()):
-		return fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: whoever is on "+
-			"the way could use it", u.Host).
-			Fix("use https://%s, if the server has it", u.Host).
+		return fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: it "+
+			"could be intercepted", u.Host).
+			Fix("use https://%s, if the server supports it", u.Host).
 			Fix("or call without a token")
 	}
 	return nil
@@ -136,11 +136,12 @@ func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 	if c.Shown != "" {
 		token = "the token from " + c.Shown
 	}
-	f := fault.New(fault.Unauthenticated, "%s does not accept %s: it is revoked, or of another server",
+	f := fault.New(fault.Unauthenticated, "%s does not accept %s: it is revoked, or belongs to another "+
+		"server",
 		c.host(), token)
 	switch {
 	case c.Token == "":
-		f.Message = c.host() + " has to know who calls, and no token was sent"
+		f.Message = c.host() + " requires authentication, and no token was sent"
 	case given.Code == fault.TokenExpired:
 		f.Code, f.Message = given.Code, fmt.Sprintf("%s has expired; it was sent to %s", token, c.host())
 	}
@@ -155,15 +156,15 @@ func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 // a gateway in front of it. It keeps a retry delay.
 func (c *Client) strange(a Answer) *fault.Fault {
 	cause := fmt.Errorf("answer of status %d", a.Status)
-	f := fault.New(fault.Unavailable, "%s answered with status %d, and not as Rookery does", c.host(),
+	f := fault.New(fault.Unavailable, "%s answered with status %d, not like a Rookery server", c.host(),
 		a.Status).Fix("check the address of the server")
 	switch a.Status {
 	case http.StatusUnauthorized:
 		f = c.unknown(fault.New(fault.Unauthenticated, ""))
 	case http.StatusTooManyRequests:
-		f = fault.New(fault.RateLimited, "%s takes no more calls for now", c.host())
+		f = fault.New(fault.RateLimited, "%s accepts no more calls for now", c.host())
 	case http.StatusRequestEntityTooLarge: // from a gateway in front of the server
-		f = fault.New(fault.BatchTooLarge, "the call is larger than %s takes", c.host()).
+		f = fault.New(fault.BatchTooLarge, "the call is larger than %s accepts", c.host()).
 			Fix("send less at once")
 		f.BodyTooLarge = true
 	}

@@ -32,7 +32,7 @@ func (s *server) crowded(next http.Handler) http.Handler {
 				p.time = hasteTime
 			}
 			s.turnAway(w, r, fault.New(fault.Unavailable,
-				"the address, or the server, has as many requests in flight as there may be").After(time.Second))
+				"too many concurrent requests from this address, or to this server").After(time.Second))
 			return
 		}
 		defer leave()

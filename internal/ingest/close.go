@@ -56,7 +56,7 @@ func (v Vault) Reindex(ctx context.Context, t checkout.Taking) (checkout.Taken, 
 	}
 	var err error
 	if b.lease, err = v.lease(ctx); errors.Is(err, errBusy) {
-		return b.done, fault.New(fault.Unavailable, "what was changed in the files is being taken in just now").
+		return b.done, fault.New(fault.Unavailable, "outside changes are being synced now").
 			After(busyPause)
 	}
 	if err != nil {

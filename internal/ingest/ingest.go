@@ -155,5 +155,5 @@ func together[T any](all []T, do func(T) error) error { return stream.Together(m
 
 // unwritten returns the fault for an item that could not be written.
 func unwritten(err error) error {
-	return fault.New(fault.Unavailable, "what was noticed cannot be written just now").After(time.Second).Because(err)
+	return fault.New(fault.Unavailable, "the noticed changes cannot be written now").After(time.Second).Because(err)
 }

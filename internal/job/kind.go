@@ -100,7 +100,7 @@ func Later(at time.Time) error { return later{at} }
 type later struct{ at time.Time }
 
 // Error implements error.
-func (later) Error() string { return "the job waits" }
+func (later) Error() string { return "the job is waiting" }
 
 // IsLater reports whether an error was returned by Later, and the time.
 func IsLater(err error) (at time.Time, is bool) {

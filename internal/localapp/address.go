@@ -134,10 +134,10 @@ func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func
 	path := filepath.Join(a.dir, addressFile)
 	temp := path + ".new"
 	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return nil, fmt.Errorf("leave the address of the server: %w", err)
+		return nil, fmt.Errorf("write the address of the server: %w", err)
 	}
 	if err := os.Rename(temp, path); err != nil {
-		return nil, fmt.Errorf("leave the address of the server: %w", err)
+		return nil, fmt.Errorf("write the address of the server: %w", err)
 	}
 	unlist := a.list(l, a.door.metrics)
 	return func() {
@@ -151,7 +151,7 @@ func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func
 func (a *App) forget() error {
 	err := os.Remove(filepath.Join(a.dir, addressFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget the address of an earlier server: %w", err)
+		return fmt.Errorf("remove the address of an earlier server: %w", err)
 	}
 	return nil
 }

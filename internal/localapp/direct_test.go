@@ -132,7 +132,7 @@ func TestDirect(t *testing.T) {
 	found = o.examined(t, "")
 	healthy(t, found)
 	requireFinding(t, only(found, "lock"), repo.Healthy, "", "served at "+o.url)
-	requireFinding(t, only(found, "vaults"), repo.Unchecked, "", "has to know who calls")
+	requireFinding(t, only(found, "vaults"), repo.Unchecked, "", "requires authentication")
 }
 
 // certificate makes the files of a certificate, and returns it.
@@ -162,7 +162,7 @@ func TestNoWayFromHere(t *testing.T) {
 			o := outOfReach(t, c)
 			require.Equal(t, localapp.InUse{Server: o.url, PID: os.Getpid()}, o.busy(t))
 			lock := only(o.examined(t, o.token), "lock")
-			requireFinding(t, lock, repo.Worrying, "", "its listener answers; but "+o.url+" does not answer from")
+			requireFinding(t, lock, repo.Worrying, "", "its listener answers, but "+o.url+" does not answer from")
 			require.NotContains(t, lock[0].Fix, "end it")
 		})
 	}

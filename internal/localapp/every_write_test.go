@@ -68,7 +68,7 @@ var notesImported = tooltest.Story{Name: "notes: import", Steps: []tooltest.Step
 	{Tool: "notes_import", Args: `{"vault":"main","type":"markdown","files":[{"path":"sub/one.md","content":"# Other"}]}`,
 		Want: `{"data":{"imported":[],"count":0},"meta":{"skipped":1}}`},
 	{Tool: "notes_import", Args: `{"vault":"main","type":"json-rows","project":"Mill","tags":["a,b"],"files":[{"path":"r.json","content":"[{\"id\":\"x\"},7]"}]}`,
-		Code: fault.InvalidParameter, Want: `{"data":{"imported":[{"source_id":"x"}],"count":1},"error":{"message":"item 2 is no object","location":{"file":"r.json"}}}`},
+		Code: fault.InvalidParameter, Want: `{"data":{"imported":[{"source_id":"x"}],"count":1},"error":{"message":"item 2 is not an object","location":{"file":"r.json"}}}`},
 	{Tool: "notes_list", Args: `{"vault":"main","project":"mill","tag":"b","fields":"path+metadata"}`, Want: `{"data":{"total":1}}`},
 	{Tool: "notes_import", Args: `{"vault":"main","type":"mif","output_dir":"memories","files":[{"path":"m.memory.json","content_base64":"eyJpZCI6ImoiLCJjb250ZW50IjoidGV4dCJ9"}]}`,
 		Want: `{"data":{"imported":[{"path":"memories/m.md","source_id":"j"}]}}`},

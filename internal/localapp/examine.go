@@ -96,12 +96,12 @@ func (e *examination) origin() repo.Finding {
 		return repo.Warning(check, fmt.Sprintf("it is a copy of %s, and has no history of its own yet",
 			f.From), begins)
 	case f.State == "":
-		return repo.Warning(check, "nothing is kept of it on this machine: it was not served yet", begins)
+		return repo.Warning(check, "it has no history on this machine: it was never served", begins)
 	case f.Origin == folder.Moved:
 		return repo.Warning(check, fmt.Sprintf("it was moved here from %s since it was served", f.From),
-			"nothing: it is the same vault; to serve it anew takes note of its place")
+			"nothing to do: it is the same vault; the next rookery serve records the new path")
 	}
-	return repo.Good(check, fmt.Sprintf("it is the vault %s; its history is kept in %s", f.Vault,
+	return repo.Good(check, fmt.Sprintf("it is the vault %s; its history is in %s", f.Vault,
 		f.State))
 }
 
@@ -124,7 +124,7 @@ func (e *examination) directory() bool {
 	switch mode := info.Mode().Perm(); {
 	case mode&0o700 != 0o700:
 		e.add(repo.Failure(check, fault.New(fault.FileError,
-			"its owner may not read, write and enter it (%#o)", mode), "chmod 700 "+e.dir))
+			"its owner has no permission to read, write and enter it (%#o)", mode), "chmod 700 "+e.dir))
 	default:
 		e.exposure()
 	}
@@ -151,7 +151,7 @@ const (
 	leastSpace   = 64 << 20
 	littleSpace  = 1 << 30
 	littleShare  = 20 // the divisor of the size of the disk
-	makeSomeRoom = "free some space on the disk: a write that finds none is refused"
+	makeSomeRoom = "free some space on the disk: without free space, writes are refused"
 )
 
 // space examines the free space of the disk, and that of the disk of the folder if it is another
@@ -178,7 +178,7 @@ func (e *examination) spaceOf(dir string) {
 	message := fmt.Sprintf("%d MiB of %d MiB are free", free>>20, total>>20)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		e.add(repo.Skipped(check, "this system does not tell what is free", ""))
+		e.add(repo.Skipped(check, "the free space is unknown on this system", ""))
 	case err != nil:
 		e.add(repo.Failure(check, err, ""))
 	case free < leastSpace:
@@ -219,8 +219,8 @@ func (e *examination) leftovers(ctx context.Context) {
 		where = workDir
 	}
 	for _, key := range displaced {
-		e.add(repo.Warning(check, "somebody's text of "+key+" was displaced, and is kept",
-			"the next start takes it in; it lies in "+where+"/displaced in the directory"))
+		e.add(repo.Warning(check, "somebody's text of "+key+" was displaced and saved",
+			"the next start picks it up; it is in "+where+"/displaced in the directory"))
 	}
 	if len(displaced) == 0 {
 		message := "none"
@@ -262,7 +262,7 @@ func (e *examination) database(ctx context.Context) {
 		return
 	}
 	defer db.Close()
-	e.add(repo.Good("lock", "no process holds the directory"))
+	e.add(repo.Good("lock", "no process has the directory open"))
 	if e.sound(ctx, db) {
 		e.vaults(ctx, db)
 	}
@@ -270,9 +270,9 @@ func (e *examination) database(ctx context.Context) {
 
 // restore returns the fix for a damaged database.
 func (p place) restore() string {
-	return "stop every process that uses the data directory, and keep a copy of it as it is; then " +
-		"restore all of it from one backup, or move " + database + " away and make the vaults anew from " +
-		"their files: rookery rebuild " + p.option
+	return "stop every process that uses the data directory, and make a copy of it; then restore all of it " +
+		"from one backup, or move " + database + " away and rebuild the vaults from their " +
+		"files: rookery rebuild " + p.option
 }
 
 // sound checks the pages of the database. It reports whether its data can be read.
@@ -282,7 +282,7 @@ func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 		e.add(repo.Failure(check, fault.New(fault.IndexError, "it is damaged: %v", damage), e.restore()))
 		return false
 	}
-	e.add(repo.Good(check, "every page is in its place"))
+	e.add(repo.Good(check, "all pages are consistent"))
 	return true
 }
 

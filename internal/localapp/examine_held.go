@@ -14,9 +14,9 @@ func (e *examination) held(ctx context.Context) {
 	const check = "lock"
 	at, err := readAddress(e.dir)
 	if err != nil || at.URL == "" {
-		e.add(repo.Warning(check, "another process holds the directory, and is no server: a command that "+
-			"is running", "wait until it has ended, and look again"))
-		e.add(repo.Skipped("database", "another process holds it", ""))
+		e.add(repo.Warning(check, "another process has the directory open, and it is not a server: a "+
+			"command is running", "wait until it has ended, and run doctor again"))
+		e.add(repo.Skipped("database", "another process has it open", ""))
 		return
 	}
 	s, err := e.ask(ctx, at)
@@ -29,7 +29,7 @@ func (e *examination) held(ctx context.Context) {
 		by = fmt.Sprintf("open in the `rookery mcp` of an MCP client, process %d", at.PID)
 	}
 	e.add(repo.Good(check, by))
-	e.add(repo.Skipped("database", "its server holds it",
+	e.add(repo.Skipped("database", "its server has it open",
 		"stop the server to check pages, payloads and cursors"))
 	if err != nil {
 		e.add(unshown(err))
@@ -64,7 +64,7 @@ func answers(err error) bool {
 // unshown returns the finding for vaults that the server does not let this caller read.
 func unshown(err error) repo.Finding {
 	f := fault.Of(err)
-	fix := "show a token of an admin: ROOKERY_TOKEN"
+	fix := "use a token of an admin: ROOKERY_TOKEN"
 	if len(f.Fixes) > 0 {
 		fix = f.Fixes[0]
 	}
@@ -77,12 +77,12 @@ func unanswered(ctx context.Context, at Address, err error) repo.Finding {
 	const check = "lock"
 	why := fault.Of(err).Message
 	if at.alive(ctx) {
-		return repo.Warning(check, fmt.Sprintf("process %d serves, and its listener answers; but %s does not "+
-			"answer from this machine: %s", at.PID, at.URL, why),
-			"the server needs nothing; see whether others reach that address, and if they do not, look at the "+
-				"proxy and the name before it")
+		return repo.Warning(check, fmt.Sprintf("process %d is serving and its listener answers, but %s does "+
+			"not answer from this machine: %s", at.PID, at.URL, why),
+			"the server itself is healthy; check whether that address answers from elsewhere, and if not, "+
+				"check the proxy and the DNS name")
 	}
-	return repo.Failure(check, fault.New(fault.Unavailable, "process %d holds the directory, and its "+
+	return repo.Failure(check, fault.New(fault.Unavailable, "process %d has the directory open, and its "+
 		"server at %s does not answer: %s", at.PID, at.URL, why),
-		fmt.Sprintf("look at the log of process %d; if it is stuck, end it and serve anew", at.PID))
+		fmt.Sprintf("check the log of process %d; if it is stuck, end it and start the server again", at.PID))
 }

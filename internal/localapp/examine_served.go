@@ -85,7 +85,7 @@ func (s *served) issuers(ctx context.Context) {
 	err := s.call(ctx, "team_issuer_list", map[string]any{"limit": team.MaxIssuers}, &all)
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
-		s.add(repo.Skipped(check, "the token is not that of an admin", ""))
+		s.add(repo.Skipped(check, "the token does not have the role admin", ""))
 	case err != nil:
 		s.add(repo.Failure(check, err, ""))
 	}
@@ -165,7 +165,7 @@ func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 func (s *served) chain(ctx context.Context, name string) repo.Finding {
 	const check = "chain"
 	if !s.Full {
-		return repo.Skipped(check, "its server holds the log", "rookery doctor --full asks it to verify")
+		return repo.Skipped(check, "its server has the log open", "rookery doctor --full asks it to verify")
 	}
 	ctx, cancel := context.WithTimeout(ctx, fullPatience)
 	defer cancel()
@@ -175,6 +175,6 @@ func (s *served) chain(ctx context.Context, name string) repo.Finding {
 	if err := s.call(ctx, "team_audit_verify", map[string]any{"vault": name}, &done); err != nil {
 		return repo.Failure(check, err, "")
 	}
-	return repo.Good(check, fmt.Sprintf("%d commits join, and are what their headers say; so does the "+
-		"audit log", done.Commits))
+	return repo.Good(check, fmt.Sprintf("%d commits in an unbroken chain, verified against their headers; "+
+		"the audit log is verified too", done.Commits))
 }

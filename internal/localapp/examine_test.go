@@ -94,7 +94,7 @@ func TestExamineWhole(t *testing.T) {
 	require.Equal(t, repo.Worrying, notes[0].State)
 	require.Contains(t, notes[0].Message, "broken.md:3: ")
 	for check, says := range map[string]string{
-		"log": "v7, 4 notes", "chain": "7 commits join, and are what", "audit log": "8 lines",
+		"log": "v7, 4 notes", "chain": "7 commits in an unbroken chain, verified against", "audit log": "8 lines",
 		"payloads": "1 object", "lock": "no process",
 	} {
 		requireFinding(t, only(found, check), repo.Healthy, "", says)
@@ -139,9 +139,9 @@ func TestExamineFiles(t *testing.T) {
 	must(t, local{app}, "raven_reindex", args{"dry_run": true})
 	require.Equal(t, []string{"new.md"}, statsOf(t, local{app}, nil).Pending)
 	says := []string{
-		"1 file changed outside, and not taken in yet: new.md",
-		"25 files changed outside wait for a word, for 25 are gone and 0 as they were once: many/00.md",
-		"a.md is no note: it is not UTF-8",
+		"1 file changed outside, and not yet synced: new.md",
+		"25 files changed outside need confirmation, because 25 are deleted and 0 have an earlier text again: many/00.md",
+		"a.md is skipped: it is not UTF-8",
 	}
 	look := func(found []repo.Finding) {
 		files := only(found, "files")
@@ -207,7 +207,7 @@ func TestExamineDirectory(t *testing.T) {
 		{"open to others", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o755)) },
 			repo.Worrying, "", "other users of this machine have permissions for the directory"},
 		{"closed to its owner", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o500)) },
-			repo.Broken, fault.FileError, "its owner may not"},
+			repo.Broken, fault.FileError, "its owner has no permission"},
 		{"a cut database", database(func(data []byte) []byte { return data[:3*4096] }),
 			repo.Broken, fault.IndexError, "damaged"},
 		{"an empty database", database(func([]byte) []byte { return nil }),
@@ -252,14 +252,14 @@ func TestExamineHeld(t *testing.T) {
 	app := open(t, dir)
 	defer func() { require.NoError(t, app.Close()) }()
 	found := examined(t, dir)
-	requireFinding(t, found, repo.Worrying, "", "is no server")
+	requireFinding(t, found, repo.Worrying, "", "it is not a server")
 	requireFinding(t, only(found, "directory"), repo.Healthy, "", "")
 
 	c, stop := serve(t, app)
 	must(t, c, "team_whoami", nil) // it has left its address
 	found = examined(t, dir)
 	requireFinding(t, only(found, "lock"), repo.Healthy, "", c.Base)
-	requireFinding(t, only(found, "chain"), repo.Healthy, "", "7 commits join")
+	requireFinding(t, only(found, "chain"), repo.Healthy, "", "7 commits in an unbroken chain")
 	requireFinding(t, only(found, "notes"), repo.Worrying, "", "1 note does not parse")
 	some := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "v"})
 	requireFinding(t, only(some, "chain"), repo.Unchecked, "", "")

@@ -41,10 +41,10 @@ func unwritable(f *folder.Folder) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 			if f != nil && f.ReadOnly && c.Needs().Kind.Changes() {
-				return tool.Reply{}, fault.New(fault.ReadOnly, "the folder that is served cannot be "+
-					"written, so nothing in its vault can be changed, and %s changes something",
+				return tool.Reply{}, fault.New(fault.ReadOnly, "the served folder cannot be written, so its "+
+					"vault is read-only, and %s is a change",
 					c.Tool.Name).
-					Fix(mayWrite + ", and serve it anew")
+					Fix(mayWrite + ", and start the server again")
 			}
 			return next(ctx, c)
 		}
@@ -52,13 +52,13 @@ func unwritable(f *folder.Folder) tool.Interceptor {
 }
 
 // mayWrite is the fix for a folder that cannot be written.
-const mayWrite = "give the user that runs rookery the right to write to the folder and to all that is in it"
+const mayWrite = "give the user that runs rookery write permission for the folder and everything in it"
 
 // Served returns NOT_FOUND if the folder of a Config was never served. It changes nothing.
 func Served(cfg Config) error {
 	f, err := folder.Find(cfg.Folder, cfg.State)
 	if err == nil && f.State == "" {
-		return fault.New(fault.NotFound, "nothing is kept of the folder yet").
+		return fault.New(fault.NotFound, "the folder has no history yet").
 			Fix("rookery serve " + folderOption)
 	}
 	return err
@@ -79,7 +79,7 @@ func (a *App) CaughtUp(ctx context.Context) error {
 		return err
 	}
 	if err := c.Ready(ctx); err != nil {
-		return fault.New(fault.Unavailable, "the folder was not read to its end").Because(err)
+		return fault.New(fault.Unavailable, "the folder was not read completely").Because(err)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (a *App) News() []string {
 	}
 	all := []string{
 		fmt.Sprintf("The folder %s is the vault %q.", a.folder.Path, a.vault),
-		fmt.Sprintf("Its history is kept in %s.", a.folder.State),
+		fmt.Sprintf("Its history is in %s.", a.folder.State),
 	}
 	return append(all, a.Changes()...)
 }
@@ -119,11 +119,11 @@ func (a *App) Changes() []string {
 	var all []string
 	switch a.folder.Origin {
 	case folder.Moved:
-		all = append(all, fmt.Sprintf("It was moved here from %s, and its history goes on.",
+		all = append(all, fmt.Sprintf("It was moved here from %s, and keeps its history.",
 			a.folder.From))
 	case folder.Copied:
-		all = append(all, fmt.Sprintf("It is a copy of %s, which is still there: it has a history of "+
-			"its own from now on.", a.folder.From))
+		all = append(all, fmt.Sprintf("It is a copy of %s, which still exists: it has its own history from "+
+			"now on.", a.folder.From))
 	}
 	if a.folder.ReadOnly {
 		all = append(all, "It cannot be written, so it is served read-only.")

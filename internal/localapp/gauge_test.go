@@ -68,6 +68,6 @@ func TestGauges(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"the server has started", "the server stops: calls that run are finished", "the server has stopped",
+		"the server has started", "the server is stopping: running calls are finished", "the server has stopped",
 	}, told)
 }

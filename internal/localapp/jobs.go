@@ -112,7 +112,7 @@ func (w *workers) retire(tenant string, wake <-chan struct{}) bool {
 func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
 	next, err := w.teams.WorkOf(w.ctx, tenant)
 	if err != nil && w.ctx.Err() == nil {
-		w.log.ErrorContext(w.ctx, "a job could not go on", slog.Any("cause", err))
+		w.log.ErrorContext(w.ctx, "a job could not continue", slog.Any("cause", err))
 	}
 	switch {
 	case err != nil && next.IsZero():

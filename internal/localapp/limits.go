@@ -52,7 +52,7 @@ func connectionsOf(files uint64) int {
 // tooMany returns the complete HTTP response for a connection above the limit.
 func tooMany() []byte {
 	body := tool.Refusal(fault.New(fault.Unavailable,
-		"the address, or the server, has as many connections as there may be").After(time.Second), nil)
+		"too many connections from this address, or to this server").After(time.Second), nil)
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"+
 		"Retry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }

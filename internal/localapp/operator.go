@@ -106,8 +106,8 @@ func (c *counted) Write(b []byte) (int, error) {
 // UNAVAILABLE while another backup is running.
 func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error) {
 	if a.folder != nil {
-		return nil, fault.New(fault.InvalidParameter, "a backup is of a data directory, and the notes of a folder that is "+
-			"served lie elsewhere").Fix("stop the server, and copy the folder and its state; rookery doctor %s names it",
+		return nil, fault.New(fault.InvalidParameter, "a backup needs a data directory; the notes of a "+
+			"served folder are elsewhere").Fix("stop the server, and copy the folder and its state; rookery doctor %s names it",
 			folderOption)
 	}
 	if !a.backing.TryLock() {
@@ -134,7 +134,8 @@ func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error
 // CreateBackup returns CONFLICT if the file exists.
 func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manifest, err error) {
 	if _, err := os.Lstat(file); err == nil {
-		return nil, fault.New(fault.Conflict, "the file is there already").Fix("name a new one: nothing is replaced")
+		return nil, fault.New(fault.Conflict, "the file exists already").Fix("name a new file: backups " +
+			"replace no file")
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".part-")
 	if err != nil {
@@ -199,7 +200,7 @@ func (o *Operator) backup(ctx context.Context, to io.Writer) error {
 	if answer.StatusCode != http.StatusOK {
 		var why refused
 		if json.NewDecoder(answer.Body).Decode(&why) != nil || why.Code == "" {
-			return fault.New(fault.Unavailable, "the server of the data directory made no backup")
+			return fault.New(fault.Unavailable, "the server of the data directory did not make the backup")
 		}
 		f := fault.New(why.Code, "%s", why.Message)
 		f.Fixes = why.Fixes
@@ -244,7 +245,7 @@ func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, f
 		for i, f := range found {
 			found[i].Message = strings.ReplaceAll(f.Message, staged, dir)
 			if f.State == repo.Broken {
-				return fault.New(fault.IndexError, "what the backup has is damaged: %s: %s", f.Check, f.Message)
+				return fault.New(fault.IndexError, "the content of the backup is damaged: %s: %s", f.Check, f.Message)
 			}
 		}
 		return nil

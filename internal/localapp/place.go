@@ -48,12 +48,12 @@ func (a *App) enter(cfg Config) error {
 		a.place = dataPlace(cfg.Data)
 		if err := fileblob.Make(cfg.Data); err != nil {
 			return fault.New(fault.FileError, "the data directory cannot be created: %v", backup.Bare(err)).Because(err).
-				Fix("name one that you may write: %s", dataOption)
+				Fix("name one that you can write: %s", dataOption)
 		}
 		return nil
 	case cfg.Data != "":
-		return fault.New(fault.InvalidParameter, "a data directory and a folder are named, and one of "+
-			"them is served").Fix("leave --data out, or name a vault of the data directory: --vault NAME")
+		return fault.New(fault.InvalidParameter, "a data directory and a folder are given, and only one of "+
+			"them can be served").Fix("leave --data out, or name a vault of the data directory: --vault NAME")
 	}
 	open := folder.Open
 	if cfg.Reading {
@@ -73,8 +73,8 @@ func (a *App) enter(cfg Config) error {
 
 // isState returns the error for a directory that is the state of a folder, not a data directory.
 func isState() *fault.Fault {
-	return fault.New(fault.InvalidParameter, "the directory is the state of a folder that is served, "+
-		"and no data directory").Fix("name the folder: rookery serve --vault DIR")
+	return fault.New(fault.InvalidParameter, "the directory is the state of a served folder, not a data "+
+		"directory").Fix("name the folder: rookery serve --vault DIR")
 }
 
 // servedElsewhere returns the error for a folder that another process serves. It contains the name
@@ -102,7 +102,7 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 		Work: filepath.Join(f.State, workDir), ReadOnly: f.ReadOnly,
 	})
 	if err != nil {
-		return fmt.Errorf("open the folder that is served: %w", err)
+		return fmt.Errorf("open the served folder: %w", err)
 	}
 	o.Served = &team.Served{
 		Vault: f.Vault, Files: a.files, ReadOnly: f.ReadOnly, Progress: cfg.Progress,

@@ -62,7 +62,7 @@ func (p place) shield() error {
 		return nil
 	}
 	return fault.New(fault.FileError, "%s", p.openTo(name, mode, count)).
-		Fix("take the permissions of others away: %s", p.closing()).
+		Fix("remove the permissions of others: %s", p.closing()).
 		Fix("or serve it as it is: --shared-data")
 }
 

@@ -38,8 +38,8 @@ func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 // because the audit log has to be generated again.
 func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	if a.folder != nil && a.folder.ReadOnly {
-		return nil, fault.New(fault.ReadOnly, "the folder cannot be written, and its audit log is to be "+
-			"made anew").Fix(mayWrite)
+		return nil, fault.New(fault.ReadOnly, "the folder cannot be written, and its audit log must be "+
+			"rebuilt").Fix(mayWrite)
 	}
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -80,8 +80,8 @@ func (p place) checkLoss() error {
 		what = "the state of the folder has the history of its vault"
 	}
 	return fault.New(fault.IndexNotFound, "%s, and no database: %s", what, strings.Join(lost, ", ")).
-		Fix("make the vaults anew from them: rookery rebuild %s", p.option).
-		Fix("or put %s back from a backup", database)
+		Fix("rebuild the vaults from them: rookery rebuild %s", p.option).
+		Fix("or restore %s from a backup", database)
 }
 
 // holdsVault reports whether a folder of a vault contains notes or segments.

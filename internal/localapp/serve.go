@@ -75,7 +75,7 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	a.log.InfoContext(context.WithoutCancel(ctx), "the server stops: calls that run are finished")
+	a.log.InfoContext(context.WithoutCancel(ctx), "the server is stopping: running calls are finished")
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	err = s.Shutdown(last)

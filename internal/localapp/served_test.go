@@ -323,7 +323,7 @@ func TestNotServed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, states, 1)
 	state := filepath.Join(p.states, states[0].Name())
-	f := p.requireFault(localapp.Config{Data: state}, fault.InvalidParameter, "state of a folder")
+	f := p.requireFault(localapp.Config{Data: state}, fault.InvalidParameter, "state of a served folder")
 	require.Equal(t, []string{"name the folder: rookery serve --vault DIR"}, f.Fixes)
 }
 

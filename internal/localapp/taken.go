@@ -81,7 +81,8 @@ func (a address) listen(ctx context.Context) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, a.taken(ctx).Because(err)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fault.New(fault.InvalidParameter, "%s: this user may not listen on that port",
+		return nil, fault.New(fault.InvalidParameter, "%s: this user has no permission to listen on that "+
+			"port",
 			a.hostport).Fix("choose a port above 1023: %s %s", a.option, DefaultListen).Because(err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &name):
 		return nil, fault.New(fault.InvalidParameter, "%s is not an address of this machine", a.hostport).

@@ -79,7 +79,7 @@ func (d Deployment) sources(ctx context.Context) (*sources, error) {
 	table, err := dynamodb.NewFromConfig(d.Config(d.DynamoDB, nil)).DescribeTable(ctx,
 		&dynamodb.DescribeTableInput{TableName: &d.Table})
 	if err != nil {
-		return nil, fmt.Errorf("look at the table: %w", err)
+		return nil, fmt.Errorf("describe the table: %w", err)
 	}
 	s.stream = aws.ToString(table.Table.LatestStreamArn)
 	return s, nil

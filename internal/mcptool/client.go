@@ -46,7 +46,7 @@ func (c *Client) Invoke(
 	}
 	text, ok := r.Content[0].(*mcp.TextContent)
 	if !ok {
-		return nil, fmt.Errorf("call %s: the answer is no text", name)
+		return nil, fmt.Errorf("call %s: the answer is not text", name)
 	}
 	data := json.RawMessage(text.Text)
 	if r.IsError {
@@ -180,7 +180,7 @@ func faultIn(data json.RawMessage) error {
 	}
 	var bare fault.Fault
 	if err := json.Unmarshal(data, &bare); err != nil || bare.Code == "" {
-		return fmt.Errorf("the answer of a failed call holds no fault")
+		return fmt.Errorf("the answer of a failed call contains no error")
 	}
 	return &bare
 }

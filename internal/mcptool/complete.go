@@ -15,7 +15,7 @@ import (
 func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Result, error) {
 	if r.Params == nil || r.Params.Ref == nil {
 		return nil, x.failed(jsonrpc.CodeInvalidParams,
-			fault.New(fault.InvalidParameter, "say in ref what is being completed"))
+			fault.New(fault.InvalidParameter, "name the completed prompt or resource in ref"))
 	}
 	a, err := x.unfinished(r.Params.Ref, r.Params.Argument.Name)
 	if err != nil {

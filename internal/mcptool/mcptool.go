@@ -167,7 +167,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			payload.Leave(w, r) // the body is not needed
 		}
 		out.refuse(http.StatusMethodNotAllowed, fault.New(fault.InvalidParameter,
-			"an MCP endpoint takes POST only; it opens no streams and keeps no sessions"))
+			"an MCP endpoint accepts only POST; it has no streams and no sessions"))
 		return
 	}
 	caller, err := e.admit(r, v)

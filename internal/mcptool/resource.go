@@ -68,7 +68,7 @@ func (x *exchange) readResource(
 	is := x.find(r.Params.URI)
 	if is == nil {
 		return nil, x.noResource(r, fault.New(fault.NotFound, "there is no such resource").
-			Fix("resources/list and resources/templates/list say which there are"))
+			Fix("list them with resources/list and resources/templates/list"))
 	}
 	plain, params := *r, *r.Params
 	params.URI = is.canonical()

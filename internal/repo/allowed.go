@@ -48,6 +48,6 @@ func (c Call) Whole() error {
 // OutsidePrefix returns the PERMISSION_DENIED error of a call that would change a note that is not
 // under its prefix.
 func OutsidePrefix(prefix string) error {
-	return fault.New(fault.PermissionDenied, "the caller may only write notes under %s", prefix).
+	return fault.New(fault.PermissionDenied, "the caller can write only notes under %s", prefix).
 		With("prefix", prefix)
 }

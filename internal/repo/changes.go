@@ -127,7 +127,7 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 		return Revision{}, nil, err
 	}
 	if found == nil {
-		return Revision{}, nil, damaged(seq, fmt.Errorf("commit %d is none of the file's", seq))
+		return Revision{}, nil, damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
 	}
 	r, err := found.revision()
 	r.Text = text
@@ -212,7 +212,7 @@ func (c *Commit) bare() *Commit {
 // another kind.
 func noteHeadIn(part []byte) ([]byte, error) {
 	if len(part) == 0 || part[0] != partNote {
-		return nil, fmt.Errorf("a part is no note")
+		return nil, fmt.Errorf("a part is not a note")
 	}
 	head, _, err := splitNote(part[1:])
 	return head, err

@@ -65,7 +65,7 @@ func (a *comparison) take(ctx context.Context, c *Commit) {
 	a.at, a.lines = a.at+right, a.lines+right
 	switch {
 	case same < n:
-		a.differs("is not what the log says of %s", Version(c.Seq))
+		a.differs("does not match the log of %s", Version(c.Seq))
 	case n < len(want) && c.Seq <= a.Cursor.Seq:
 		a.differs("is missing: the log has it in %s", Version(c.Seq))
 	}
@@ -159,8 +159,8 @@ func (a *comparison) differs(format string, args ...any) {
 	}
 	a.found = fault.New(fault.FileError, "line %d of %s %s", line, a.path, fmt.Sprintf(format, args...)).
 		At(a.path, line).
-		Fix("keep the file, for it shows what was done to it; once %s moved away, the next change "+
-			"writes the audit log anew from the log", moved)
+		Fix("keep the file as evidence; once %s moved away, the next change rebuilds the audit log from the "+
+			"log", moved)
 }
 
 // commonPrefix returns the length of the common prefix of a and b, which have the same length.

@@ -197,7 +197,7 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 			continue
 		}
 		if err != nil {
-			return fault.New(fault.Unavailable, "the state of the log cannot be written just now").
+			return fault.New(fault.Unavailable, "the state of the log cannot be written now").
 				After(time.Second).Because(err)
 		}
 		l.withControl(c)

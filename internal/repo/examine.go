@@ -20,8 +20,8 @@ type Examination struct {
 }
 
 // fromBackup is the remedy for a damaged log: only a backup can restore it.
-const fromBackup = "keep a copy of the data directory as it is, and restore all of it from one backup: " +
-	"rookery.db and the folders payload and segment belong together"
+const fromBackup = "make a copy of the data directory, and restore all of it from one backup: rookery.db " +
+	"and the folders payload and segment belong together"
 
 // An examined is a vault under examination.
 type examined struct {
@@ -109,17 +109,17 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 	if err != nil {
 		return []Finding{Failure(check, err, "")}
 	}
-	found := Good(check, fmt.Sprintf("%s join", howMany(int(done.Version), "commit")))
+	found := Good(check, fmt.Sprintf("%s in an unbroken chain", howMany(int(done.Version), "commit")))
 	if e.Full {
-		found.Message += ", and are what their headers say"
+		found.Message += ", verified against their headers"
 	}
-	audit := Good(auditCheck, howMany(done.Lines, "line")+" as the log gives them")
+	audit := Good(auditCheck, howMany(done.Lines, "line")+" as in the log")
 	for _, f := range problems {
 		switch {
 		case f.Code != fault.FileError:
 			found = Failure(check, f, fromBackup)
 		case e.control.Anew || e.control.ErasurePending(0):
-			audit = Warning(auditCheck, "a history is being erased, and some of its lines are still there",
+			audit = Warning(auditCheck, "a history is being erased, and some of its lines still exist",
 				"serve the directory: that completes the erasure")
 		default:
 			audit = Failure(auditCheck, f, "")
@@ -173,10 +173,10 @@ func checkCursors(_ context.Context, e *examined) []Finding {
 		switch {
 		case c.Seq > e.head.Seq:
 			all = append(all, Failure(check, fault.New(fault.IndexError,
-				"%s has come to %s, and the log ends at %s", name, Version(c.Seq), Version(e.head.Seq)),
+				"%s is at %s, but the log ends at %s", name, Version(c.Seq), Version(e.head.Seq)),
 				fromBackup))
 		case c.Seq < e.head.Seq:
-			all = append(all, Good(check, fmt.Sprintf("%s is at %s, %s behind; it goes on when the vault "+
+			all = append(all, Good(check, fmt.Sprintf("%s is at %s, %s behind; it continues when the vault "+
 				"is served", name, Version(c.Seq), howMany(int(e.head.Seq-c.Seq), "commit"))))
 		default:
 			all = append(all, Good(check, fmt.Sprintf("%s is at %s", name, Version(c.Seq))))
@@ -193,10 +193,10 @@ const mostAhead = 5 * time.Minute
 func checkClock(_ context.Context, e *examined) []Finding {
 	const check = "clock"
 	if e.head.Time.Sub(e.vault.Now()) <= mostAhead {
-		return []Finding{Good(check, "no version has a time to come")}
+		return []Finding{Good(check, "no version has a time in the future")}
 	}
-	return []Finding{Warning(check, fmt.Sprintf("%s is of %s, which is to come: until then each version "+
-		"gets that time, and today is that day", Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
+	return []Finding{Warning(check, fmt.Sprintf("%s has the time %s, which is in the future: until then "+
+		"each version gets that time, and today is that day", Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
 		"set the clock of this machine if it is behind; if one was ahead, name the day until then: "+
 			"rookery add --to YYYY-MM-DD")}
 }

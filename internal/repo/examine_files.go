@@ -27,13 +27,13 @@ func CheckFiles(c Control, f Freshness) []Finding {
 	if c.Sweep != nil && c.Sweep.Missed > 0 {
 		all = append(all, Warning(check, fmt.Sprintf("%s missing, and cannot be written: %s",
 			howMany(c.Sweep.Missed, "file"), listed(c.Sweep.Missing, c.Sweep.Missed)),
-			"let the user that runs Rookery write to the folder; then: rookery reindex"))
+			"give the user that runs Rookery permission to write to the folder; then: rookery reindex"))
 	}
 	switch {
 	case len(all) > 0:
 		return all
 	case f == Unknown:
-		return []Finding{Skipped(check, "nobody has compared the files with the log yet",
+		return []Finding{Skipped(check, "the files have not been compared with the log yet",
 			"rookery reindex")}
 	}
 	return []Finding{Good(check, fmt.Sprintf("%s: no change from outside is known", f))}
@@ -44,13 +44,13 @@ func checkPending(c Control) []Finding {
 	const check = "files"
 	var all []Finding
 	if n := c.Noticed; n != nil && n.Count > 0 {
-		all = append(all, Warning(check, fmt.Sprintf("%s changed outside, and not taken in yet: %s",
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside, and not yet synced: %s",
 			howMany(n.Count, "file"), listed(n.Paths, n.Count)),
-			"rookery reindex; while the vault is served that happens by itself"))
+			"rookery reindex; while the vault is served this happens automatically"))
 	}
 	if h := c.Held; h.Count() > 0 {
-		all = append(all, Warning(check, fmt.Sprintf("%s changed outside wait for a word, for %d are "+
-			"gone and %d as they were once: %s", howMany(h.Count(), "file"), h.Removed, h.Reverted,
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside need confirmation, because %d are "+
+			"deleted and %d have an earlier text again: %s", howMany(h.Count(), "file"), h.Removed, h.Reverted,
 			listed(h.Paths, h.Count())), "rookery reindex --pending accept, or rookery reindex --pending discard"))
 	}
 	return all
@@ -64,12 +64,12 @@ func checkLeft(l *Left) []Finding {
 	}
 	var all []Finding
 	for _, f := range l.Files[:min(len(l.Files), maxListed)] {
-		all = append(all, Warning(check, fmt.Sprintf("%s is no note: %s", f.Path, f.Problem()),
+		all = append(all, Warning(check, fmt.Sprintf("%s is skipped: %s", f.Path, f.Problem()),
 			f.Remedy()))
 	}
 	if more := l.Count - len(all); more > 0 {
-		all = append(all, Warning(check, howMany(more, "more file")+" that cannot be taken in",
-			"rookery reindex --dry-run names more of them"))
+		all = append(all, Warning(check, howMany(more, "more file")+" that cannot be synced",
+			"rookery reindex --dry-run lists more of them"))
 	}
 	return all
 }
@@ -97,7 +97,7 @@ func checkConflicts(_ context.Context, e *examined) []Finding {
 func CheckConflicts(count int, first []string) []Finding {
 	const check = "conflicts"
 	if count == 0 {
-		return []Finding{Good(check, "every edit from outside is merged")}
+		return []Finding{Good(check, "all outside edits are merged")}
 	}
 	return []Finding{Warning(check, fmt.Sprintf("%s of a text that could not be merged: %s",
 		howManyOf(count, "copy", "copies"), listed(first, count)),
@@ -154,7 +154,7 @@ func checkParsed(x *index.Index) []Finding {
 	var all []Finding
 	for n := range x.Quarantined() {
 		if len(all) == maxListed {
-			return append(all, Warning(check, howMany(total-maxListed, "more note")+" of the kind",
+			return append(all, Warning(check, howMany(total-maxListed, "more note")+" with this problem",
 				untilItParses))
 		}
 		all = append(all, Warning(check,
@@ -164,7 +164,7 @@ func checkParsed(x *index.Index) []Finding {
 }
 
 // untilItParses is the remedy for a note that does not parse.
-const untilItParses = "rookery edit, until it parses; till then it has no fields"
+const untilItParses = "fix it with rookery edit; until it parses, it has no fields"
 
 // CheckParsed returns the finding about notes that do not parse: their number and the first paths.
 func CheckParsed(count int, first []string) []Finding {

@@ -45,7 +45,7 @@ func checkImage(ctx context.Context, e *examined) []Finding {
 	if _, _, err := e.vault.log.open(ctx, *i); err != nil {
 		why := "is damaged"
 		if errors.Is(err, blob.ErrNotExist) {
-			why = "is gone"
+			why = "is missing"
 		}
 		return []Finding{Warning(check, fmt.Sprintf("the image of %s %s: a start reads more of the log",
 			Version(i.Seq), why), "serve the vault: the next image is made from the log")}

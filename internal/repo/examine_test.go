@@ -195,7 +195,7 @@ func TestExamineClock(t *testing.T) {
 	require.Equal(t, repo.Healthy, clock().State)
 	w.now = w.now.AddDate(0, -1, 0)
 	require.Equal(t, repo.Worrying, clock().State)
-	require.Contains(t, clock().Message, "v3 is of 2026-04-02T10:00:00Z, which is to come")
+	require.Contains(t, clock().Message, "v3 has the time 2026-04-02T10:00:00Z, which is in the future")
 	w.now = w.now.AddDate(0, 1, 0).Add(-5 * time.Minute)
 	require.Equal(t, repo.Healthy, clock().State)
 }

@@ -247,6 +247,6 @@ func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (stretchThere, err
 
 // notFolded returns the STORAGE_ERROR of a compaction step that cannot write. Nothing is lost.
 func notFolded(err error) error {
-	return fault.New(fault.StorageError, "the log cannot be folded just now").
+	return fault.New(fault.StorageError, "the log cannot be compacted now").
 		After(time.Minute).Because(err)
 }

@@ -116,13 +116,13 @@ func (f LeftFile) Problem() string {
 		}
 		return "its name differs only by case or normalization from that of another"
 	case LeftName:
-		return "its name can be none of a note"
+		return "invalid file name"
 	case LeftSize:
 		return fmt.Sprintf("it is larger than %d KiB", MaxNote>>10)
 	case LeftEncoding:
 		return "it is not UTF-8"
 	case LeftForeign:
-		return "it is no plain file: a link, or a folder with the name of a note"
+		return "it is not a regular file: it is a link, or a folder with the name of a note"
 	case LeftUnread:
 		return "it cannot be read"
 	case LeftQuota:
@@ -130,7 +130,7 @@ func (f LeftFile) Problem() string {
 	case LeftAway:
 		return UnwatchedAway.Problem()
 	}
-	return "it cannot be taken in"
+	return "it cannot be synced"
 }
 
 // Remedy returns an instruction after which the file can be ingested.
@@ -143,11 +143,11 @@ func (f LeftFile) Remedy() string {
 	case LeftEncoding:
 		return "save it as UTF-8"
 	case LeftForeign:
-		return "put a plain file in its place, or move it out of the folder"
+		return "replace it with a regular file, or move it out of the folder"
 	case LeftUnread:
-		return "let the user that runs Rookery read it"
+		return "give the user that runs Rookery permission to read it"
 	case LeftQuota:
-		return "delete notes that nobody needs, or move it out of the folder"
+		return "delete notes that are not needed, or move it out of the folder"
 	case LeftAway:
 		return UnwatchedAway.Remedy()
 	}
@@ -170,8 +170,8 @@ func (u Unwatched) Problem() string {
 	case UnwatchedLimit:
 		return "the system allows no more watches: changes in some folders are found by comparing them every 2 seconds"
 	case UnwatchedAway:
-		return "the folder of the vault was moved away or unmounted, or cannot be read: changes are kept in the log " +
-			"and written to the folder when it is back"
+		return "the folder of the vault was moved or unmounted, or cannot be read: changes are stored in " +
+			"the log, and written to the folder when it is available again"
 	}
 	return ""
 }
@@ -183,7 +183,7 @@ func (u Unwatched) Remedy() string {
 		return "on Linux: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=1024; on other " +
 			"systems: raise the limit of open files; then start the server again"
 	case UnwatchedAway:
-		return "put the folder back or mount it, or serve it where it is now"
+		return "restore or mount the folder, or serve it at its new path"
 	}
 	return ""
 }

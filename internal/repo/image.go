@@ -107,7 +107,7 @@ func (h imageHead) memoriesAt() int64 { return aligned(h.searchAt() + h.Search) 
 func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAlign }
 
 // errImage is the error of data that is not the expected image.
-var errImage = errors.New("it is no image, or damaged")
+var errImage = errors.New("it is not an image, or damaged")
 
 // The head is written last, because it contains the sizes of the sections. imageLead bytes are
 // reserved for it before the sections, and segmentLead bytes for each segment that it names.

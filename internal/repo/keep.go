@@ -312,7 +312,7 @@ func (k *Keeper) fold() bool {
 	ctx := context.Background()
 	err := k.vault.Fold(ctx, k.opt.Folding())
 	if err != nil {
-		k.opt.Log.ErrorContext(ctx, "the log could not be folded",
+		k.opt.Log.ErrorContext(ctx, "the log could not be compacted",
 			slog.String("vault", k.vault.Name), slog.Any("cause", err))
 	}
 	return err == nil

@@ -177,7 +177,7 @@ func (k *keyring) room(now time.Time, most int) error {
 		return nil
 	}
 	return fault.New(fault.QuotaExceeded,
-		"%d idempotency keys were used here within 24 h: there may be no more", most).
+		"%d idempotency keys were used here within 24 h, which is the limit", most).
 		After(time.Hour)
 }
 

@@ -288,7 +288,7 @@ func (l *Log[S]) withControl(c Control) *head[S] {
 // the chain. The caller holds advancing.
 func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error) {
 	if r.First != h.seq+1 || string(r.Prev) != string(h.hash) {
-		return h, fault.New(fault.IndexError, "the log does not join at %s", Version(r.First)).
+		return h, fault.New(fault.IndexError, "the chain of the log is broken at %s", Version(r.First)).
 			OnServer("doctor")
 	}
 	if err := l.load(ctx, r); err != nil {

@@ -93,11 +93,12 @@ func (w *writer[S]) abandon(cause error) error {
 	switch {
 	case !errors.Is(cause, context.DeadlineExceeded):
 	case w.running:
-		return fault.New(fault.Unavailable, "the change took longer than a call may; nothing was written").
+		return fault.New(fault.Unavailable, "the change exceeded the time limit of a call; nothing was "+
+			"written").
 			Fix("change less in one call").Because(cause)
 	default:
-		return fault.New(fault.IndexBusy, "the log was contended until the call's time was up; "+
-			"nothing was written").After(time.Second).Because(cause)
+		return fault.New(fault.IndexBusy, "the log was contended until the time limit of the call; nothing "+
+			"was written").After(time.Second).Because(cause)
 	}
 	return cause
 }

@@ -259,7 +259,7 @@ func (r *replay[S]) joins(d decoded) error {
 // offChain returns the INDEX_ERROR of a run that does not continue the chain, or does not match its
 // header.
 func offChain(first uint64, cause error) error {
-	return fault.New(fault.IndexError, "the log is not what its chain says at %s", Version(first)).
+	return fault.New(fault.IndexError, "the log does not match its hash chain at %s", Version(first)).
 		OnServer("doctor --full").Because(cause)
 }
 

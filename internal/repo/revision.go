@@ -56,7 +56,7 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 		for seq := from; seq > 0; {
 			r, change, err := v.revision(ctx, path, seq)
 			if err == nil && r.Prev >= seq {
-				err = damaged(seq, fmt.Errorf("commit %d is none of the file's", seq))
+				err = damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
 			}
 			if err != nil {
 				yield(Revision{}, err)

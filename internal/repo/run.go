@@ -367,7 +367,7 @@ func (h *noteHead) note() Note {
 // is deleted. It decodes only the necessary fields of the head, which may be larger than the text.
 func textOf(data []byte, at Place) ([]byte, error) {
 	if len(data) == 0 || data[0] != partNote && data[0] != partItem {
-		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
+		return nil, fmt.Errorf("part %d of run %d is not a note", at.Part, at.Run)
 	}
 	if data[0] == partItem {
 		i, err := readItemPart(data[1:])
@@ -401,7 +401,7 @@ func (r *run) verify() error {
 				continue
 			}
 			if i >= len(r.parts) || string(r.parts[i].digest()) != string(want) {
-				return fmt.Errorf("run %d: part %d is not what its header says", r.First, i)
+				return fmt.Errorf("run %d: part %d does not match its header", r.First, i)
 			}
 			i++
 		}

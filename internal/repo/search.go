@@ -332,7 +332,7 @@ func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, erro
 	}
 	text, err := s.text(ctx, c.at)
 	if err != nil {
-		return search.Change{}, fmt.Errorf("read what is to be searched: %w", err)
+		return search.Change{}, fmt.Errorf("read the texts to search: %w", err)
 	}
 	s.read += len(text)
 	note, err := c.note(text)

@@ -122,7 +122,7 @@ var errShort = errors.New("there is more of the directory")
 // its first bytes.
 func directorySize(head []byte) (int64, error) {
 	if len(head) < segmentHead || string(head[:len(segmentMagic)]) != segmentMagic {
-		return 0, errors.New("it is no segment")
+		return 0, errors.New("it is not a segment")
 	}
 	return int64(segmentHead) + int64(binary.LittleEndian.Uint32(head[len(segmentMagic):])), nil
 }

@@ -37,7 +37,7 @@ const (
 )
 
 // errNoSegment is the error of a commit that is not in any segment.
-var errNoSegment = errors.New("no segment holds it")
+var errNoSegment = errors.New("it is in no segment")
 
 // newSegments returns a segments that knows no segment yet.
 func newSegments(bucket blob.Bucket, code *codec) *segments {
@@ -102,7 +102,7 @@ func (s *segments) item(
 
 // errRewritten is the error of a segment that has been rewritten since its directory was read. The
 // cached directories have been dropped.
-var errRewritten = errors.New("the segment was written anew")
+var errRewritten = errors.New("the segment was rewritten")
 
 // read reads n bytes of a segment at offset off; -1: up to the end. It drops the cache if the
 // segment was rewritten or cannot be read.
@@ -332,5 +332,5 @@ func segmentUnread(ctx context.Context, first uint64, err error) error {
 		return fault.New(fault.IndexError, "a part of the log is missing at %s", Version(first)).
 			OnServer("doctor --full").Because(err)
 	}
-	return notNow(ctx, "a part of the log cannot be read just now", err)
+	return notNow(ctx, "a part of the log cannot be read now", err)
 }

@@ -148,7 +148,7 @@ func unreadable(ctx context.Context, err error) error {
 		return fault.New(fault.IndexError, "the database is damaged").
 			OnServer("doctor").Because(fmt.Errorf("read the tail: %w", err))
 	}
-	return notNow(ctx, "the newest state cannot be read just now", fmt.Errorf("read the tail: %w", err))
+	return notNow(ctx, "the newest state cannot be read now", fmt.Errorf("read the tail: %w", err))
 }
 
 // notNow returns UNAVAILABLE with a message or, if the context has ended, its cause.

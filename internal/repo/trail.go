@@ -57,7 +57,7 @@ func (t *trail) visit(c *Commit, visit func(string, Revision) bool) error {
 		f := heap.Pop(t).(tracked)
 		n, ok := c.note(f.path)
 		if !ok || n.Prev >= c.Seq {
-			return damaged(c.Seq, fmt.Errorf("commit %d is none of the file's", c.Seq))
+			return damaged(c.Seq, fmt.Errorf("commit %d does not concern the file", c.Seq))
 		}
 		if !visit(f.asked, Revision{Commit: c, Note: n, Digest: index.DigestOf(n.Text)}) {
 			continue

@@ -104,7 +104,7 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 		}
 		was, ok := before.note(n.Path)
 		if !ok {
-			return damaged(n.Prev, fmt.Errorf("commit %d is none of the file's", n.Prev))
+			return damaged(n.Prev, fmt.Errorf("commit %d does not concern the file", n.Prev))
 		}
 		r.was[n.Path] = Note{
 			Path: n.Path, Deleted: was.Deleted, Text: was.Text, Traits: was.Traits, Nodes: was.Nodes,

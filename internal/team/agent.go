@@ -106,7 +106,7 @@ func (t *Team) ClaimNewAgent(ctx context.Context, c auth.Caller) error {
 func ownedBy(c auth.Caller, o owner, err error) error {
 	switch {
 	case err != nil:
-		return fault.New(fault.Unavailable, "whose the agent is cannot be read just now").
+		return fault.New(fault.Unavailable, "the owner of the agent cannot be read now").
 			After(time.Second).Because(err)
 	case o.principal == "" || o.principal == c.Principal:
 		return nil
@@ -130,7 +130,7 @@ func (t *Team) ownerOf(ctx context.Context, agent string) (owner, error) {
 	}
 	it, err := t.opt.Table.Get(ctx, table.Key{Part: owners, Sort: agent})
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
-		return owner{}, fmt.Errorf("read whose an agent is: %w", err)
+		return owner{}, fmt.Errorf("read the owner of an agent: %w", err)
 	}
 	o = owner{string(it.Data), now}
 	t.agents.known.Add(agent, o)
@@ -149,7 +149,7 @@ func (t *Team) claim(ctx context.Context, c auth.Caller) (owner, error) {
 	case errors.As(err, &conflict):
 		o.principal = string(conflict.Item.Data)
 	case err != nil:
-		return owner{}, fmt.Errorf("write whose an agent is: %w", err)
+		return owner{}, fmt.Errorf("write the owner of an agent: %w", err)
 	}
 	t.agents.known.Add(c.Agent, o)
 	return o, nil

@@ -158,7 +158,7 @@ func (t *Team) unlist(ctx context.Context, e Entry) error {
 	}
 	for some := range slices.Chunk(ops, table.MaxOps) {
 		if err := t.opt.Table.Commit(ctx, some...); err != nil {
-			return fmt.Errorf("forget the logs of an erased vault: %w", err)
+			return fmt.Errorf("remove the logs of an erased vault: %w", err)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func (t *Team) keep() {
 				continue
 			}
 			if err := t.FoldTenant(ctx); err != nil && ctx.Err() == nil {
-				t.opt.Log.ErrorContext(ctx, "the log of the tenant could not be folded", slog.Any("cause", err))
+				t.opt.Log.ErrorContext(ctx, "the log of the tenant could not be compacted", slog.Any("cause", err))
 			}
 		}
 	})

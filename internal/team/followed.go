@@ -163,4 +163,4 @@ func (t *Team) AuditFile(ctx context.Context, name string) (*repo.AuditFile, err
 }
 
 // noPart returns the fault of a partition that is not a vault's.
-func noPart() error { return fault.New(fault.NotFound, "the partition is not that of a vault") }
+func noPart() error { return fault.New(fault.NotFound, "the partition does not belong to a vault") }

@@ -54,7 +54,7 @@ func (t *Team) wake(ctx context.Context) {
 		return
 	}
 	if err := t.opt.Queue.Send(ctx, JobsMessage(t.opt.Tenant)); err != nil {
-		t.opt.Log.WarnContext(ctx, "the jobs of a tenant wait for the next call", slog.Any("cause", err))
+		t.opt.Log.WarnContext(ctx, "the jobs of a tenant are deferred until the next call", slog.Any("cause", err))
 	}
 }
 

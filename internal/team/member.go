@@ -85,7 +85,7 @@ func (t *Team) SetMember(
 		}
 		switch {
 		case there && d.State().alone(was) && !m.admin():
-			return nil, lastAdmin("be made less")
+			return nil, lastAdmin("be given a lower role")
 		case !there && len(d.State().members) >= MaxMembers:
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d members", MaxMembers).
 				With("limit", MaxMembers)
@@ -123,7 +123,7 @@ func (t *Team) RemoveMember(
 // change as a verb.
 func lastAdmin(what string) error {
 	return fault.New(fault.Conflict, "the last admin of all vaults who is bound to no folder cannot %s: "+
-		"nobody could say any more who has access", what).
+		"without one, access could not be managed any more", what).
 		Fix("make another member an admin of all vaults first").
 		Try("team_member_list", nil)
 }
@@ -168,7 +168,7 @@ func (t *Team) IssuerOf(s *State, name string) (string, error) {
 	if slices.Contains(known, name) {
 		return name, nil
 	}
-	f := fault.New(fault.InvalidParameter, "say which issuer the member is of: argument \"issuer\"").
+	f := fault.New(fault.InvalidParameter, "give the issuer of the member: argument \"issuer\"").
 		With("argument", "issuer").With("available", known)
 	if len(known) == 0 {
 		f = f.Fix("set an issuer first")

@@ -221,7 +221,7 @@ func (t *Team) files(name string) (checkout.Files, error) {
 	}
 	files, ok := blob.Sub(t.opt.notes, notesOf(name)).(checkout.Files)
 	if !ok {
-		return nil, fmt.Errorf("the bucket is no folder")
+		return nil, fmt.Errorf("the bucket is not a folder")
 	}
 	return files, nil
 }

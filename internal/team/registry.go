@@ -148,7 +148,7 @@ func (t *Teams) register(
 		}
 		var conflict *table.Conflict
 		if !errors.As(failed, &conflict) {
-			return r, fault.New(fault.Unavailable, "the registry of tenants cannot be written just now").
+			return r, fault.New(fault.Unavailable, "the registry of tenants cannot be written now").
 				After(time.Second).Because(failed)
 		}
 		r, err = registration{Format: 1, Incarnation: 1, name: tenant}, nil
@@ -263,7 +263,7 @@ func (t *Teams) registered(ctx context.Context, tenant string) (int, error) {
 
 // tenantGoing returns the fault of a tenant that cannot be created until the earlier one is erased.
 func tenantGoing() error {
-	return fault.New(fault.Unavailable, "the tenant is being erased; it begins anew when that is done").
+	return fault.New(fault.Unavailable, "the tenant is being erased; it can be used again when that is done").
 		After(time.Second)
 }
 

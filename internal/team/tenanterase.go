@@ -297,6 +297,6 @@ func (t *Teams) Wake(ctx context.Context) error {
 // wake tells the queue that a tenant may have jobs.
 func (t *Teams) wake(ctx context.Context, tenant string) {
 	if err := t.opt.Queue.Send(ctx, JobsMessage(tenant)); err != nil {
-		t.opt.Log.WarnContext(ctx, "the erasure of a tenant waits for the next start", slog.Any("cause", err))
+		t.opt.Log.WarnContext(ctx, "the erasure of a tenant continues at the next start", slog.Any("cause", err))
 	}
 }

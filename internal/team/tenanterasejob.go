@@ -309,7 +309,7 @@ func (d *ending) empty(ctx context.Context, part string) error {
 	}
 	for some := range slices.Chunk(ops, table.MaxOps) {
 		if err := d.own.opt.Table.Commit(ctx, some...); err != nil {
-			return fmt.Errorf("remove what a tenant keeps beside its logs: %w", err)
+			return fmt.Errorf("remove the objects of a tenant outside its logs: %w", err)
 		}
 	}
 	d.done.Add(gone)
@@ -401,7 +401,7 @@ func (o Options) kept(
 	var all repo.Erased
 	for it, err := range o.Table.Query(ctx, part, "", "\U0010FFFF") {
 		if err != nil {
-			return all, fmt.Errorf("list what a tenant keeps beside its logs: %w", err)
+			return all, fmt.Errorf("list the objects of a tenant outside its logs: %w", err)
 		}
 		if each == nil || each(it) {
 			all.Add(repo.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})

@@ -160,7 +160,7 @@ func (s *State) makes(t Token) error {
 	case !ok || maker.Valid(t.Created):
 		return nil
 	case !maker.Revoked.IsZero():
-		return auth.Refused().Because(errors.New("the token that makes another was revoked"))
+		return auth.Refused().Because(errors.New("the token of this call was revoked"))
 	}
 	return auth.Expired()
 }
@@ -174,7 +174,7 @@ func (t *Team) RevokeToken(
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		tok, ok := d.State().Token(id)
 		if !ok {
-			return nil, fault.New(fault.NotFound, "there is no token of that id").
+			return nil, fault.New(fault.NotFound, "there is no token with that id").
 				Try("team_token_list", nil)
 		}
 		if err := d.Touch(tok.Changed); err != nil {
@@ -214,7 +214,7 @@ func (t *Team) Used(ctx context.Context, id string) {
 		}))
 		if err != nil {
 			t.agents.again(id)
-			t.opt.Log.WarnContext(ctx, "the use of a token is not noted", slog.Any("cause", err))
+			t.opt.Log.WarnContext(ctx, "the use of a token was not recorded", slog.Any("cause", err))
 		}
 	})
 }

@@ -81,7 +81,7 @@ const maxEnvelope = 4 << 10
 
 // tooLarge returns the fault of an answer of n bytes, which is more than MaxBody.
 func tooLarge(n int) *fault.Fault {
-	return fault.New(fault.BatchTooLarge, "the answer would have about %d bytes; an answer has at most %d",
+	return fault.New(fault.BatchTooLarge, "the answer would have about %d bytes; the limit is %d",
 		n, MaxBody)
 }
 

@@ -82,7 +82,7 @@ func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 		return fault.New(fault.InvalidParameter, "%s continues a call with %s", a.Name, other).
 			With("argument", a.Name).
 			Fix("repeat the call of the page before, with all its arguments and its meta.next_page_token").
-			Fix("or leave %s out: the list begins anew", a.Name)
+			Fix("or leave %s out: the list starts from the beginning", a.Name)
 	}
 	args[a.Name] = mustMarshal(rest[bindingSize:])
 	return nil
@@ -119,7 +119,7 @@ func (b binding) differs(token string) string {
 
 // badToken returns the fault of a page token that did not come from an answer.
 func badToken(arg string, f *Family) error {
-	return fault.New(f.Malformed, "%s is not one that an answer gave", arg).
+	return fault.New(f.Malformed, "%s was not returned by an earlier call", arg).
 		With("argument", arg).Fix("use meta.next_page_token of the page before")
 }
 

@@ -130,7 +130,7 @@ func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) err
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if a, ok := t.Arg(name); ok && (a.Shared || refused(a)) {
 			problems = append(problems, fault.New(t.Family.Malformed,
-				"argument %q is none of an operation", name).With("argument", name))
+				"argument %q does not belong to the operation", name).With("argument", name))
 			delete(args, name)
 		}
 	}

@@ -202,7 +202,7 @@ func TestFurtherCommands(t *testing.T) {
 		"a failure":          {line: []string{"node", "get", "x", "--json"}, want: tooltest.Printed{Exit: 2, Err: notFound}},
 		"a bare failure":     {line: []string{"node", "get", "x", "--bare"}, want: tooltest.Printed{Exit: 2, Err: notFound}},
 		"an unknown flag":    {line: []string{"node", "get", "--bogus", "--json"}, want: tooltest.Printed{Exit: 1, Err: `{"error":"there is no flag --bogus on \"rookery node get\"","code":"INVALID_PARAMETER"}` + "\n"}},
-		"too many words":     {line: []string{"node", "get", "a", "b", "--json"}, want: tooltest.Printed{Exit: 1, Err: `{"error":"\"b\" is one word too many for \"rookery node get\"","code":"INVALID_PARAMETER"}` + "\n"}},
+		"too many words":     {line: []string{"node", "get", "a", "b", "--json"}, want: tooltest.Printed{Exit: 1, Err: "{\"error\":\"unexpected argument \\\"b\\\" for \\\"rookery node get\\\"\",\"code\":\"INVALID_PARAMETER\"}\n"}},
 		"an invalid value":   {line: []string{"node", "list", "--page-size", "10", "--json"}, want: tooltest.Printed{Exit: 1, Err: `{"error":"argument \"pageSize\" must be a whole number from 1 to 9","code":"INVALID_LIMIT"}` + "\n"}},
 		"the name as a flag": {line: []string{"node", "get", "--nodeId", "x", "--json"}, want: tooltest.Printed{Exit: 2, Err: notFound}},
 		"in kebab case":      {line: []string{"node", "get", "--node-id", "x", "--json"}, want: tooltest.Printed{Exit: 2, Err: notFound}},

@@ -224,12 +224,12 @@ func (e *Evaluator) test(c *comparison, o operand) bool {
 
 // testText is test of a text. One that is empty is missing.
 func (e *Evaluator) testText(c *comparison, text string) bool {
-	switch {
-	case c.Op == OpExists:
+	switch c.Op {
+	case OpExists:
 		return text != ""
-	case c.Op == OpMissing:
+	case OpMissing:
 		return text == ""
-	case c.Op == OpNotEqual:
+	case OpNotEqual:
 		return text == "" || !e.one(c, OpEqual, text, nil)
 	}
 	return text != "" && e.one(c, c.Op, text, nil)

@@ -102,7 +102,7 @@ func CheckNew(p Path) error {
 		return refuse("the path of a new note ends in .md, in lower case").Fix("write the ending as .md")
 	}
 	if strings.ContainsFunc(string(p), control.Reorders) {
-		return refuse("a new path holds no characters that change the direction of text (U+202A to "+
+		return refuse("a new path must not contain characters that change the direction of text (U+202A to "+
 			"U+202E, U+2066 to U+2069)").Fix("use the path %s", strings.Map(func(r rune) rune {
 			if control.Reorders(r) {
 				return -1

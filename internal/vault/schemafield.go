@@ -86,7 +86,8 @@ func (p *schemaParser) valueType(d pair) string {
 		return t
 	}
 	if written != "" {
-		p.note(fault.New(fault.SchemaError, "%s is no type of values; use one of %s, or a list of it, as in \"string[]\"",
+		p.note(fault.New(fault.SchemaError, "%s is not a value type; use one of %s, or a list of it, as in "+
+			"\"string[]\"",
 			quote(written), strings.Join(ValueTypes(), ", ")).With("value_types", ValueTypes()).At(p.file, d.line))
 		return "string"
 	}

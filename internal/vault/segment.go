@@ -25,15 +25,15 @@ func checkCharacters(s string) *fault.Fault {
 	for _, r := range s {
 		switch {
 		case r == 0:
-			return refuse("a path holds no NUL")
+			return refuse("a path must not contain NUL")
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return refuse("a path holds no control characters and no line breaks")
+			return refuse("a path must not contain control characters or line breaks")
 		case r == '\\':
-			return refuse("the folders of a path are parted by /, not by \\").
+			return refuse("the folders of a path are separated by /, not by \\").
 				Fix("use the path %s", strings.ReplaceAll(s, `\`, "/"))
 		case strings.ContainsRune(separators, r):
-			return refuse("a path holds none of the characters %s, because not every system can "+
-				"have them in a name, and # begins a section", separators).
+			return refuse("a path must not contain the characters %s: not every system allows them in a "+
+				"name, and # begins a section", separators).
 				Fix("use a name without %c", r)
 		}
 	}
@@ -49,7 +49,7 @@ func checkSegment(s string, last bool) *fault.Fault {
 	case s == "." || s == "..":
 		return refuse("a path has no folder %s", s)
 	case s[0] == '.':
-		return refuse("a file or folder whose name begins with a dot is no part of a vault")
+		return refuse("files and folders whose names begin with a dot are not part of a vault")
 	case len(s) > MaxSegment:
 		return refuse("a name in a path has at most %d bytes, not %d", MaxSegment, len(s))
 	case strings.HasSuffix(s, ".") || strings.HasSuffix(s, " "):

@@ -10,9 +10,10 @@ import (
 
 // Reasons why a tree is not Whole, or a part of it not watched.
 const (
-	reasonRemoved  = "the folder was removed"
-	reasonMoved    = "the folder was moved or removed, and here it can be followed by its name only"
-	reasonRemote   = "the folder lies on a network or user-space file system, whose changes may be made elsewhere"
+	reasonRemoved = "the folder was removed"
+	reasonMoved   = "the folder was moved or removed, and here it can be followed by its name only"
+	reasonRemote  = "the folder is on a network or user-space file system, where other machines can make " +
+		"changes"
 	reasonRootOnly = "on this system only the files directly in the folder can be watched"
 	reasonFull     = "the system allows no more watches or open files"
 	reasonGreat    = "the tree has more files than can be watched on this system"

@@ -135,7 +135,7 @@ func read(text []byte) (*doc, error) {
 	var n yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	if err := dec.Decode(&n); err != nil && len(bytes.TrimSpace(text)) > 0 && !isBare(text) {
-		return nil, fmt.Errorf("%w: it is no YAML", ErrByHand)
+		return nil, fmt.Errorf("%w: it is not YAML", ErrByHand)
 	}
 	if dec.Decode(&yaml.Node{}) == nil {
 		return nil, fmt.Errorf("%w: it is several documents", ErrByHand)

@@ -142,7 +142,7 @@ type leftOut struct {
 func (o *importOut) leaveOut(files []string) {
 	var left []leftOut
 	for _, path := range files[:min(len(files), fault.MaxProblems)] {
-		left = append(left, leftOut{path, "no file of such an export"})
+		left = append(left, leftOut{path, "not a file of this export format"})
 	}
 	if len(left) > 0 {
 		o.Note("left_out", left)
@@ -164,7 +164,7 @@ func commonCode(problems []*fault.Fault) fault.Code {
 // files are the files of the call. Archives are unpacked. All problems come together.
 func (in *importIn) files() ([]convert.File, error) {
 	if len(in.Files) == 0 {
-		return nil, fault.New(fault.InvalidParameter, "files must have one file at least").With("argument", "files")
+		return nil, fault.New(fault.InvalidParameter, "files must have at least one file").With("argument", "files")
 	}
 	var all []convert.File
 	var problems []*fault.Fault

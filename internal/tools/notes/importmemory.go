@@ -21,7 +21,7 @@ type MemoryReader = func(ctx context.Context, c auth.Caller, to convert.Batch) (
 func (f tools) importMemories(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
-	if err := in.keepsOwn("memories keep what they are"); err != nil {
+	if err := in.keepsOwn("memories keep their fields"); err != nil {
 		return importOut{}, err
 	}
 	write, err := f.memories(ctx, c, convert.Batch{Vault: in.Vault.Vault, DryRun: in.DryRun, Files: files})

@@ -76,7 +76,8 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 		all = append(all, vaultFile{path: path, text: f.Data})
 	}
 	if len(all)+len(problems) == 0 {
-		return nil, nil, fault.New(fault.InvalidParameter, "there is no file of a vault: notes end in .md").
+		return nil, nil, fault.New(fault.InvalidParameter, "there are no files of a vault: the names of "+
+			"notes end in .md").
 			With("argument", "files")
 	}
 	if f := fault.Join(commonCode(problems), problems); f != nil {
@@ -121,7 +122,7 @@ func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *import
 			continue
 		}
 		if there {
-			problems = append(problems, fault.New(fault.DuplicateID, "%s is there with another text", f.path).
+			problems = append(problems, fault.New(fault.DuplicateID, "%s exists with a different text", f.path).
 				With("argument", "files").At(string(f.path), 0))
 			continue
 		}

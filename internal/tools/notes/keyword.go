@@ -42,7 +42,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 	sure, maybe := q.divide(all, terms)
 	if n := len(maybe); n > maxScanned && slices.ContainsFunc(terms, func(w wanted) bool { return !w.known }) {
 		return nil, 0, fault.New(fault.InvalidParameter,
-			"the query has no letters or digits that narrow the search, and %d notes are too many to read", n).
+			"the query has no letters or digits to narrow the search, and %d notes are too many to read", n).
 			With("argument", "query").Fix("add a word, or search a folder or project")
 	}
 	read, err := q.verified(ctx, maybe, terms)

@@ -21,7 +21,7 @@ func cleanPath(argument, path string) (string, error) {
 	segments := strings.Split(path, "/")
 	switch {
 	case strings.ContainsRune(path, 0):
-		return "", badPath(argument, "a path holds no NUL")
+		return "", badPath(argument, "a path must not contain NUL")
 	case strings.HasPrefix(path, "/"):
 		return "", badPath(argument, "a path is relative to the vault; it does not begin with /")
 	case drive.MatchString(path):

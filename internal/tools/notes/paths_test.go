@@ -11,7 +11,7 @@ import (
 // pathsOut are paths that lead out of a vault, with the message of each.
 func pathsOut() map[string]string {
 	const (
-		nul      = "a path holds no NUL"
+		nul      = "a path must not contain NUL"
 		absolute = "a path is relative to the vault; it does not begin with /"
 		letter   = "a path is relative to the vault; it does not name a drive"
 		above    = "a path has no folder .."

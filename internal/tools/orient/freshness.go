@@ -64,8 +64,8 @@ func (f *freshness) warn(a *tool.Aside) {
 			f.warning(a, "INDEX_STALE", u.Problem()+"; "+u.Remedy())
 			return
 		}
-		f.warning(a, "INDEX_STALE", fmt.Sprintf("%d files are not as the vault says, and cannot be indexed as they "+
-			"are; raven_reindex says what is wrong with each", f.swept()), compare)
+		f.warning(a, "INDEX_STALE", fmt.Sprintf("%d files differ from the vault and cannot be indexed; "+
+			"raven_reindex lists the problem of each", f.swept()), compare)
 	case repo.Pending:
 		f.pending(a)
 	case repo.Updating:

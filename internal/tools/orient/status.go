@@ -46,7 +46,7 @@ type Cursors struct {
 
 func (f tools) status() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_status", Family: Family, Title: "Tell the state of an index", Doc: statusDoc,
+		Name: "vault_status", Family: Family, Title: "Show the state of an index", Doc: statusDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/status"},
 		Commands: []tool.Command{{Words: "status"}},

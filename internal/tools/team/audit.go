@@ -143,7 +143,7 @@ func (in auditIn) after() (audit.Position, error) {
 	var t entryToken
 	if json.Unmarshal([]byte(text), &t) != nil || t.Filters != in.filters() || t.After.At.IsZero() {
 		return audit.Position{}, fault.New(fault.InvalidParameter,
-			"page_token is not one of a list with these arguments").
+			"page_token was returned by a call with other arguments").
 			With("argument", "page_token").Fix("repeat the arguments of the page before")
 	}
 	return t.After, nil

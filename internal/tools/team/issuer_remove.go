@@ -21,7 +21,7 @@ type issuerRemoveIn struct {
 
 func (f tools) issuerRemove() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_issuer_remove", Family: Family, Title: "Trust an issuer no more",
+		Name: "team_issuer_remove", Family: Family, Title: "Remove an issuer",
 		Doc: issuerRemoveDoc, Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/issuers/remove"},
 		Commands: []tool.Command{{Words: "issuer remove", Args: []string{"name"}}},

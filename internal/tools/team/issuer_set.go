@@ -103,8 +103,8 @@ func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) 
 		return i, err
 	}
 	if !i.People() && auth.Conditions(i.Claims).Vacuous() {
-		return i, fault.New(fault.InvalidParameter, "the rule would let in whatever the issuer signs "+
-			"for: say in claims which workload is meant").With("argument", "claims").
+		return i, fault.New(fault.InvalidParameter, "the rule would accept every token of the issuer: name "+
+			"the workload in claims").With("argument", "claims").
 			Fix("--claims repository=OWNER/NAME")
 	}
 	if i.Roles, err = in.roles(); err != nil {
@@ -155,12 +155,12 @@ func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	switch {
 	case audience == "":
 		return fault.New(fault.InvalidParameter, "this deployment has no public URL, so no issuer of a "+
-			"tenant could say that a token is meant for it").
+			"tenant can issue tokens for it").
 			Fix("set public_url in the configuration of the server")
 	case in.Audience != "" && in.Audience != audience:
 		return fault.New(fault.InvalidParameter, "the audience of the tenant's issuers is %s", audience).
 			With("argument", "audience").With("allowed", []string{audience}).
-			Fix("leave audience out, and have the issuer make its tokens out to %s", audience)
+			Fix("leave audience out, and configure the issuer to issue its tokens for %s", audience)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ const (
 // conditions are what claims must be, as texts.
 func conditions(given tool.Fields) (map[string]string, error) {
 	if len(given) > maxConditions {
-		return nil, badClaims("at most %d claims can be asked for", maxConditions)
+		return nil, badClaims("at most %d claims can be required", maxConditions)
 	}
 	all := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

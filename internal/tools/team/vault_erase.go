@@ -76,7 +76,7 @@ func (f tools) eraseVault(
 	}
 	if !confirmed(&in.Mutation, in.Confirm, in.Name) {
 		return vaultEraseOut{}, fault.New(fault.InvalidParameter, "confirm must be the name of the vault").
-			With("argument", "confirm").Fix("say confirm: %q if the vault is to be erased for good", in.Name)
+			With("argument", "confirm").Fix("set confirm: %q to erase the vault permanently", in.Name)
 	}
 	done, err := t.Erase(ctx, call, in.Name)
 	if err != nil {

@@ -217,7 +217,7 @@ func readFilePlace(text string) (filePlace, error) {
 }
 
 func badPlace() error {
-	return fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
+	return fault.New(fault.InvalidParameter, "page_token was not returned by an earlier call").
 		With("argument", "page_token")
 }
 

@@ -53,7 +53,7 @@ func (f tools) vaultImport() *tool.Tool {
 		Input: &tool.Files{
 			Arg: "notes", MaxFiles: maxImport, MaxBytes: tool.MaxBody - 256<<10,
 			Before: &tool.Before{
-				Flag: "create", Doc: "make the vault if there is none of this name",
+				Flag: "create", Doc: "create the vault if it does not exist",
 				Tool: "team_vault_create", Args: map[string]string{"name": "vault"},
 			},
 		},
@@ -91,11 +91,11 @@ type importFile struct {
 // files checks what was brought. All problems come together.
 func (in *vaultImportIn) files() ([]importFile, error) {
 	if len(in.Notes) == 0 {
-		return nil, fault.New(fault.InvalidParameter, "notes must name one file at least").
+		return nil, fault.New(fault.InvalidParameter, "notes must name at least one file").
 			With("argument", "notes")
 	}
 	if len(in.Notes) > maxImport {
-		return nil, fault.New(fault.BatchTooLarge, "one call brings at most %d notes, not %d",
+		return nil, fault.New(fault.BatchTooLarge, "one call imports at most %d notes, not %d",
 			maxImport, len(in.Notes)).Fix("split them over several calls")
 	}
 	var files []importFile
@@ -109,7 +109,7 @@ func (in *vaultImportIn) files() ([]importFile, error) {
 		}
 		if other, twice := seen[vault.Fold(string(f.path))]; twice {
 			problems = append(problems, fault.New(fault.DuplicateID,
-				"%s is brought twice, or differs only by case or normalization from %s",
+				"%s is given twice, or differs only by case or normalization from %s",
 				f.path, other))
 		}
 		seen[vault.Fold(string(f.path))] = string(f.path)
@@ -212,7 +212,7 @@ func (j importJob) bring(
 		out.Skipped++
 		return nil
 	case exists && j.mode != "replace":
-		return fault.New(fault.DuplicateID, "%s is there with another text", f.path).
+		return fault.New(fault.DuplicateID, "%s exists with a different text", f.path).
 			With("id", f.path.ID()).Fix("use mode replace or skip")
 	case exists:
 		out.Replaced++

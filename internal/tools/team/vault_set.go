@@ -41,7 +41,7 @@ func (f tools) setVault(
 	}
 	if in.ReadOnly == nil && in.Secrets == nil {
 		return vaultOut{}, fault.New(fault.InvalidParameter,
-			"say what is to be set: readonly or secrets").
+			"give a setting: readonly or secrets").
 			With("available", []string{"readonly", "secrets"})
 	}
 	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
