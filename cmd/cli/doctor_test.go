@@ -46,7 +46,7 @@ func TestDoctor(t *testing.T) {
 	code, out, errs = rookery(t, "doctor", "--data", dir, "--full")
 	require.Zero(t, code, "%s%s", out, errs)
 	require.Empty(t, errs)
-	require.Regexp(t, `(?m)^ok +chain +v +1 commit join`, out)
+	require.Regexp(t, `(?m)^ok +chain +v +1 commit in an unbroken chain`, out)
 
 	audit := filepath.Join(dir, "tenants", "local", "vaults", "v", "notes", ".raven", "audit.log")
 	require.NoError(t, os.MkdirAll(filepath.Dir(audit), 0o700))

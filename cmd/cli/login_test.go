@@ -162,7 +162,7 @@ func TestLogin(t *testing.T) {
 	_, errs = d.run(4, "logout")
 	require.Contains(t, errs, "commands go to no server")
 	out, _ = d.run(0, "logout", "--server", h.URL)
-	require.Contains(t, out, "nothing to forget")
+	require.Contains(t, out, "no stored token")
 }
 
 // TestLoginToFile holds that without a keyring, or with --file, the token is in a file of its person.
@@ -275,9 +275,9 @@ func TestLoginRefused(t *testing.T) {
 		"another token": {3, "rk_other.t0ken", []string{"--server", h.URL}, "does not accept the token"},
 		"expired":       {3, "expired", []string{"--server", h.URL}, "has expired"},
 		"no token":      {2, " \n", []string{"--server", h.URL}, "no token was given"},
-		"two tokens":    {2, secret + "\n" + secret, []string{"--server", h.URL}, "is no token"},
-		"no ASCII":      {2, secret + "é", []string{"--server", h.URL}, "is no token"},
-		"a book":        {2, strings.Repeat(secret, 1000), []string{"--server", h.URL}, "is no token"},
+		"two tokens":    {2, secret + "\n" + secret, []string{"--server", h.URL}, "is not a token"},
+		"no ASCII":      {2, secret + "é", []string{"--server", h.URL}, "is not a token"},
+		"a book":        {2, strings.Repeat(secret, 1000), []string{"--server", h.URL}, "is not a token"},
 		"two words": {1, "", []string{"--server", h.URL, "--token", secret, secret}, "another " +
 			"argument"},
 		"a word and a flag": {1, "", []string{"--server", h.URL, "--token=" + secret, secret}, "another " +
@@ -431,7 +431,7 @@ func TestLogoutAll(t *testing.T) {
 	out, _ = d.run(0, "whoami")
 	require.Contains(t, out, "principal: local")
 	out, _ = d.run(0, "logout", "--all")
-	require.Contains(t, out, "nothing to forget")
+	require.Contains(t, out, "no stored token")
 	require.NotContains(t, d.files(), secret)
 	_, err := keyring.Get("rookery", other.URL)
 	require.ErrorIs(t, err, keyring.ErrNotFound)
@@ -495,7 +495,7 @@ func TestDoctorLooksAtTheLogin(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		out, _ = d.run(0, "login", "--server", s.URL)
-		require.Contains(t, out, "good until "+at.Format("2006-01-02 15:04 UTC"))
+		require.Contains(t, out, "expires on "+at.Format("2006-01-02 15:04 UTC"))
 		out, _ = d.run(0, "doctor")
 		require.Regexp(t, want, out)
 	}

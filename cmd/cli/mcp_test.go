@@ -356,7 +356,7 @@ func TestServeMCP(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(d.home, "empty.yaml"), nil, 0o600))
 		code, _, errs := rookery(t, "serve", "--mcp", "--data", d.data, flag)
 		require.Equal(t, 2, code)
-		require.Contains(t, errs, "does not follow --")
+		require.Contains(t, errs, "has no effect on it")
 	}
 	a := d.agent(eras[0], "serve", "--mcp", "--data", d.data)
 	require.Contains(t, a.must("vault_overview", map[string]any{"vault": "demo"}), `"noteCount"`)

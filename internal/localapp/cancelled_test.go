@@ -288,6 +288,7 @@ func TestLongReadingsLook(t *testing.T) {
 		"raven_trait_list": {{"trait_type": "due", "created_before": "2001-01-01"}},
 		"raven_search":     {{"query": "line"}, {"query": `"no such phrase line"`}},
 		"raven_validate":   {{"type": "note", "input": args{"path": "x", "text": "x\n"}}},
+		"memory_recall":    {{"task_type": "other", "depth": "summary"}},
 	}
 	looks := func() map[string]int {
 		all := map[string]int{}
@@ -310,6 +311,12 @@ func TestLongReadingsLook(t *testing.T) {
 		}
 		put(t, local{app}, files)
 	}
+	line := `{"intent":{"goal":"mend wheel %d","task_type":"other"},"outcome":{"success":true,"summary":"a line"}}` + "\n"
+	var lines strings.Builder
+	for i := range notes {
+		fmt.Fprintf(&lines, line, i)
+	}
+	must(t, local{app}, "memory_import", args{"vault": "v", "files": []args{{"path": "many.jsonl", "content": lines.String()}}})
 	calls["raven_validate"] = []args{{"type": "note", "input": args{
 		"path": "x", "text": strings.Repeat("- @due(x) a [[n1]]\n", notes),
 	}}}

@@ -11,6 +11,7 @@ import (
 // seldomLook are the tools that read and do not go through all notes or memories of a vault, by what they read
 // instead. Of those that are in no list each look at their context counts.
 var seldomLook = map[string]string{
+	"memory_recall":     "the best of the memories with a word; TestLongReadingsLook has some with a filter",
 	"memory_check_file": "the memories of a file", "memory_list_chapters": "a page", "raven_validate": "the input of one call", "memory_recall_wisdom": "wisdom",
 	"memory_prompt_after_failure": "no vault", "memory_history": "one memory", "memory_trace": "the links of a memory",
 	"notes_document_tree": "one note", "notes_export": "one note", "notes_get": "one note",

@@ -85,8 +85,9 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 		"lost/tree5.md": "---\ntags: [old]\n---\n",
 		"lost/tree6.md": "# Tree\n", "lost/tree7.md": twoParts, "lost/tree8.md": twoParts, "lost/tree9.md": twoParts,
 		"lost/tree10.md": twoParts, "lost/tree11.md": twoParts, "lost/tree12.md": twoParts, "lost/tree13.md": twoParts,
-		"lost/class.md": "---\ntype: book\n---\n",
-		"lost/check.md": "---\ntype: page\n---\n\nSee [[zebra note]].\n", "deep/zebra note.md": "# Z\n",
+		"lost/tree14.md": "# Tree\n",
+		"lost/class.md":  "---\ntype: book\n---\n",
+		"lost/check.md":  "---\ntype: page\n---\n\nSee [[zebra note]].\n", "deep/zebra note.md": "# Z\n",
 	})})
 	done(t, inv, "team_vault_import", args{"vault": "shelf", "notes": notesOf(map[string]string{
 		"raven.yaml": "queries:\n  one: type:page\n", "books/a.md": book, "books/b.md": book, "books/c.md": book, "books/d.md": book,
@@ -215,7 +216,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_token_revoke":     {"id": token},
 		"team_member_set":       {"subject": "cleo", "issuer": "people", "role": "editor"},
 		"team_member_remove":    {"subject": "ben"},
-		"tree_import_merge":     {"versionToken": "v9", "json": args{"nodeId": "lost/tree6", "payload": args{"a": "x"}}},
+		"tree_import_merge":     {"versionToken": "v9", "json": args{"nodeId": "lost/tree14", "payload": args{"a": "x"}}},
 		"tree_snapshot_restore": {"vault": "shelf", "versionToken": f.early(t, inv), "snapshotId": "early"},
 		"team_issuer_set": {"name": "builds", "issuer": "https://ci.example.org", "role": "editor",
 			"claims": args{"repository": "mill/*"}},

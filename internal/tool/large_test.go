@@ -59,14 +59,14 @@ func TestNoAnswerIsTooLarge(t *testing.T) {
 		code fault.Code
 		says string
 	}{
-		"a text": {large{text: many}, `{}`, fault.BatchTooLarge, "has at most 4194304"},
+		"a text": {large{text: many}, `{}`, fault.BatchTooLarge, "the limit is 4194304"},
 		"control characters": {
 			large{text: many[:tool.MaxBody/7] + strings.Repeat("\x01", tool.MaxBody/7)},
-			`{}`, fault.BatchTooLarge, "has at most 4194304",
+			`{}`, fault.BatchTooLarge, "the limit is 4194304",
 		},
-		"quotes":           {large{text: strings.Repeat(`"`, tool.MaxBody/4)}, `{}`, fault.BatchTooLarge, "at most"},
-		"without envelope": {large{text: many}, `{"envelope":false}`, fault.BatchTooLarge, "at most"},
-		"a warning":        {large{warning: many}, `{}`, fault.BatchTooLarge, "at most"},
+		"quotes":           {large{text: strings.Repeat(`"`, tool.MaxBody/4)}, `{}`, fault.BatchTooLarge, "the limit is 4194304"},
+		"without envelope": {large{text: many}, `{"envelope":false}`, fault.BatchTooLarge, "the limit is 4194304"},
+		"a warning":        {large{warning: many}, `{}`, fault.BatchTooLarge, "the limit is 4194304"},
 		"a warning beside a fault": {
 			large{warning: many, fault: fault.New(fault.Conflict, "it changed")}, `{}`, fault.Conflict, "it changed",
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -753,7 +754,7 @@ func (m *model) compare() {
 			names[f.name] = f.name != "tags" && f.name != "title"
 		}
 		for name, counts := range names {
-			if counts && n.field(name) != was.field(name) {
+			if counts && !reflect.DeepEqual(n.field(name), was.field(name)) {
 				payload++
 			}
 		}
