@@ -312,11 +312,15 @@ func TestLongReadingsLook(t *testing.T) {
 		put(t, local{app}, files)
 	}
 	line := `{"intent":{"goal":"mend wheel %d","task_type":"other"},"outcome":{"success":true,"summary":"a line"}}` + "\n"
-	var lines strings.Builder
-	for i := range notes {
-		fmt.Fprintf(&lines, line, i)
+	for from := 0; from < notes; from += 1000 {
+		var lines strings.Builder
+		for i := range 1000 {
+			fmt.Fprintf(&lines, line, from+i)
+		}
+		must(t, local{app}, "memory_import", args{
+			"vault": "v", "files": []args{{"path": "many.jsonl", "content": lines.String()}},
+		})
 	}
-	must(t, local{app}, "memory_import", args{"vault": "v", "files": []args{{"path": "many.jsonl", "content": lines.String()}}})
 	calls["raven_validate"] = []args{{"type": "note", "input": args{
 		"path": "x", "text": strings.Repeat("- @due(x) a [[n1]]\n", notes),
 	}}}
