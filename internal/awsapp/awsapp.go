@@ -144,7 +144,7 @@ func rests(at time.Time) []repo.Rest {
 	const day = 24 * time.Hour
 	return []repo.Rest{
 		{What: "keys of items in the stream of the table", Until: at.Add(day)},
-		{What: "names of vaults in messages that could not be worked on", Until: at.Add(14 * day)},
+		{What: "names of vaults in messages that could not be processed", Until: at.Add(14 * day)},
 		{What: "backups of the table, where it can be restored to a point in time", Until: at.Add(35 * day)},
 	}
 }

@@ -114,7 +114,7 @@ func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for i := range e.Records {
 		if err := w.message(ctx, &e.Records[i]); err != nil {
-			w.opt.Log.ErrorContext(ctx, "a message could not be worked on", slog.Any("cause", err))
+			w.opt.Log.ErrorContext(ctx, "a message could not be processed", slog.Any("cause", err))
 			again.BatchItemFailures = append(again.BatchItemFailures,
 				events.SQSBatchItemFailure{ItemIdentifier: e.Records[i].MessageId})
 		}

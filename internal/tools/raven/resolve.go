@@ -15,7 +15,7 @@ var resolveDoc string
 
 type resolveIn struct {
 	tool.Vault
-	Reference string `json:"reference" complete:"id" alias:"target,id" jsonschema:"what stands between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow, yesterday"`
+	Reference string `json:"reference" complete:"id" alias:"target,id" jsonschema:"the text between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow, yesterday"`
 	tool.AsOf
 }
 

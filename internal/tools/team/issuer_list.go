@@ -32,7 +32,7 @@ type issuerRow struct {
 	Roles      map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
 	RolesClaim string               `json:"roles_claim,omitempty"`
 	ClientID   string               `json:"client_id,omitempty"`
-	Disabled   string               `json:"disabled,omitempty" jsonschema:"why the rule lets nobody in; absent: it is in use"`
+	Disabled   string               `json:"disabled,omitempty" jsonschema:"why the rule is disabled; absent if it is in use"`
 	Principal  string               `json:"principal,omitempty" jsonschema:"as whom a workload acts; absent: each person is a principal"`
 }
 
@@ -65,7 +65,7 @@ func (f tools) listIssuers(
 	return out, err
 }
 
-// disabledReason is why a disabled rule lets nobody in.
+// disabledReason returns why a rule is disabled.
 const disabledReason = "the issuer is one of the server itself, and the rule gives other keys"
 
 func rowOfIssuer(t *team.Team, i team.Issuer) *issuerRow {

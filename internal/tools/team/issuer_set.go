@@ -22,7 +22,7 @@ var issuerSetDoc string
 type issuerSetIn struct {
 	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, beginning with no -; a workload acts as workload:NAME"`
 	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"who signs the tokens: their iss, a public https URL"`
-	Audience string      `json:"audience,omitempty" max:"2048" absent:"that of the tenant" jsonschema:"whom the tokens are made out to; it can only be the audience of the tenant, which the answer tells"`
+	Audience string      `json:"audience,omitempty" max:"2048" absent:"that of the tenant" jsonschema:"audience (aud) of the tokens; only the audience of the tenant is allowed, which the answer contains"`
 	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"where the issuer's keys are, a public https URL; default as the issuer's metadata says"`
 	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"what claims of a token must be; all must hold; * is any run of characters without / and :"`
 	grant

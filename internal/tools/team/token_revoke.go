@@ -16,7 +16,7 @@ import (
 var tokenRevokeDoc string
 
 type tokenRevokeIn struct {
-	ID string `json:"id" max:"100" complete:"token" jsonschema:"of the token: what stands between rk_ and the dot"`
+	ID string `json:"id" max:"100" complete:"token" jsonschema:"id of the token: the part between rk_ and the dot"`
 	tool.Mutation
 }
 

@@ -37,7 +37,7 @@ type vaultOut struct {
 	WouldCreate *vaultRow `json:"would_create,omitempty"`
 	WouldDelete *vaultRow `json:"would_delete,omitempty"`
 	WouldUpdate *vaultRow `json:"would_update,omitempty"`
-	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that somebody changed: they stay as they are, and are no notes"`
+	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that were changed outside: they are left unchanged and are not notes"`
 }
 
 // altered is the answer to what changes a vault that is there, unless it is so already.

@@ -17,7 +17,7 @@ var vaultSetDoc string
 
 type vaultSetIn struct {
 	Name     string        `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
-	ReadOnly *bool         `json:"readonly,omitempty" absent:"as it was" jsonschema:"whether nobody may change what is in the vault"`
+	ReadOnly *bool         `json:"readonly,omitempty" absent:"as it was" jsonschema:"true makes the contents read-only"`
 	Secrets  *team.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"what becomes of a text that seems to hold a secret: flag writes it and warns, refuse does not write it, off does not look"`
 	tool.Mutation
 }
