@@ -107,7 +107,7 @@ func TestVerifyFolded(t *testing.T) {
 		}, "log", repo.Broken, fault.IndexError, "v1"},
 		{"the image is gone", func(ctx context.Context, t *testing.T, e repotest.Engine) {
 			require.NoError(t, e.Bucket.Delete(ctx, object(t, e, "image/")))
-		}, "image", repo.Worrying, "", "the image of v9 is gone"},
+		}, "image", repo.Worrying, "", "the image of v9 is missing"},
 		{"the image is cut", func(_ context.Context, t *testing.T, e repotest.Engine) {
 			patchObject(t, e, "image/", func(data []byte) []byte { return data[:80] })
 		}, "image", repo.Worrying, "", "the image of v9 is damaged"},
