@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +78,8 @@ func (c *vaultCheck) run(ctx context.Context) bool {
 	c.names()
 	c.definitions()
 	c.settings()
-	for _, u := range c.traits {
+	for _, name := range slices.Sorted(maps.Keys(c.traits)) {
+		u := c.traits[name]
 		u.first.fault = u.first.fault.With("count", u.count).With("locations", u.at)
 		c.all = append(c.all, u.first)
 	}
@@ -171,7 +173,8 @@ func (c *vaultCheck) names() {
 			shown[key] = a
 		}
 	}
-	for key, in := range aliases {
+	for _, key := range slices.Sorted(maps.Keys(aliases)) {
+		in := aliases[key]
 		c.alias(shown[key], in, short[key])
 	}
 	c.shortNames(short)
