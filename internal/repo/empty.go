@@ -57,18 +57,11 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	if again && (l.opt.Now().Sub(c.Erasing.At) < SweepAgain || !f.clocked()) {
 		return nil
 	}
-	// The erasing commits are after Erasing.From. If there is none yet, it may still be on its way
-	// for appendLife.
-	parts, last := partSet{}, uint64(0)
-	for commit, err := range l.Commits(ctx, c.Erasing.From+1) {
-		if err != nil {
-			return err
-		}
-		if all := commit.erases(); len(all) > 0 {
-			parts.add(all)
-			last = commit.Seq
-		}
+	parts, last, err := l.erasedAfter(ctx, c.Erasing.From)
+	if err != nil {
+		return err
 	}
+	// If there is no erasing commit yet, it may still be on its way for appendLife.
 	mayCome := last == 0 && (l.opt.Now().Sub(l.head.Load().time) < appendLife || !f.clocked())
 	if mayCome || c.behind(f) < last {
 		return nil // the commit may still arrive, or a consumer has not passed it
@@ -106,6 +99,22 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 		}
 		return true
 	}))
+}
+
+// erasedAfter returns the parts that the erasing commits after from name, and the last of these
+// commits; 0: there is none.
+func (l *Log[S]) erasedAfter(ctx context.Context, from uint64) (parts partSet, last uint64, err error) {
+	parts = partSet{}
+	for commit, err := range l.Commits(ctx, from+1) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if all := commit.erases(); len(all) > 0 {
+			parts.add(all)
+			last = commit.Seq
+		}
+	}
+	return parts, last, nil
 }
 
 // eraseParts deletes the images of commits before last, and empties parts in the table, in payload
