@@ -256,13 +256,15 @@ func (r *ranker) count() {
 			rows, s := r.rows[layer], r.x.layers[layer].segment
 			for _, w := range list {
 				doc := s.docOf[w.slot]
-				if row := rows[doc]; row > 0 {
-					at := 2*int(row-1)*len(r.concepts) + i
-					if w.slot != s.docs[doc].head {
-						at += len(r.concepts)
-					}
-					r.tally[at] += w.count
+				row := rows[doc]
+				if row == 0 {
+					continue
 				}
+				at := 2*int(row-1)*len(r.concepts) + i
+				if w.slot != s.docs[doc].head {
+					at += len(r.concepts)
+				}
+				r.tally[at] += w.count
 			}
 		}
 	}
