@@ -36,14 +36,7 @@ func (s *suite) inside(ctx context.Context) (err error) {
 		return fmt.Errorf("open the data: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	invoke := func(ctx context.Context, tool string, body []byte) (int, error) {
-		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
-		if err != nil {
-			f := fault.Of(err)
-			return 0, &refusal{code: string(f.Code), message: f.Message}
-		}
-		return len(answer), nil
-	}
+	invoke := inProcess(r)
 	progress("%d notes: lookups and searches in process", s.result.Notes)
 	s.result.Asked = make([]asked, len(s.calls))
 	for i, c := range s.calls {
@@ -54,6 +47,18 @@ func (s *suite) inside(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// inProcess calls the tools in this process.
+func inProcess(r *rookery.Rookery) way {
+	return func(ctx context.Context, tool string, body []byte) (int, error) {
+		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
+		if err != nil {
+			f := fault.Of(err)
+			return 0, &refusal{code: string(f.Code), message: f.Message}
+		}
+		return len(answer), nil
+	}
 }
 
 // sized notes how large the largest answer is that comes this way. One client uses it.

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"rookery"
 	"rookery/bench/corpus"
-	"rookery/internal/fault"
 	"rookery/internal/index"
 )
 
@@ -102,14 +100,7 @@ func (s *suite) noteIndex(out *noting) error {
 
 // noteCalls imports the notes, and measures the calls.
 func (s *suite) noteCalls(ctx context.Context, r *rookery.Rookery, out *noting) error {
-	invoke := func(ctx context.Context, tool string, body []byte) (int, error) {
-		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
-		if err != nil {
-			f := fault.Of(err)
-			return 0, &refusal{code: string(f.Code), message: f.Message}
-		}
-		return len(answer), nil
-	}
+	invoke := inProcess(r)
 	if err := s.importBy(ctx, invoke); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"rookery"
 	"rookery/bench/corpus"
-	"rookery/internal/fault"
 )
 
 // A querying is what queries, the log, batches, checks and moves cost in this process, on a generated vault.
@@ -100,14 +99,7 @@ func (s *suite) queries(ctx context.Context, out *querying) (err error) {
 		return fmt.Errorf("open the data: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	invoke := func(ctx context.Context, tool string, body []byte) (int, error) {
-		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
-		if err != nil {
-			f := fault.Of(err)
-			return 0, &refusal{code: string(f.Code), message: f.Message}
-		}
-		return len(answer), nil
-	}
+	invoke := inProcess(r)
 	if err := s.importBy(ctx, invoke); err != nil {
 		return err
 	}
