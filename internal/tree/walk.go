@@ -330,6 +330,3 @@ func (t *Tree) FilesIn(folder string) iter.Seq[*index.File] {
 		}
 	}
 }
-
-// SectionsBelow are the sections directly below a note or a section in its own text, whatever it stands for.
-func SectionsBelow(n Node) []Node { return sectionsBelow(n) }

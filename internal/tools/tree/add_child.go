@@ -247,7 +247,7 @@ func duplicate(id, arg string) *fault.Fault {
 
 // note is the text of the new note.
 func (c child) note() ([]byte, error) {
-	body := "# " + strings.Join(strings.Fields(c.title), " ") + "\n"
+	body := "# " + oneLine(c.title) + "\n"
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
 		body += "\n" + normal(text, "\n") + "\n"
 	}
@@ -266,7 +266,7 @@ func (c child) note() ([]byte, error) {
 
 // plain is a fault if a heading does not read as the title.
 func (c child) plain(h markdown.Heading) error {
-	if h.Text != strings.Join(strings.Fields(c.title), " ") {
+	if h.Text != oneLine(c.title) {
 		return wrong(typeMismatch, "a title is plain text without markup").With("property", "title")
 	}
 	return nil
@@ -328,22 +328,38 @@ func (c child) section(level int) (markdown.Subtree, error) {
 		return markdown.Subtree{}, wrong("body_escapes_section", "a body has no headings: they would be nodes of their own").
 			With("property", "body").Fix("set the property content, whose headings become children")
 	}
-	if level > 6 {
-		return markdown.Subtree{}, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+	if err := tooDeep(level); err != nil {
+		return markdown.Subtree{}, err
 	}
-	text := []byte(strings.Repeat("#", level) + " " + strings.Join(strings.Fields(c.title), " ") + "\n")
-	if c.typ.Name != vault.Section {
-		text = append(text, "::"+c.typ.Name+"\n"...)
-	}
-	if d := markdown.Parse(text); len(d.Headings) != 1 || c.plain(d.Headings[0]) != nil {
-		return markdown.Subtree{}, wrong(typeMismatch, "a title is plain text without markup").With("property", "title")
-	}
-	text, err := markdown.SetArguments(text, markdown.Parse(text).Headings[0].Slug, c.fields)
+	text, err := sectionHead(level, c.title, c.typ, c.fields)
 	if err != nil {
-		return markdown.Subtree{}, unwritable(err, typeMismatch)
+		return markdown.Subtree{}, err
 	}
 	if body := strings.Trim(c.text, "\r\n"); body != "" {
 		text = append(text, "\n"+normal(body, "\n")+"\n"...)
 	}
 	return markdown.NewSubtree(text)
+}
+
+// tooDeep is the fault of a level that no heading has.
+func tooDeep(level int) error {
+	if level <= 6 {
+		return nil
+	}
+	return wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+}
+
+// sectionHead is the heading of a new section, and the declaration of its type and fields.
+func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Field) ([]byte, error) {
+	title = oneLine(title)
+	text := []byte(strings.Repeat("#", level) + " " + title + "\n")
+	if typ.Name != vault.Section {
+		text = append(text, "::"+typ.Name+"\n"...)
+	}
+	d := markdown.Parse(text)
+	if len(d.Headings) != 1 || d.Headings[0].Text != title {
+		return nil, wrong(typeMismatch, "a title is plain text without markup, and not empty").With("property", "title")
+	}
+	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)
+	return text, unwritable(err, typeMismatch)
 }

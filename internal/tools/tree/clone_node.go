@@ -31,12 +31,8 @@ func (f tools) cloneNode() *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in cloneNodeIn) (cloneNodeOut, error) {
 		w := writing{c, in.Vault.Vault, &in.mutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *cloneNodeOut) error {
-			e.moves = true
-			n, err := e.node("nodeId", in.NodeID)
+			n, err := e.movable("nodeId", in.NodeID)
 			if err != nil {
-				return err
-			}
-			if _, err := e.above("nodeId", n); err != nil {
 				return err
 			}
 			to, err := e.parent("targetParentId", in.TargetParentID)

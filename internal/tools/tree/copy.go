@@ -48,12 +48,8 @@ func (f tools) copySubtree() *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in copySubtreeIn) (copySubtreeOut, error) {
 		w := writing{c, in.Vault.Vault, &in.mutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *copySubtreeOut) error {
-			e.moves = true
-			n, err := e.node("sourceId", in.SourceID)
+			n, err := e.movable("sourceId", in.SourceID)
 			if err != nil {
-				return err
-			}
-			if _, err := e.above("sourceId", n); err != nil {
 				return err
 			}
 			to, err := e.parent("targetParentId", in.TargetParentID)
@@ -130,7 +126,7 @@ func (c *copying) section() error {
 		return err
 	}
 	copied, _ := c.Index().Note(c.to.Note.Path)
-	first := c.sectionAt(c.line)
+	first := sectionAt(copied, c.line)
 	for i := range c.count {
 		if was, is := c.from.Section-1+i, first+i; was < len(c.from.Note.Sections) && is < len(copied.Sections) {
 			a.ids[c.from.Note.Object(was).ID()] = copied.Object(is).ID()
@@ -151,17 +147,6 @@ func (c *copying) place(a *arrival) error {
 	}
 	c.made, c.line, c.conflicts = vault.Path(c.to.Note.Path), newLine(r), r.Conflicts
 	return c.putReordered(c.ctx, c.to.Note, marksOf(c.to.Note), target, r, a)
-}
-
-// sectionAt is the position of the section of the copy that begins in a line.
-func (c *copying) sectionAt(line int) int {
-	n, _ := c.Index().Note(string(c.made))
-	for i := range n.Sections {
-		if n.Sections[i].Line == line {
-			return i
-		}
-	}
-	return len(n.Sections)
 }
 
 // maxCopies is how many names of copies are tried.
@@ -312,7 +297,7 @@ func (c *copying) stubNote(title, line string) (err error) {
 	if err := c.joinOrder(c.ctx, c.to, entryOf(string(c.made))); err != nil {
 		return err
 	}
-	return c.Put(c.ctx, c.made, []byte("# "+strings.Join(strings.Fields(title), " ")+"\n\n"+line))
+	return c.Put(c.ctx, c.made, []byte("# "+oneLine(title)+"\n\n"+line))
 }
 
 // leadsBack reports whether the target is below a node, or below one for which something below that stands.
@@ -346,7 +331,7 @@ func (c *copying) done(dry bool, out *changed, id *string, created *[]string) er
 		n, _ := c.Index().Note(string(c.made))
 		top = tree.Node{Note: n}
 		if c.line > 0 {
-			top.Section = c.sectionAt(c.line) + 1
+			top.Section = sectionAt(n, c.line) + 1
 		}
 	}
 	*id = top.ID()

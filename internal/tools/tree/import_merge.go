@@ -163,7 +163,7 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 func (m *merging) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
-		m.problem(root, wrong(badKind, "the node at the top of the JSON cannot be below the target"))
+		m.problem(root, wrong(kindMismatch, "the node at the top of the JSON cannot be below the target"))
 		return
 	}
 	m.matchBelow(root)
@@ -204,7 +204,7 @@ func (m *merging) take(g *mergeNode, n tree.Node) bool {
 	}
 	g.match, g.matched, m.taken[n] = n, true, g
 	if n.Kind() != g.Kind {
-		m.problem(g, wrong(badKind, "the node of the vault that matches is a %s", n.Kind()))
+		m.problem(g, wrong(kindMismatch, "the node of the vault that matches is a %s", n.Kind()))
 	}
 	return true
 }

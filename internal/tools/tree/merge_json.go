@@ -84,7 +84,7 @@ func (n *mergeNode) check(depth int, count *int) error {
 		kind = n.Kind
 	}
 	if n.Kind != "" && n.Kind != kind {
-		return badMerge(badKind, "the address of a node of json is not that of its kind").With("nodeId", n.NodeID)
+		return badMerge(kindMismatch, "the address of a node of json is not that of its kind").With("nodeId", n.NodeID)
 	}
 	n.Kind = kind
 	if n.Children == nil {
@@ -99,7 +99,7 @@ func (n *mergeNode) check(depth int, count *int) error {
 			return err
 		}
 		if !mayContain(n.Kind, child.Kind) {
-			return badMerge(badKind, "a node of json cannot be below the one above it").With("nodeId", child.NodeID)
+			return badMerge(kindMismatch, "a node of json cannot be below the one above it").With("nodeId", child.NodeID)
 		}
 	}
 	return nil

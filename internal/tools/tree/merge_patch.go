@@ -174,7 +174,7 @@ func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 		return nil, false
 	}
 	if m.in.Strategy != byReplace {
-		m.problem(g, wrong(badKind, "the node has another type, which only the strategy replace changes"))
+		m.problem(g, wrong(kindMismatch, "the node has another type, which only the strategy replace changes"))
 		return nil, false
 	}
 	if typ = m.typeNamed(g); typ == nil {

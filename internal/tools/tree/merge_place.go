@@ -13,9 +13,6 @@ import (
 	"rookery/internal/vault"
 )
 
-// badKind is the reason of a node that is of another kind than it must be.
-const badKind = "kind_mismatch"
-
 // placeAll makes the nodes that are new, and removes those that the strategy replace does not keep. Of the sections of a
 // note the last comes first: what changes below one moves only what is behind it.
 func (m *merging) placeAll(ctx context.Context) error {
@@ -118,54 +115,39 @@ func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Si
 		m.problem(g, unwritable(err, "malformed_markdown"))
 		return nil
 	}
-	f.nodes = reorderedIDs(f, g.match.Section, order)
+	var news []*arrival
+	for _, s := range order {
+		if s.New != nil {
+			news = append(news, &arrival{Subtree: *s.New})
+		}
+	}
+	f.nodes = f.moved(r, news)
 	f.text = r.Text
 	return nil
 }
 
-// reorderedIDs are the identities of the nodes of a note whose sections below one are put in another order.
-func reorderedIDs(f *mergedFile, parent int, order []markdown.Sibling) []index.UID {
-	var tops []markdown.Heading
-	first, section := 0, 0 // of the sections below the parent, the position among the tops; of a heading, its position
+// moved are the identities of the nodes of the file when its sections are in another order; nil: they are not known, and
+// whoever reads the text finds which is which.
+func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
+	var m marks
 	for _, h := range markdown.Parse(f.text).Headings {
-		if h.Title {
+		if !tree.IsTop(h) {
 			continue
 		}
-		section++
-		if tree.IsTop(h) {
-			tops = append(tops, h)
+		at := len(m.sections) + 1
+		if at >= len(f.nodes) {
+			return nil
 		}
-		if section == parent {
-			first = len(tops)
-		}
+		m.sections = append(m.sections, marked[index.UID]{h.Line, f.nodes[at]})
 	}
-	if len(f.nodes) != len(tops)+1 {
-		return nil // whoever reads the text finds which is which
+	if len(f.nodes) != len(m.sections)+1 {
+		return nil
 	}
-	end := len(tops)
-	var children [][]index.UID
-	level := 7
-	for i := first; i < len(tops); i++ {
-		if parent > 0 && tops[i].Level <= tops[first-1].Level {
-			end = i
-			break
-		}
-		if tops[i].Level <= level {
-			level, children = tops[i].Level, append(children, nil)
-		}
-		last := len(children) - 1
-		children[last] = append(children[last], f.nodes[1+i])
+	ids := slices.Clone(f.nodes[:1])
+	for _, s := range m.moved(f.text, r, news).sections {
+		ids = append(ids, s.id)
 	}
-	ids := slices.Clone(f.nodes[:1+first])
-	for _, s := range order {
-		switch {
-		case s.New != nil:
-			ids = append(ids, make([]index.UID, s.New.Tops())...)
-		case s.Child < len(children):
-			ids = append(ids, children[s.Child]...)
-		}
-	}
-	return append(ids, f.nodes[1+end:]...)
+	return ids
 }
 
 // section is a new section with all below it, at a level; ok is false if it cannot be written.
@@ -183,8 +165,8 @@ func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool)
 
 // sectionText is the Markdown of a new section with all below it.
 func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
-	if level > 6 {
-		m.problem(g, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level))
+	if err := tooDeep(level); err != nil {
+		m.problem(g, err)
 		return nil, false
 	}
 	typ := m.typeNamed(g)
@@ -196,19 +178,9 @@ func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
 	if len(m.problems) > problems {
 		return nil, false
 	}
-	title := oneLine(g.title())
-	text := []byte(strings.Repeat("#", level) + " " + title + "\n")
-	if typ.Name != vault.Section {
-		text = append(text, "::"+typ.Name+"\n"...)
-	}
-	d := markdown.Parse(text)
-	if len(d.Headings) != 1 || d.Headings[0].Text != title {
-		m.problem(g, wrong(typeMismatch, "a title is plain text without markup, and not empty").With("property", "title"))
-		return nil, false
-	}
-	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)
+	text, err := sectionHead(level, g.title(), typ, fields)
 	if err != nil {
-		m.problem(g, unwritable(err, typeMismatch))
+		m.problem(g, err)
 		return nil, false
 	}
 	if !m.isBody(g) {
@@ -506,19 +478,13 @@ func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
 		for _, child := range g.children() {
 			switch above, _ := m.tree.Parent(child.match); {
 			case !child.matched && child.path != "":
-				want = append(want, entryAt(addressOf(child.path)))
+				want = append(want, entryOf(addressOf(child.path)))
 			case child.matched && above == (tree.Node{Folder: dir}):
 				want = append(want, child.match.Key())
 			}
 		}
 		return m.sortFolder(ctx, after, dir, want)
 	})
-}
-
-// entryAt is the last part of an address, as the order of a folder lists it.
-func entryAt(id string) string {
-	name := strings.TrimSuffix(id, "/")
-	return id[strings.LastIndexByte(name, '/')+1:]
 }
 
 // sortFolder drafts the order of a folder, if its children are in another one.
@@ -540,14 +506,5 @@ func (m *merging) sortFolder(ctx context.Context, after *tree.Tree, dir string, 
 	if slices.Equal(all, has) {
 		return nil
 	}
-	path := vault.Path(dir + vault.FolderFile)
-	text, _, err := m.Text(ctx, path)
-	if err != nil {
-		return err
-	}
-	text, err = markdown.SetFields(text, []markdown.Field{{Key: "order", Value: anyOf(all)}})
-	if err != nil {
-		return unwritable(err, "frontmatter_invalid")
-	}
-	return m.Put(ctx, path, text)
+	return m.putOrder(ctx, tree.Node{Folder: dir}, all)
 }

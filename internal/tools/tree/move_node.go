@@ -38,12 +38,8 @@ func (f tools) moveNode() *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveNodeIn) (moveNodeOut, error) {
 		w := writing{c, in.Vault.Vault, &in.mutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveNodeOut) error {
-			e.moves = true
-			n, err := e.node("nodeId", in.NodeID)
+			n, err := e.movable("nodeId", in.NodeID)
 			if err != nil {
-				return err
-			}
-			if _, err := e.above("nodeId", n); err != nil {
 				return err
 			}
 			if err := in.run(ctx, e, n, out); err != nil {
@@ -139,7 +135,7 @@ func (e *edit) titled(n tree.Node, r markdown.Reordered) {
 	if !r.Titled {
 		return
 	}
-	for _, first := range tree.SectionsBelow(tree.Node{Note: n.Note}) {
+	for _, first := range e.tree.OwnChildren(tree.Node{Note: n.Note}) {
 		if first.Level() == 1 && first != n {
 			e.ids[first.ID()] = n.Note.ID
 			return

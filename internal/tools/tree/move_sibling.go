@@ -52,7 +52,7 @@ func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 			if err != nil {
 				return err
 			}
-			all := e.childrenOf(above)
+			all := e.tree.OwnChildren(above)
 			was, _ := e.node("siblingId", in.SiblingID)
 			if was != n {
 				order := slices.DeleteFunc(slices.Clone(all), func(o tree.Node) bool { return o == n })
@@ -96,14 +96,6 @@ func moved(n, above tree.Node) tree.Node {
 		return n
 	}
 	return above
-}
-
-// childrenOf are the nodes directly below another one, in its own text or folder.
-func (e *edit) childrenOf(n tree.Node) []tree.Node {
-	if n.Note != nil {
-		return tree.SectionsBelow(n)
-	}
-	return e.tree.Children(n)
 }
 
 // reorder drafts another order of all nodes below one; an order that is so already is left as it is.

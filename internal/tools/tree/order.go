@@ -39,11 +39,7 @@ func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string)
 	if len(entries) == 0 {
 		text, err = markdown.UnsetFields(text, []string{"order"})
 	} else {
-		list := make([]any, len(entries))
-		for i, name := range entries {
-			list[i] = name
-		}
-		text, err = markdown.SetFields(text, []markdown.Field{{Key: "order", Value: list}})
+		text, err = markdown.SetFields(text, []markdown.Field{{Key: "order", Value: anyOf(entries)}})
 	}
 	if err != nil {
 		return unwritable(err, "frontmatter_invalid")

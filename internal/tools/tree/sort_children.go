@@ -46,7 +46,7 @@ func (f tools) sortChildren() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			all := e.childrenOf(parent)
+			all := e.tree.OwnChildren(parent)
 			order := in.sorted(e, all, by)
 			if err := e.reorder(ctx, parent, all, order); err != nil {
 				return err

@@ -208,18 +208,37 @@ func (e *edit) above(arg string, n tree.Node) (tree.Node, error) {
 	return above, nil
 }
 
+// movable is a node that the call moves or copies: any but the vault.
+func (e *edit) movable(arg, id string) (tree.Node, error) {
+	e.moves = true
+	n, err := e.node(arg, id)
+	if err != nil {
+		return n, err
+	}
+	_, err = e.above(arg, n)
+	return n, err
+}
+
 // placed is the address of what a draft put into a note: of the section that begins in a line.
 func (e *edit) placed(path string, line int) string {
 	n, ok := e.Index().Note(path)
 	if !ok {
 		return ""
 	}
-	for i := range n.Sections {
-		if n.Sections[i].Line == line {
-			return n.Object(i).ID()
-		}
+	if i := sectionAt(n, line); i < len(n.Sections) {
+		return n.Object(i).ID()
 	}
 	return n.ID
+}
+
+// sectionAt is the position of the section of a note that begins in a line; if there is none, how many there are.
+func sectionAt(n *index.Note, line int) int {
+	for i := range n.Sections {
+		if n.Sections[i].Line == line {
+			return i
+		}
+	}
+	return len(n.Sections)
 }
 
 // newLine is the line in which the first new section of a result begins.
