@@ -1,0 +1,210 @@
+package team
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/blob"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// An opened is a vault that is open or being opened.
+type opened struct {
+	once   sync.Once
+	vault  *repo.Vault
+	folder *checkout.Checkout // nil where there are no folders
+	keeper *repo.Keeper       // nil without Background
+	err    error
+
+	ready   atomic.Bool // vault and folder are set and may be read by other goroutines
+	use     use         // guarded by Options.Memory
+	name    string
+	reading atomic.Pointer[checkout.Checkout] // the folder, readable without waiting for once; nil: not open
+}
+
+// opened returns the vault of an entry, open until ctx ends. Concurrent callers open it only once.
+func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
+	o, err := t.usedBy(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	o.once.Do(func() { // continues if ctx ends
+		defer t.opt.Memory.opening(o)()
+		o.err = t.start(context.WithoutCancel(ctx), e, o)
+	})
+	if o.err != nil {
+		t.opt.Memory.forget(o)
+		t.drop(e, o) // the next caller tries again
+	}
+	return o, o.err
+}
+
+// usedBy returns the vault of an entry, in use until ctx ends. It may not be open yet. If the vault
+// is being closed, usedBy waits for that.
+func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
+	part := partOf(e.Name, e.Incarnation)
+	for {
+		t.mu.Lock()
+		if t.closed {
+			t.mu.Unlock()
+			return nil, t.over()
+		}
+		t.used = t.opt.Now()
+		o := t.open[part]
+		if o == nil {
+			o = &opened{name: e.Name}
+			o.use.key = t.opt.life + "/" + part
+			o.use.leave = func() {
+				o.close()
+				t.drop(e, o)
+			}
+			t.open[part] = o
+		}
+		left := t.opt.Memory.begin(ctx, o)
+		t.mu.Unlock()
+		if left == nil {
+			return o, nil
+		}
+		select {
+		case <-left:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// drop removes a vault from the open ones.
+func (t *Team) drop(e Entry, o *opened) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if part := partOf(e.Name, e.Incarnation); t.open[part] == o {
+		delete(t.open, part)
+	}
+}
+
+// over returns the fault of a closed Team.
+func (t *Team) over() error {
+	if t.Gone() {
+		return errGone
+	}
+	return stopping()
+}
+
+// stopping returns the fault of a call during shutdown.
+func stopping() error {
+	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
+}
+
+// start opens the vault of an entry, with its folder and its keeper.
+func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
+	if err := t.adoptAudit(ctx, e); err != nil {
+		return err
+	}
+	v, err := t.vaultOf(e.Name, e.Incarnation)
+	if err != nil {
+		return err
+	}
+	if err := t.admit(ctx, v, o); err != nil {
+		return err
+	}
+	o.vault = v
+	if t.opt.Folders {
+		if o.folder, err = t.checkOut(ctx, e, v); err != nil {
+			return err
+		}
+		o.reading.Store(o.folder)
+	}
+	if t.opt.Background {
+		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: func() repo.Folding {
+			f := t.folding(context.Background())
+			f.Later = f.Later || o.isReading() // an image of a part of the folder is of use to nobody
+			return f
+		}})
+	}
+	o.ready.Store(true)
+	return nil
+}
+
+// isReading reports whether the folder of the vault is being read for the first time by this process.
+func (o *opened) isReading() bool {
+	folder := o.reading.Load()
+	if folder == nil {
+		return false
+	}
+	_, under := folder.Reading()
+	return under
+}
+
+// admit reserves memory for a vault that is about to be opened. The vault has not been read yet.
+func (t *Team) admit(ctx context.Context, v *repo.Vault, o *opened) error {
+	if t.opt.Memory == nil {
+		return nil
+	}
+	size, err := v.Foreseen(ctx)
+	if err != nil {
+		return err
+	}
+	return t.opt.Memory.admit(o, size)
+}
+
+// checkOut opens the folder of a vault.
+func (t *Team) checkOut(
+	ctx context.Context, e Entry, v *repo.Vault,
+) (*checkout.Checkout, error) {
+	o, err := t.folderOf(e.Name)
+	if err != nil {
+		return nil, err
+	}
+	o.Memory = t.bucketOf(e.Name, e.Incarnation)
+	return checkout.Open(ctx, v, o)
+}
+
+// folderOf returns the options of the checkout of a vault's folder.
+func (t *Team) folderOf(name string) (checkout.Options, error) {
+	if t.opt.Served != nil {
+		return t.served(), nil
+	}
+	o := checkout.Options{
+		Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
+	}
+	if t.opt.Watch != nil {
+		o.Watch = func(enter func(string) bool) (blob.Watch, error) {
+			return t.opt.Watch(notesOf(name), enter)
+		}
+	}
+	var err error
+	o.Files, err = t.files(name)
+	return o, err
+}
+
+// close stops the background work of the vault: first the folder, because folding follows it.
+func (o *opened) close() {
+	if o.folder != nil {
+		o.folder.Close()
+	}
+	if o.keeper != nil {
+		o.keeper.Close()
+	}
+}
+
+// vaultOf returns an incarnation of a vault without reading it.
+func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
+	part := partOf(name, incarnation)
+	return repo.NewVault(repo.VaultOptions{
+		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
+		Listed: table.Key{Part: listed, Sort: part},
+		Now:    t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named, ImageItems: t.opt.Items,
+		Bucket: t.bucketOf(name, incarnation),
+	})
+}
+
+// bucketOf returns the bucket of one incarnation of a vault. It does not contain the notes.
+func (t *Team) bucketOf(name string, incarnation int) blob.Bucket {
+	return blob.Sub(t.opt.Bucket, "vaults/"+partOf(name, incarnation))
+}
