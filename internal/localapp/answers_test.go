@@ -70,6 +70,27 @@ func (a *answering) over(connect func(clitool.Target) tool.Invoker) func(clitool
 	}
 }
 
+// settled removes the warnings that the index is not yet as the files are: whether there are any depends on the moment
+// of the call.
+func settled(answer any) any {
+	envelope, ok := answer.(map[string]any)
+	if !ok {
+		return answer
+	}
+	warnings, _ := envelope["warnings"].([]any)
+	warnings = slices.DeleteFunc(warnings, func(w any) bool {
+		warning, _ := w.(map[string]any)
+		code, _ := warning["code"].(string)
+		return strings.HasPrefix(code, "INDEX_")
+	})
+	if len(warnings) == 0 {
+		delete(envelope, "warnings")
+	} else {
+		envelope["warnings"] = warnings
+	}
+	return envelope
+}
+
 // The sizes of an answer that /docs shows.
 const (
 	shownItems   = 2   // of a list, and of an object with many members

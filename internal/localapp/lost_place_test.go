@@ -53,15 +53,17 @@ func lostConfig(dir string, c *clock) localapp.Config {
 	}
 }
 
-// newPrepared makes one.
+// newPrepared makes one. Nothing runs between its calls: at which version an image of a log is made does not depend on
+// how fast the machine is.
 func newPrepared(t testing.TB, now time.Time) prepared {
 	t.Helper()
 	f := prepared{dir: t.TempDir(), tenant: auth.Local, now: now, calls: map[string]args{}}
-	app, err := openApp(t.Context(), localapp.Between(lostConfig(f.dir, &clock{now: now}),
+	cfg := localapp.Between(lostConfig(f.dir, &clock{now: now}),
 		func(tables table.Table, files blob.Folder) (table.Table, blob.Folder) {
 			putJob(t, table.Sub(tables, f.tenant), now)
 			return tables, files
-		}))
+		})
+	app, err := openApp(t.Context(), localapp.Asleep(cfg, func(next tool.Handler) tool.Handler { return next }))
 	require.NoError(t, err)
 	f.fill(t, tooltest.As(app.Catalogue, auth.LocalCaller()))
 	require.NoError(t, app.Close())

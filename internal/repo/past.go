@@ -288,7 +288,7 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 	if err != nil {
 		return nil, err
 	}
-	r := replay[*index.Index]{log: v.log, upTo: maxSeq}
+	r := replay[*index.Index]{log: v.log, upTo: maxSeq, until: version}
 	r.head, _, _ = v.log.newestImage(ctx, c, version)
 	r.head.control = c
 	b := index.NewBuilder(r.head.state)

@@ -154,6 +154,7 @@ type replay[S any] struct {
 	log    *Log[S]
 	verify bool                 // compare every part with its digest
 	upTo   uint64               // runs that end after this commit are not applied
+	until  uint64               // nothing after the run of this commit is read; 0: the whole log is
 	met    func(*Commit, Place) // called for each commit; may be nil
 	head   head[S]              // the head after the runs applied so far
 	tailed bool                 // only the table is read, even if there are segments
@@ -189,7 +190,7 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 	if r.err != nil {
 		return
 	}
-	stretch := stretch{r.head.seq + 1, folded, r.verify}
+	stretch := stretch{r.head.seq + 1, folded, r.verify, r.until}
 	for d := range r.log.ahead(ctx, stretch) {
 		if !r.next(d, yield) {
 			return
@@ -291,14 +292,15 @@ type decoded struct {
 	err     error
 }
 
-// A stretch is a part of the log to be read, up to its end.
+// A stretch is a part of the log to be read.
 type stretch struct {
 	from   uint64 // the first commit of its first run
 	folded uint64 // commits up to here are read from segments
 	verify bool   // compare each part with its digest
+	until  uint64 // the run of this commit is the last; 0: all runs, and the control item
 }
 
-// ahead yields all runs of a stretch, oldest first, and then the control item. It reads and decodes
+// ahead yields all runs of a stretch, oldest first, and then the control item if it goes to the end. It reads and decodes
 // up to two items in advance while the caller uses one. It ends with the first error, or with the
 // context.
 func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
@@ -336,10 +338,14 @@ func (l *Log[S]) decodeAll(ctx context.Context, s stretch, send func(decoded) bo
 		if !send(l.decode(ctx, r, err, s.verify)) {
 			return
 		}
+		if s.until > 0 && r.Last >= s.until {
+			return
+		}
 		s.from = r.Last + 1
 	}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(s.from), controlKey) {
-		if !send(l.decodeItem(ctx, it, err, s.verify)) {
+		d := l.decodeItem(ctx, it, err, s.verify)
+		if !send(d) || s.until > 0 && d.run != nil && d.Last >= s.until {
 			return
 		}
 	}
