@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery"
+	"github.com/rookeryhq/rookery"
 )
 
 // benchNotes is how many notes the vault of BenchmarkCalls has.

@@ -1,4 +1,4 @@
-module rookery
+module github.com/rookeryhq/rookery
 
 go 1.26.0
 

@@ -2,6 +2,8 @@
 // over a data directory and without a network (CONTRACT §8). It is the only exported package of the
 // module.
 //
+//	import "github.com/rookeryhq/rookery"
+//
 //	r, err := rookery.Open(ctx, rookery.Config{Data: "data"})
 //	…
 //	answer, err := r.Invoke(ctx, "raven_read", json.RawMessage(`{"vault":"demo","path":"index.md"}`))
@@ -14,9 +16,9 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/localapp"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Config says where the data is.

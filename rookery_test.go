@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery"
+	"github.com/rookeryhq/rookery"
 )
 
 // An envelope is an answer, as far as the tests look into it.

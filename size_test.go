@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery"
+	"github.com/rookeryhq/rookery"
 )
 
 // maxAnswer is the number of bytes that no answer exceeds (CONTRACT §9).

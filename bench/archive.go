@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/bench/corpus"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An archive is the log of a vault on the engines of the server, in this process and without a folder

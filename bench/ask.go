@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"rookery"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // asked is what the calls of one kind came to.

@@ -46,7 +46,7 @@ func (c *clouded) build(ctx context.Context, dir string) error {
 // newBootstrap builds a function into a folder, and measures its size and, if it runs on this processor, its start.
 func newBootstrap(ctx context.Context, dir, name, arch string) (b bootstrap, err error) {
 	b = bootstrap{Name: "functions/" + name, Arch: arch}
-	if b.Size, err = sizeOfFunction(ctx, dir, "rookery/functions/"+name, arch); err != nil {
+	if b.Size, err = sizeOfFunction(ctx, dir, "github.com/rookeryhq/rookery/functions/"+name, arch); err != nil {
 		return b, err
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == arch {

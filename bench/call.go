@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"rookery/bench/corpus"
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An aim says which goal a call has.

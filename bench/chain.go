@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/localcloud"
-	"rookery/internal/tool"
-	"rookery/internal/tools/team"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/team"
 )
 
 // A link is what a call of a tool that does nothing costs, in process, by one kind of token.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 // The bounds of one call of an import (CONTRACT §4): its notes, and the bytes of its body, of which

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/localcloud"
 )
 
 // A clouded is what the functions of AWS Lambda cost over the emulators of DynamoDB and S3.

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/internal/localcloud"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A hosting is what it costs that a server asks who calls, keeps rates, and writes down who did what.

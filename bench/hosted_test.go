@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/localcloud"
 )
 
 // rated is a sample of so many operations in a second.

@@ -13,16 +13,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/awsclient"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	settings "rookery/internal/config"
-	"rookery/internal/dynamotable"
-	"rookery/internal/fileblob"
-	"rookery/internal/localcloud"
-	"rookery/internal/s3blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	settings "github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // instanceURL is the public URL of an instance, which is called in this process.

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // kept is what it costs to keep the log of a vault: to fold a year of it, to start from what was

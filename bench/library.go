@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"rookery/bench/corpus"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // indexed is what the indexes of the vault cost in this process, without a server.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 func TestLoadMakesEachOperationOnce(t *testing.T) {

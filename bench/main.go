@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 //go:embed memories.md.tmpl

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery"
-	"rookery/bench/corpus"
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A noting is what the tools for notes and for orientation cost in this process, on a vault of plain notes.

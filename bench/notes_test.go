@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 func TestPlainNotes(t *testing.T) {

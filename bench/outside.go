@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // The rows of edits, as the page and the goals call them.

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // profiledCommand is the word by which this program is told to be the server under the profiler.

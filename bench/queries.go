@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery"
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 // A querying is what queries, the log, batches, checks and moves cost in this process, on a generated vault.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 // served is what it costs to serve a person's folder where it is, which other programs edit.

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/hosted"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A starting is the start of a process that serves the whole catalogue, such as a function of a cloud, and the
@@ -37,7 +37,7 @@ const (
 	warmStarts = 200
 
 	// functionSource is a program that composes what a function serves, and functionArch what functions run on.
-	functionSource = "rookery/internal/hosted/testdata/function"
+	functionSource = "github.com/rookeryhq/rookery/internal/hosted/testdata/function"
 	functionArch   = "arm64"
 
 	// maxFunction is how large the archive of a function may be, in bytes (DESIGN §8).

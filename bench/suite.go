@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/bench/corpus"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // vaultName is the vault that is measured.

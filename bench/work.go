@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 // The names of the loads, as the page and the goals call them.

@@ -61,7 +61,7 @@ func TestMains(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, bytes.Count(text, []byte("\n")), maxMain, name)
 		require.Equal(t, 1, bytes.Count(text, []byte("import")), name)
-		require.Contains(t, string(text), `import "rookery/internal/awsapp"`, name)
+		require.Contains(t, string(text), `import "github.com/rookeryhq/rookery/internal/awsapp"`, name)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
+	"github.com/rookeryhq/rookery/infra"
 )
 
 // A datum is a value of a metric, as CloudWatch has it: all in one period.

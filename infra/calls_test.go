@@ -19,16 +19,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/cloudtest"
-	"rookery/internal/hosted"
-	"rookery/internal/httptool"
-	"rookery/internal/localcloud"
-	"rookery/internal/s3blob"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/infra"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 var update = flag.Bool("update", false, "write what is generated")

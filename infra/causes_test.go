@@ -21,14 +21,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/config"
-	"rookery/internal/dynamotable"
-	"rookery/internal/fileblob"
-	"rookery/internal/lambdahost"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestEveryAlarmFires makes the cause of each alarm, and requires that it fires, and that no other one does but those

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
-	"rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/infra"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
 // overwrites are the response parameters of an integration, as lambdahost takes them.

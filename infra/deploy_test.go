@@ -17,15 +17,15 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsops"
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/cloudtest"
-	"rookery/internal/dynamotable"
-	"rookery/internal/httptool"
-	"rookery/internal/localdeploy"
-	"rookery/internal/repo"
-	"rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/awsops"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localdeploy"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
 // skipped are the types of resources that LocalStack says are there, and are not: the other tests of this

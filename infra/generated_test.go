@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/hosted"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A function is one of the template. TestGenerated writes all that a function of requests needs from a line of

@@ -15,16 +15,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/blob"
-	"rookery/internal/config"
-	"rookery/internal/dynamotable"
-	"rookery/internal/ingest"
-	"rookery/internal/job"
-	"rookery/internal/localcloud"
-	"rookery/internal/s3blob"
-	"rookery/internal/sqsqueue"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A later is the deployment of a story that has ended, with a clock that can be set: what functions do an hour, a day and

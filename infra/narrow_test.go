@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
+	"github.com/rookeryhq/rookery/infra"
 )
 
 // unrecorded are what policies allow and no recorded call needs to use, with the reason: by "Sid action", which is any role, or by

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
+	"github.com/rookeryhq/rookery/infra"
 )
 
 // TestAllowed covers the evaluator: actions, resources, tags, conditions of one value and of several, and refusals.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
+	"github.com/rookeryhq/rookery/infra"
 )
 
 // allows reports whether the template allows a call.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
+	"github.com/rookeryhq/rookery/infra"
 )
 
 // A call is a call of AWS that a function made, as policies see it.

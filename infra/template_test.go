@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/infra"
-	"rookery/internal/awsapp"
-	"rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/infra"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
 )
 
 // names are the functions: the directories of functions.

@@ -146,7 +146,7 @@ func TestImportsPointDown(t *testing.T) {
 			continue
 		}
 		for _, path := range s.imports {
-			other, ok := rank[strings.TrimPrefix(path, "rookery/")]
+			other, ok := rank[strings.TrimPrefix(path, "github.com/rookeryhq/rookery/")]
 			require.False(t, ok && other >= own, "%s imports %s, which is not below it", s.file, path)
 		}
 	}
@@ -178,7 +178,7 @@ func TestTheProductImportsNoTests(t *testing.T) {
 			continue
 		}
 		for _, path := range s.imports {
-			own := strings.TrimPrefix(path, "rookery/")
+			own := strings.TrimPrefix(path, "github.com/rookeryhq/rookery/")
 			require.False(t, path == "testing" || slices.Contains(forTests, own),
 				"%s imports %s", s.file, path)
 		}

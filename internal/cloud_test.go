@@ -14,8 +14,8 @@ import (
 func TestCloudTable(t *testing.T) {
 	var need []string
 	for _, s := range sources(t) {
-		uses := slices.Contains(s.imports, "rookery/internal/awstest") || s.folder == "internal/awstest" ||
-			slices.Contains(s.imports, "rookery/internal/cloudtest")
+		uses := slices.Contains(s.imports, "github.com/rookeryhq/rookery/internal/awstest") || s.folder == "internal/awstest" ||
+			slices.Contains(s.imports, "github.com/rookeryhq/rookery/internal/cloudtest")
 		if uses && strings.HasSuffix(s.file, "_test.go") && !slices.Contains(need, s.folder) {
 			need = append(need, s.folder)
 		}
@@ -30,7 +30,7 @@ func TestCloudTable(t *testing.T) {
 		words := strings.Fields(line)
 		require.GreaterOrEqual(t, len(words), 2, line)
 		require.Contains(t, []string{"race", "plain"}, words[0], line)
-		listed = append(listed, strings.TrimPrefix(words[1], "rookery/"))
+		listed = append(listed, strings.TrimPrefix(words[1], "github.com/rookeryhq/rookery/"))
 	}
 	require.ElementsMatch(t, need, listed)
 }

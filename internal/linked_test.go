@@ -15,7 +15,7 @@ import (
 var unlinked = []string{
 	"text/template", "html/template", "net/rpc", "plugin",
 	"github.com/prometheus", "go.etcd.io/bbolt", "github.com/fsnotify/fsnotify", "github.com/spf13/cobra",
-	"rookery/internal/lambdahost",
+	"github.com/rookeryhq/rookery/internal/lambdahost",
 }
 
 // TestFunctionsLinkLittle covers all functions, and a program that composes what they serve without its stores.
@@ -26,11 +26,11 @@ func TestFunctionsLinkLittle(t *testing.T) {
 	out, err := list.Output()
 	require.NoError(t, err)
 	deps := strings.Fields(string(out))
-	require.Contains(t, deps, "rookery/internal/hosted")
-	require.Contains(t, deps, "rookery/internal/mcptool")
-	require.Contains(t, deps, "rookery/internal/awsapp")
+	require.Contains(t, deps, "github.com/rookeryhq/rookery/internal/hosted")
+	require.Contains(t, deps, "github.com/rookeryhq/rookery/internal/mcptool")
+	require.Contains(t, deps, "github.com/rookeryhq/rookery/internal/awsapp")
 	for _, embedded := range []string{"localapp", "bolttable", "fileblob", "watch", "folder", "lambdahost"} {
-		require.NotContains(t, deps, "rookery/internal/"+embedded)
+		require.NotContains(t, deps, "github.com/rookeryhq/rookery/internal/"+embedded)
 	}
 	for _, path := range deps {
 		require.False(t, slices.ContainsFunc(unlinked, func(p string) bool {

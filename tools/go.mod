@@ -1,5 +1,5 @@
 // The tools that check the code, in a module of their own: the product does not depend on them.
-module rookery/tools
+module github.com/rookeryhq/rookery/tools
 
 go 1.26.0
 

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/unicode/norm"
 
-	"rookery/bench/babel"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/search"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/bench/babel"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // seeds of the vaults that are looked at.

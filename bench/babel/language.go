@@ -3,8 +3,8 @@ package babel
 import (
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A language is what words and sentences are made of.

@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 func main() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // deepest is how many results of a question are looked at, and judged how many of them have their confidence judged.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/bench/corpus"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 const (

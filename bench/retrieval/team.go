@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // sessions is how many sessions the made-up team worked.

@@ -11,9 +11,9 @@ import (
 	"time"
 	"unicode"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // An account is the caller of a server, as team_whoami reports it.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/backup"
-	"rookery/internal/clitool"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/backup"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A backer is the group of commands that back up and restore a data directory.

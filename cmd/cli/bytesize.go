@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/config"
 )
 
 // A byteSize is a number of bytes as a flag: in bytes, or in KiB, MiB or GiB. 0 if it was not

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/ci"
-	"rookery/internal/clitool"
-	"rookery/internal/control"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // oneCall is the timeout of one call of `rookery ci`.

@@ -13,10 +13,10 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/cobra"
 
-	"rookery/internal/ci"
-	"rookery/internal/clitool"
-	"rookery/internal/control"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Limits of the reports that are read: their number, and the bytes of each.

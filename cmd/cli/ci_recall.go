@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/ci"
-	"rookery/internal/clitool"
-	"rookery/internal/control"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // The output formats of `rookery ci recall`.

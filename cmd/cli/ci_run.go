@@ -9,7 +9,7 @@ import (
 	"os/signal"
 	"time"
 
-	"rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/ci"
 )
 
 // Exit codes as in shells: of a command that could not be run, and of one that a signal ended, to

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // patientToken is the timeout of a request for a token, and mostToken the largest size of its

@@ -8,10 +8,10 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/spf13/cobra"
 
-	"rookery/internal/awsops"
-	"rookery/internal/clitool"
-	"rookery/internal/control"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/awsops"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A cloud contains the flags of commands about a stack in AWS.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/clitool"
-	"rookery/internal/control"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/localapp"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A connector connects to the tools that a command line selects (CONTRACT §7).

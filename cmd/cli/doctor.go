@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/clitool"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A doctor is the command that examines a data directory, a folder or a stack.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/clitool"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // soon is how long before the expiry of a token there is a warning.

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/clitool"
-	"rookery/internal/localapp"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An inProcess calls the catalogue of an open data directory as the local principal.

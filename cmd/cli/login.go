@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/clitool"
-	"rookery/internal/credential"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/credential"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // A login is the command that stores a token for a server.

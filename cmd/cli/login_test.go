@@ -17,11 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zalando/go-keyring"
 
-	"rookery/internal/auth"
-	"rookery/internal/canary"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // secret is the token of the tests, for which everything that is said and written is searched.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/clitool"
 )
 
 // lines are the lines of a log in the form for people that some calls write, without their times.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/term"
 
-	"rookery/internal/clitool"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 func main() { os.Exit(run()) }

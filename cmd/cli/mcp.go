@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/bridge"
-	"rookery/internal/clitool"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/bridge"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // An mcp is the command that relays MCP between stdin and stdout and an endpoint.

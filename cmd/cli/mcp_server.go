@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/bridge"
-	"rookery/internal/clitool"
-	"rookery/internal/credential"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/bridge"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/credential"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // A remote is a server with a fixed address. Its token may change.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/auth"
-	"rookery/internal/clitool"
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A pathCommand is the command that prints the folder of a vault's notes.

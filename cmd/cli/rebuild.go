@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/clitool"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A rebuilder is the command that rebuilds vaults whose database is lost.

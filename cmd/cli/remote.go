@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"rookery/internal/clitool"
-	"rookery/internal/credential"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/credential"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // server returns the address of the selected server, or "" for a directory of this machine. A place

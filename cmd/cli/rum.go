@@ -16,8 +16,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of files of SQLite, in Go
 
-	"rookery/internal/fault"
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // sqliteHead is the beginning of an SQLite file (https://www.sqlite.org/fileformat.html).

@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v4"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/localapp"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestMain makes the program a command of the scripts, as a process of its own.

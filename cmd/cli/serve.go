@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/clitool"
-	"rookery/internal/config"
-	"rookery/internal/control"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // A server is the command that serves a data directory, or a folder.

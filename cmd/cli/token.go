@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/term"
 
-	"rookery/internal/clitool"
-	"rookery/internal/credential"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/credential"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // maxToken is the largest size of a token in bytes. A larger one does not fit into a header.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/clitool"
 )
 
 // versionLine returns the version of the program, its platform and the version of Go.

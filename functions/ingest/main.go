@@ -1,6 +1,6 @@
 // Ingest notices which files of vaults others have changed in the bucket.
 package main
 
-import "rookery/internal/awsapp"
+import "github.com/rookeryhq/rookery/internal/awsapp"
 
 func main() { awsapp.ServeIngest() }

@@ -1,6 +1,6 @@
 // Janitor asks for what was left undone, once an hour.
 package main
 
-import "rookery/internal/awsapp"
+import "github.com/rookeryhq/rookery/internal/awsapp"
 
 func main() { awsapp.ServeJanitor() }

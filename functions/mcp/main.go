@@ -1,6 +1,6 @@
 // Mcp answers every request: MCP, tools by their names, the pages that describe them, and all routes.
 package main
 
-import "rookery/internal/awsapp"
+import "github.com/rookeryhq/rookery/internal/awsapp"
 
 func main() { awsapp.Serve(awsapp.Everything) }

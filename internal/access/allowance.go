@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // The rate limit headers, as net/http stores them. Canonicalizing them for each response would cost

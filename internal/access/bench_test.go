@@ -3,8 +3,8 @@ package access_test
 import (
 	"testing"
 
-	"rookery/internal/access"
-	"rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/peer"
 )
 
 // BenchmarkFlight measures the cost of the shares for a call that does not wait.

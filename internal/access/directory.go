@@ -3,9 +3,9 @@ package access
 import (
 	"context"
 
-	"rookery/internal/auth"
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A teams is the Directory of the tenants of a deployment.

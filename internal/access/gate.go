@@ -12,9 +12,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A Gate authenticates requests. It is safe for concurrent use.

@@ -1,6 +1,6 @@
 package access
 
-import "rookery/internal/fault"
+import "github.com/rookeryhq/rookery/internal/fault"
 
 // A Reason is the reason why a request was refused before any tool was called.
 type Reason string

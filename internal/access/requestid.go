@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // maxRequestID is the largest length of a request id, in bytes.

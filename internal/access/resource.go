@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A Resource describes the server as a protected resource of OAuth (RFC 9728). Its URLs never come

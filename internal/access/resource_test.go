@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 var public = access.Resource{

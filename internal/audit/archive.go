@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Limits of archiving.

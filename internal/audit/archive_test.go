@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/audit"
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // A brittle is a bucket that fails at one planned call: before it, after it, or with the call done

@@ -17,9 +17,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"rookery/internal/fault"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An Auditor provides the outermost interceptor. It archives the refusal logs of the tenants that

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/audit"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // flood writes n entries of refused calls to the table, at a constant interval, the last one now.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/audit"
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // TestListOpensNoVault checks that the entries of many vaults can be listed although the server has

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A Deed is a successful call that makes no commit of a log, because it changes data outside the

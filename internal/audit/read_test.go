@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/audit"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // story creates two vaults, writes to both, puts one in the trash, and makes refused calls: four

@@ -9,10 +9,10 @@ import (
 	"iter"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A Refusals is the refusal log of a tenant: the entries of mutations that were refused or failed.

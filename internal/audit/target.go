@@ -7,9 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // longest is the maximum length, in bytes, of a name, an id or a path in an entry.

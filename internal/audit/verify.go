@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // Verify reads all archives and returns the number of their entries. It returns INDEX_ERROR if an

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery/internal/blob"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An archive writes the files of an audit log again from the log of the vault. Files that are

@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/blob"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Cursor is the name of the cursor in the control item. The vault's log must not be trimmed after

@@ -1,8 +1,8 @@
 package auditlog
 
 import (
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Batch collects the audit lines of commits until they are saved.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestCutPieces checks that pieces of whole lines are cut out of a text if each occurs once.

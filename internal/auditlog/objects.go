@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // In returns Files in a bucket that cannot append to objects. To append it puts the object again,

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/blob"
-	"rookery/internal/fileblob"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A contested is a bucket to which another process writes between a read and the following write.

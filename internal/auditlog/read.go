@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Read reads the audit log of a vault from the folder or bucket of its notes. A missing file is

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/blob"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // auditFiles is the common prefix of the paths of the audit log.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // TestAPIToken checks that a token is parsed as it was created, matches only its own digest, and is

@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/authtest"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/authtest"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // bytesOf returns an error as a caller gets it.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // TestAllows checks the order of the roles, and that an unknown role allows nothing.

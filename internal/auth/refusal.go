@@ -3,7 +3,7 @@ package auth
 import (
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Refused returns the UNAUTHENTICATED error of a token that does not authenticate a caller. It is

@@ -13,10 +13,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // event is a request of an HTTP API.

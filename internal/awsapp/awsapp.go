@@ -18,17 +18,17 @@ import (
 
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/hosted"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/table"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Options are the options of New. Server, Table and Bucket are required.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // operator is the principal of commands. The deployment decides who may invoke the function itself.

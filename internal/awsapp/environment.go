@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"rookery/internal/auth"
-	"rookery/internal/config"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Environment is the configuration of a function, from its environment variables.

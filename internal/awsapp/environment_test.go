@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/awsapp"
 )
 
 // sound is an environment that a function can have.

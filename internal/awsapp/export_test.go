@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/job"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Outer are Options with an interceptor that sees every call before it is checked.

@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/lambdahost"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // ids are values of the parameter at the end of a path. Most have characters that are escaped there.

@@ -13,15 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/canary"
-	"rookery/internal/config"
-	"rookery/internal/fileblob"
-	"rookery/internal/lambdahost"
-	"rookery/internal/table"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // base is the public URL of the deployment.

@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"rookery/internal/fault"
-	"rookery/internal/ingest"
-	"rookery/internal/sqsqueue"
-	"rookery/internal/stream"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // mostVaults is how many vaults an invocation examines at once.

@@ -13,11 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/blob"
-	"rookery/internal/job"
-	"rookery/internal/sqsqueue"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // told is the body of a message by which a bucket tells of an object, with its key as it comes.

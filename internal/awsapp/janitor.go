@@ -5,8 +5,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"rookery/internal/janitor"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/janitor"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A Janitor is the function that a schedule invokes. It is safe for concurrent use.

@@ -10,11 +10,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/blob"
-	"rookery/internal/job"
-	"rookery/internal/s3blob"
-	"rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
 // A yard is a flow with a janitor and the function that works on what it asks for.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/canary"
 )
 
 // printed is what a function writes to the streams of the process and to the standard logger. Tests that use it do

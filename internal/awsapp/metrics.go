@@ -4,9 +4,9 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/audit"
-	"rookery/internal/fault"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // namespace is the namespace of the metrics in CloudWatch.

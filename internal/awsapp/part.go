@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A Part is the set of routes that one function serves. Every function has the whole catalogue,

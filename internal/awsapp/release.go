@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 const (

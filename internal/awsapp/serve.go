@@ -15,10 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/smithy-go/logging"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/dynamotable"
-	"rookery/internal/s3blob"
-	"rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
 // Serve is the main function of a program that answers events of AWS Lambda with its Part, until

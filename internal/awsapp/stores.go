@@ -10,11 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/blob"
-	"rookery/internal/dynamotable"
-	"rookery/internal/s3blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 const (

@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/dynamotable"
-	"rookery/internal/s3blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestTenantStores covers that each tenant has credentials of its own, which are asked for once while they are valid,

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A Stream is the function that consumes the stream of the table. It is safe for concurrent use.

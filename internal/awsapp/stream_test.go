@@ -16,15 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/dynamotable"
-	"rookery/internal/eventsource"
-	"rookery/internal/job"
-	"rookery/internal/s3blob"
-	"rookery/internal/sqsqueue"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/eventsource"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A sent is a queue that notes what it is sent, or fails.

@@ -12,15 +12,15 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"rookery/internal/audit"
-	"rookery/internal/fault"
-	"rookery/internal/ingest"
-	"rookery/internal/janitor"
-	"rookery/internal/job"
-	"rookery/internal/s3blob"
-	"rookery/internal/sqsqueue"
-	"rookery/internal/stream"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/janitor"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // lastMinute is the time before the end of an invocation at which its work must end. A job that is

@@ -12,12 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/awstest"
-	"rookery/internal/eventsource"
-	"rookery/internal/job"
-	"rookery/internal/s3blob"
-	"rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/eventsource"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
 // A works is a deployment with a queue of jobs and the function that works on it.

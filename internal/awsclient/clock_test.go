@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
 // wall is what the clock of the process says in these tests, in the middle of a second.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // ErrLate says that the time of table.SendBefore has passed. The request was not sent.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
 // TestIdleConnectionsAfterAFreeze counts connections: one is used again within 30 s, and not after.

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
 // answered is an answer of AWS with this code.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestChallenge covers what is found of an API by the answer to a request without a token.

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
 // The variables that name emulators. Without them the one that localstack/up started is used.

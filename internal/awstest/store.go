@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
 )
 
 // name is the name of a table or bucket that no other test uses.

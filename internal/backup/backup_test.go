@@ -16,8 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/backup"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/backup"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // tree writes files into a new directory, with a database.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // BenchmarkCommit measures durable commits of one item of 1 KB, with different numbers of

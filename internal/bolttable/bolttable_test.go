@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	bolt "go.etcd.io/bbolt"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 func TestConformance(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // errRecord is the error of a value that cannot be decoded.

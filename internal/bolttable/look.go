@@ -10,7 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 var _ table.Checker = (*Table)(nil)

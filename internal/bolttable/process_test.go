@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Environment variables with which the test binary runs itself as another process: its role and its

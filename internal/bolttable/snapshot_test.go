@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestSnapshot checks that a copy has the commits before the moment at which it was frozen and none

@@ -17,9 +17,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Path is the path of the endpoint whose tools are those that an agent needs first.

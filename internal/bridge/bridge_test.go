@@ -17,14 +17,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/bridge"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/mcptool"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/bridge"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // vaults are those that everybody sees.

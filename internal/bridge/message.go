@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // The methods that the bridge treats in a way of their own.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/payload"
 )
 
 // pause is the time between two tries to reach a server that is about to change.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/bridge"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/bridge"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
 // TestServerIsAway holds that each message has its error while there is no server, and that the

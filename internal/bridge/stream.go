@@ -9,7 +9,7 @@ import (
 	"io"
 	"sync"
 
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // maxLine is the number of bytes that are kept of a line. The id of a message that is too large for

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bridge"
-	"rookery/internal/fault"
-	"rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/bridge"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
 // A gate lets requests through one by one, and says when one has come or its client has gone.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/canary"
 )
 
 // TestSearch holds what counts as a leak, and where it is said to stand.

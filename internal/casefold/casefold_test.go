@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/casefold"
 )
 
 // A disk is a mounted file system with a test.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/blobtest"
-	"rookery/internal/casefold"
-	"rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blobtest"
+	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
 func openFolder(t *testing.T, o casefold.Options) (*fileblob.Bucket, string) {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/casefold"
-	"rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
 // A shelf is a fileblob on a file system that folds names, with a file that a person spelled.

@@ -3,10 +3,10 @@ package checkout
 import (
 	"context"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // AdoptAudit adds the audit log of a folder that has another history, such as one of Raven, or of

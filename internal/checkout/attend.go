@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 const (

@@ -3,9 +3,9 @@ package checkout
 import (
 	"context"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // AuditFile returns the audit log as it is in the folder now; see auditlog.Read.

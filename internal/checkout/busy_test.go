@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
 // busy has a program append to a file without pause, and make a new file now and then if it makes some,

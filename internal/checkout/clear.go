@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/blob"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Clear removes the files of a vault that is gone for good, and its audit log, so that the next

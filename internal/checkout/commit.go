@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // commit ingests a part of the batch.

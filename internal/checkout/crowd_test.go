@@ -18,12 +18,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/checkout"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/vault"
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/intake"
 )
 
 // discard restores the files of the held batch from the log. Texts that are in no version of the

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Times that an edit waits before it is ingested. They apply to each file, not to the folder, so

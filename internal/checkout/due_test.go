@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
 // seconds are some seconds, or parts of them.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Cleared is the effect of an erasure on the folder of a vault.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // Hurried are options by which everything that waits for a time waits for a part of it only.

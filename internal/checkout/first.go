@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Reading is the progress of the first reading of a folder. Total grows while the folder is

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
 // TestSavedAnewInTheFirstReading plays an editor that removes its file and makes it anew, while a process

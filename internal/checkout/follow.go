@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // follow examines the changes that the watcher reported. If the watcher lost track of them, it

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/intake"
 )
 
 // gitFiles are the files that git writes when it changes files of a repository: HEAD contains the

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
 // A counter counts how often it is logged that a note could not be written.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // guard moves edits that remove too much from b.found to b.held, unless git made them.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // every is the time between two saves, which sync written files and update the audit log

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // key returns the name in the folder of a file of the vault. A new file is put into the existing

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // seenAfter is how long a text of the log must have been in a file before an older text that

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/checkout"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestHugeFileIsNotRead holds that a file that can be no note for its size is told without being read:

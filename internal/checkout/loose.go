@@ -5,10 +5,10 @@ import (
 	"context"
 	"iter"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // takeInDisplaced ingests displaced texts: they are merged as every edit is, on the base of the

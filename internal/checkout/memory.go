@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // memoryKey is the key of the memory. It may be lost or unreadable: then all files are read again.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // freshness is what the control item of a vault says now.

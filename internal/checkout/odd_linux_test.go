@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/blob"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // foreign is what is told of things that are no plain files.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An outside is the set of known outside edits that are not in the log. Checkout.mu guards it.

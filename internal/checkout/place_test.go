@@ -15,15 +15,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A place is a vault's log and the folder of its notes.

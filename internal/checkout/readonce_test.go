@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
 // A reader counts how often each file is read.

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // redo writes the files again that a process that died may not have synced. A file can have the

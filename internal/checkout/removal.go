@@ -1,6 +1,6 @@
 package checkout
 
-import "rookery/internal/index"
+import "github.com/rookeryhq/rookery/internal/index"
 
 // removals contains the outside removals that commits after the cursor ingested: the new path of
 // each file by its old path; empty if it was not moved.

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/casefold"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // complaints are what a checkout logs as errors.

@@ -14,15 +14,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/casefold"
-	"rookery/internal/checkout"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/vault"
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // A ground is a kind of file system that a folder of notes may lie on.

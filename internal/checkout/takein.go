@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A Taking contains the options of an ingest. The zero value ingests all edits and leaves a held

@@ -3,7 +3,7 @@ package checkout
 import (
 	"context"
 
-	"rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/intake"
 )
 
 // Turn waits for the turn of a caller that reindexes and then stores its answer, so that the second

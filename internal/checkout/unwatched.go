@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/blob"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A limited is a watch that knows which folders it does not watch, because the system allows no

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // write writes every file that is behind. It removes files first, because on a file system that

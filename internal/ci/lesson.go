@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // The limits of the fields of a memory, in bytes and entries.

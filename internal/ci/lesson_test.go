@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/ci"
 )
 
 // secrets are texts that must not leave the machine.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/ci"
 )
 
 // A machine renders outputs as they come on it: what stands in braces differs from machine to machine.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An answer is the decoded envelope of a call.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An App is the command line of a catalogue. Tools, Connect, In, Out and Err are required.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // yesFlag is the flag that answers the questions of a command.

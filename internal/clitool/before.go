@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // before calls the tool that a flag requests to be called first, if the flag is set. A DUPLICATE_ID

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A command is one command of a tool.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/control"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // patience is the time limit for completion suggestions.

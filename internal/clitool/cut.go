@@ -10,8 +10,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // cuts are the split files, by name.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // dress returns data in the form for a person at a terminal: labels from the schema instead of

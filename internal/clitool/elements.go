@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // bom is the byte order mark of UTF-8.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // vaultArg is the argument that names the vault of a call.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // fault prints a fault for people: the message, useful details, and the fixes. The individual

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A nestedFlag is a flag for a member of an argument, with its value.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An Outcome is the result of a command that calls no tool.

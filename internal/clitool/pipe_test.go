@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 type writeIn struct {

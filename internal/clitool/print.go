@@ -11,8 +11,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
-	"rookery/internal/control"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A printer prints answers in one form on Out and Err.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/clitool"
 )
 
 // TestReading checks the progress of reading a folder: without a terminal one line at the beginning

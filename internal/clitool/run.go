@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // run executes a command line and prints the answer. A failure is printed at the end of Run, in the

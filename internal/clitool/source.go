@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // maxFile is the maximum size in bytes of an imported file of a vault (CONTRACT §9).

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // add adds the answer of another call: numbers are summed, lists are joined, and for everything

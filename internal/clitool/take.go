@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"maps"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A sink is the destination of exported files.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A terms contains the names of a tool's arguments on a command line: a flag, an environment

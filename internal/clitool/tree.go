@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // add adds a command of a tool to the tree, with the groups above it, and returns it with its node.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A value is decoded JSON in which objects keep the order of their members, and numbers their

@@ -13,10 +13,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"rookery/internal/awstest"
-	"rookery/internal/httptool"
-	"rookery/internal/lambdahost"
-	"rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/localcloud"
 )
 
 // Stores are a table and a bucket of one test.

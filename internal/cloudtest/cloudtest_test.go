@@ -17,11 +17,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/canary"
-	"rookery/internal/cloudtest"
-	"rookery/internal/httptool"
-	"rookery/internal/mcptool"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/bolttable"
-	"rookery/internal/cloudtest"
-	"rookery/internal/config"
-	"rookery/internal/fileblob"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // A site is a server of the product, and a token of its tenant acme.

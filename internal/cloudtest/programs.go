@@ -57,7 +57,7 @@ func build(dir string) error {
 	programs := filepath.Join(dir, "programs")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w",
 		"-tags", "lambda.norpc,nethttpomithttp2",
-		"-o", programs+string(filepath.Separator), "rookery/functions/...")
+		"-o", programs+string(filepath.Separator), "github.com/rookeryhq/rookery/functions/...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)

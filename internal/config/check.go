@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // said reports whether a key has a value, even an invalid one.

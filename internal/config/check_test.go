@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/config"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // refusals are files, and the one problem of each: its line and how its message begins, and a part of

@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Config is the configuration of a server. Load has checked it: URLs, networks and names are

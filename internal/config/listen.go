@@ -3,8 +3,8 @@ package config
 import (
 	"net"
 
-	"rookery/internal/fault"
-	"rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/peer"
 )
 
 // OnLoopback reports whether only programs of this machine can reach the listener. The default

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // TLSConfig returns the TLS configuration of the listener: TLS 1.2 or newer, with Go's defaults;

@@ -22,7 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/config"
 )
 
 // write writes a certificate of a serial number, and its key.

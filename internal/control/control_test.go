@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/control"
 )
 
 // every are the characters that are escaped.

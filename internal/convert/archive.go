@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // The limits of an archive.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A message is a message of a conversation.

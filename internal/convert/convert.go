@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A Kind is a kind of export.

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // markdown reads a Markdown note. Its source, id and date are those in its frontmatter, if it has

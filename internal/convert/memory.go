@@ -7,8 +7,8 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // memories reads an export of Mem0: a list of memories, or an object with a list `memories` or

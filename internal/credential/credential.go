@@ -13,7 +13,7 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Place is where a token is stored.

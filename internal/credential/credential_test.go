@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zalando/go-keyring"
 
-	"rookery/internal/credential"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/credential"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 const (

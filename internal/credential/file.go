@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // The files of a Store.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Origin is the scheme, host and port of a server, to which a token is bound. It is normalized,

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/credential"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/credential"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // TestOrigins checks which spellings of an address are the same server, and to which a token may be

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // mostSends is the maximum number of times that a write with an unknown outcome is sent.

@@ -24,8 +24,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // The time limits of an attempt.

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"rookery/internal/awstest"
-	"rookery/internal/dynamotable"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 func TestConformance(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // deployment maps error codes of DynamoDB to descriptions of the error in the deployment.

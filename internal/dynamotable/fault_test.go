@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/awstest"
-	"rookery/internal/dynamotable"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // The duration of an attempt that gets no answer: in the suite, whose transactions of 4 MB take an

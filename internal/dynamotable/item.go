@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // attributes are the attributes of an item by name.

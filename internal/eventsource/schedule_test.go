@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/eventsource"
+	"github.com/rookeryhq/rookery/internal/eventsource"
 )
 
 // A called is a function that hands its events over, and fails.

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // Append implements blob.Exchanger.

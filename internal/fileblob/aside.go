@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // An aside is a displaced file. Its name contains all that is needed to handle the file after the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
 // BenchmarkWrite measures the cost of a served folder for writing a note: the look before it, and

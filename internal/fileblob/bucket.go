@@ -31,7 +31,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A Bucket stores objects as the files of one folder. It implements blob.Folder and is safe for

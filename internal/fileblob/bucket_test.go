@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/blobtest"
-	"rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blobtest"
+	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
 func open(t *testing.T, dir string) *fileblob.Bucket { return openWith(t, dir, fileblob.Open) }

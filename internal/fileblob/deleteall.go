@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 var _ blob.Deleter = (*Bucket)(nil)

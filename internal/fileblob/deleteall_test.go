@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
 // TestDeleteAllSyncsEachFolderOnce checks that after many deletions each folder is synced once, or

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A dir is an open directory. os.Root follows links that stay inside it, so a file is compared with

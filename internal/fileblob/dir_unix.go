@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A dir is an open directory. Its methods are system calls relative to the descriptor: they look up

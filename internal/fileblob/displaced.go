@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // Displaced implements blob.Keeper.

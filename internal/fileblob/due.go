@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // keepFor is how long a displaced file is kept for an editor that may still write to it.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // An entry is the metadata of a name in a directory. It distinguishes plain files, directories, and

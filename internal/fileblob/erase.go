@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 var _ blob.Eraser = (*Bucket)(nil)

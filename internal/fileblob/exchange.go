@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"path"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // Exchange implements blob.Exchanger. The new file has the permissions of the old one. The

@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A folder is an open directory of the bucket that was reached without following a link. Its

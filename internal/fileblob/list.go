@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // List implements blob.Bucket. At a time it has the names of one folder and its parents in memory.

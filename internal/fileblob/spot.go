@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A spot is a name in an open folder. There may be a file of any type, or none.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A staged is a complete file in tmp that waits to be moved to its place.

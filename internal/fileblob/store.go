@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"path"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A store is a directory with the bucket's own files: in tmp those that are being written, in aside

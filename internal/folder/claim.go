@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // How long to wait for a lock of another process, and how often to try.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A verdict says how a folder relates to the known states.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/folder"
+	"github.com/rookeryhq/rookery/internal/folder"
 )
 
 // A place is where folders of notes and their states lie in a test.

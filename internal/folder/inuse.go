@@ -1,6 +1,6 @@
 package folder
 
-import "rookery/internal/fault"
+import "github.com/rookeryhq/rookery/internal/fault"
 
 // An InUse is the error for a folder that another process serves, with a state in the home of the
 // caller. The address of its server may be in that state.

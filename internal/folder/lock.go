@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // hold keeps a file whose lock attempt returned locked, if that is nil; otherwise it closes the

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/folder"
+	"github.com/rookeryhq/rookery/internal/folder"
 )
 
 // take locks a file as another process would.

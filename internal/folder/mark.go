@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // The file that contains the id.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/folder"
+	"github.com/rookeryhq/rookery/internal/folder"
 )
 
 // bind makes a folder visible at another path as well.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // database is the name of the file that identifies a data directory.

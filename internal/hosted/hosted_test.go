@@ -11,19 +11,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/bolttable"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/hosted"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/memory"
-	"rookery/internal/tools/orient"
-	"rookery/internal/tools/raven"
-	teamtools "rookery/internal/tools/team"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/memory"
+	"github.com/rookeryhq/rookery/internal/tools/orient"
+	"github.com/rookeryhq/rookery/internal/tools/raven"
+	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
 )
 
 // stores returns the tenants of a deployment with new stores, and the table of each.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
 // instructions returns the instructions for the model of an MCP client with this offer, in at most

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
 // TestInstructions checks that the text names the tools of an offer, and no others.

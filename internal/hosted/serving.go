@@ -6,17 +6,17 @@ import (
 	"net/http"
 	"slices"
 
-	"rookery/docs/guide"
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/mcptool"
-	"rookery/internal/openapi"
-	"rookery/internal/peer"
-	"rookery/internal/tool"
-	pages "rookery/openapi"
+	"github.com/rookeryhq/rookery/docs/guide"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/openapi"
+	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/tool"
+	pages "github.com/rookeryhq/rookery/openapi"
 )
 
 // perCall is how many requests may be in flight for each call that may run at once. It includes

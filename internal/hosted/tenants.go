@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // issuersOf returns the issuers of a configuration for the gate.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
-	"rookery/internal/payload"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An answer is the result of a call.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // headers are the headers that set an argument. A header for which a tool has no argument is

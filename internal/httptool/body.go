@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
 )
 
 // body reads the arguments in the body of a request. GET, HEAD and DELETE must not have a body.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // caller authenticates a request and applies X-Readonly. The agent and the session are arguments,

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // unproved returns the fault of a server whose certificate failed verification, with the reason and

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/payload"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A Client calls the tools of a server over HTTP. Only Base is required. It is safe for concurrent

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // keepsSecrets returns a fault if a token would be sent in clear text, or if the address contains a

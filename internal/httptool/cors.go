@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // The methods and headers that a page of another site may send, and the headers that it may read.

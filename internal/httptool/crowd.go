@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
-	"rookery/internal/payload"
-	"rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/peer"
 )
 
 // maxProbes is the maximum number of concurrent health checks. They have a limit of their own, so

@@ -8,7 +8,7 @@ import (
 	"html"
 	"net/http"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // VersionMark is the text in Options.Docs that is replaced by the version of the program.

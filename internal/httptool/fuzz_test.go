@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/httptool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // FuzzRequest checks that no request, whatever its path, query, headers and body, causes a panic or

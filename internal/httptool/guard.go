@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // guarded sets the headers of every response, and refuses requests that may have been read or

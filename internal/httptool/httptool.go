@@ -19,11 +19,11 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/payload"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A server is the state shared by all requests.

@@ -15,13 +15,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/metric"
-	"rookery/internal/peer"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/metric"
+	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 var _ httptool.Meter = (*metric.Metrics)(nil)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/access"
 )
 
 // described serves the OAuth metadata of protected resources (RFC 9728): for the whole server, and

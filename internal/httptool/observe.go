@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // requestID is the header with the id of a request, which is also in logs and answers.

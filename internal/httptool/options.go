@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/peer"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // MaxBody is the maximum size of a request body in bytes (CONTRACT §9).

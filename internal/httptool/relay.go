@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Answer is a server's response to a request.

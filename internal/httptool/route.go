@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A route is a method and a path pattern that lead to a tool.

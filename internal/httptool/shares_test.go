@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // TestSlowBodiesAreTheirSendersOwn checks that a client that sends a body slowly uses up only its

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"rookery/bench/corpus"
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 const vaultSize = 10_000

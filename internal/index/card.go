@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A Card is what lists of notes show of a note, and filter by: fields of its head, as texts. Without a head in

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Dated is a place where a day is named: a field or a trait whose type is a date or a time.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // swap puts a file in the place of another at its path; nil is none. The lookups learn of it with

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An Event is one entry of the audit log, without time and author: what was done to what, with old

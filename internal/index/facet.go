@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // Facets are what the head of a note says that is counted over the vault: each thing once, in text order. They

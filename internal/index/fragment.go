@@ -3,7 +3,7 @@ package index
 import (
 	"strings"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // fragment returns what a fragment names inside the object: a section, by its slug or the text of its

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // near is how many lines a trait may have moved while its text changed (reference/raven.md §6.4).

@@ -3,8 +3,8 @@ package index
 import (
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A blockReader reads the files of one block.

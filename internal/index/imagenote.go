@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // notes writes the files in blocks, of which each has its length before it.

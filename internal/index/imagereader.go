@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // An imageReader makes an index of the parts of an image.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A pool numbers values that many things share, by what they hold: the first that is met is 0.

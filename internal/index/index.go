@@ -15,8 +15,8 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"rookery/internal/memory"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An Index is the state of a vault at one version. Its zero value is not used; begin with Empty.

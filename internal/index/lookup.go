@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // target returns what a reference may lead to: the candidates of the first tier that has one.

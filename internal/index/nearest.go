@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // MaxNearest is how many ids Nearest and NearestTraits return at most.

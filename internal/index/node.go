@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A NodePart is what is known of the own text of a node; see markdown.Body.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A File is one file of a vault. It never changes.

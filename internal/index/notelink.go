@@ -1,8 +1,8 @@
 package index
 
 import (
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A NoteLink is a link or an image of Markdown in a note that leads to no note: to a URL, or to another

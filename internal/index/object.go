@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An Object is a note, an object that is embedded in one, or a plain section.

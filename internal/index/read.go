@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"rookery/internal/markdown"
-	"rookery/internal/search"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // newFile reads a file that a commit changed.

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Ref is a reference of a note to an object: a wikilink, a Markdown link to a note or a file, or a text

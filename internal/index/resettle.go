@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // resettle puts each note that has another meaning by the new settings in its place again.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // The sources of a resolution: by what the object was found.

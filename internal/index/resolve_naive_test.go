@@ -13,9 +13,9 @@ import (
 	"golang.org/x/text/width"
 	"pgregory.net/rapid"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A named thing is a name that a note has, or an object in it.

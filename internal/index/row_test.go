@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 func TestIsListed(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A scanner reads what an imageWriter wrote. Once something is not as it must be, it has failed, and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A span is when an object was first and last seen, as an audit log that was brought in tells it

@@ -3,7 +3,7 @@ package index
 import (
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // settings are what the vault's own files say about the others.

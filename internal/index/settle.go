@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // settle fills in what the schema says of a note: the types, which annotations and fields are traits,

@@ -3,7 +3,7 @@ package index
 import (
 	"unsafe"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // Size is about how many bytes of memory the index holds, as if it shared nothing with others: good to

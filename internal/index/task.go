@@ -3,7 +3,7 @@ package index
 import (
 	"slices"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // TaskType is the type of the traits that checkboxes are: a list item that begins with one is a trait of this

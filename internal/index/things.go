@@ -3,7 +3,7 @@ package index
 import (
 	"bytes"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // MaxThings is how many indexed things one note has at most: headings, traits, references, links and tags. Of a

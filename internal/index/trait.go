@@ -5,8 +5,8 @@ import (
 	"sort"
 	"time"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Trait is an annotation of a note, or a field of it that its type lists among its traits

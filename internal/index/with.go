@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"rookery/internal/memory"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // With is the index after one more commit. The old one stays as it is. It takes time in proportion

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 const (

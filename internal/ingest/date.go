@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // fileLag is how late the text of a commit may reach its file so that an edit of the file counts as

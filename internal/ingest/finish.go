@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/intake"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // finish restores the files that must stay, stores the held edits and the skipped files, and

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // Forget removes a file from the held batch and from the skipped files: neither items nor the

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // streakLife is the time after a removal within which another one counts with it for the guard,

@@ -13,12 +13,12 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // CloseKind is the kind of the message that asks to ingest the noticed edits of a vault.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
-	"rookery/internal/ingest"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 const song = "# Song\n\none\ntwo\nthree\n"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Sort keys in the partition of a vault. Each noticed edit has its own key, so that the process

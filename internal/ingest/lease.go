@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // leaseLife is how long a lease lasts that is not released or renewed.

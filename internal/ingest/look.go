@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
 )
 
 // furthest bounds the part of the log that files may be behind while outside edits can still be

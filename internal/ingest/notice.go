@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
-	"rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/ingest"
 )
 
 // A story is a vault in which a person and an agent have changed files, each others of their own, so that what there is

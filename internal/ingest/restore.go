@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
 )
 
 // restores is how often restored files are compared with the log while it goes on.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/blob"
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/team"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A RolledBack is the result of Rollback.

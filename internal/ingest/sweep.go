@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/intake"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // SweepKind is the kind of the message that asks to compare the files of a vault with its log.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/merge"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // MaxEarlier is how many earlier texts of a note are compared.

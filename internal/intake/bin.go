@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Unknown returns those edits whose texts are in no version of the vault, so that they would be

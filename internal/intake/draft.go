@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/merge"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An Effect is the result of ingesting a part of a batch. The function of an Update may run again,

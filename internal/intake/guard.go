@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // The limits of the removal guard: it holds a batch that removes or reverts more than both of these

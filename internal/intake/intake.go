@@ -9,9 +9,9 @@ package intake
 import (
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Tool is the operation of commits that ingest edits (log.md §5).

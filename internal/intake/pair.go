@@ -1,8 +1,8 @@
 package intake
 
 import (
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Pair finds the files that were moved: gone at one path, and at another with the same text or,

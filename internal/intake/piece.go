@@ -3,8 +3,8 @@ package intake
 import (
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Bounds of one commit. A batch that changes or moves existing notes is one commit up to the larger

@@ -3,8 +3,8 @@ package intake
 import (
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Place is the relation of a file to the vault of its folder or bucket.

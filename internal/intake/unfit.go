@@ -3,7 +3,7 @@ package intake
 import (
 	"unicode/utf8"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // Unfit returns the reason why a text cannot be that of a note; empty if it can.

@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/stream"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // TenantKind is the kind of the message that asks to archive the refused calls of a tenant, and to

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/audit"
-	"rookery/internal/ingest"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // Delays after which the message for a piece of work counts as lost.

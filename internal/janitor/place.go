@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // placeKey is the key of the item with the position of the last run. No tenant can have the name of

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // attempt runs the remaining steps of a job and writes the outcome. first replaces the first of

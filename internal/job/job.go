@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A State is the state of a job.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Jobs are the jobs of one tenant. Jobs is safe for concurrent use.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Kind describes how jobs of one kind run.

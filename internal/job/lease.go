@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Durations of leases.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // InCall is how long a call waits for the job that it started.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
 // state is the state of a process as /proc has it: T is stopped; empty if there is none.

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
 // A recorder is a function in this process: it keeps the event and answers as it is told.

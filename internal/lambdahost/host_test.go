@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
 // role says what this program is when it is started by a test: a function, or the parent of a host.

@@ -3,7 +3,7 @@ package limit
 import (
 	"time"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // A name identifies an account: calls of one kind by a principal.

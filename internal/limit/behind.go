@@ -3,7 +3,7 @@ package limit
 import (
 	"context"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Behind returns the interceptor that runs check before it counts a call. A call that check refuses

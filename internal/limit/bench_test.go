@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/limit"
-	"rookery/internal/table"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/limit"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // BenchmarkAdmit measures a call with leased calls, for different numbers of cached callers, with

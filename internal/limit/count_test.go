@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/limit"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/limit"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // usage returns the usage of a tenant, as an instance reports it.

@@ -1,6 +1,6 @@
 package limit
 
-import "rookery/internal/auth"
+import "github.com/rookeryhq/rookery/internal/auth"
 
 // Fill gives an instance leased calls for a known caller, so that a benchmark can run without
 // writes.

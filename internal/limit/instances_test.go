@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/fault"
-	"rookery/internal/limit"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/limit"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // TestEightInstances checks that eight instances together allow as many calls as one: never more

@@ -16,9 +16,9 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"rookery/internal/auth"
-	"rookery/internal/table"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Constants of every deployment.

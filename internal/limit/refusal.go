@@ -3,7 +3,7 @@ package limit
 import (
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A refusal describes the limit that a call exceeds.

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"time"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // part is the partition of the tenant that contains the items, one for each principal and kind. It

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // addressFile is the name of the address file. It is beside the database and contains the Address

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"rookery/bench/corpus"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // benchNotes is how many notes the vault of the benchmarks has.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/clitool"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // answersFile has the answers that /docs shows, by tool: those to the first example of each tool's document on the demo

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/babel"
-	"rookery/internal/tool"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/bench/babel"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // TestTwelveLanguages reads, resolves and searches the vault of package babel through the tools: every

@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/canary"
-	"rookery/internal/fault"
-	"rookery/internal/repotest"
-	"rookery/internal/table"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A shortLived is a context that ends at a look at it: the look'th call of its Done or Err, from 1.
@@ -137,8 +137,8 @@ func (c trial) requireEnded(t testing.TB, daemons map[string]string) {
 // that opens one starts it.
 func ofOpenVault(name string) bool {
 	return slices.ContainsFunc([]string{
-		"rookery/internal/checkout.(*Checkout).", "rookery/internal/repo.(*Keeper).run",
-		"rookery/internal/watch.",
+		"github.com/rookeryhq/rookery/internal/checkout.(*Checkout).", "github.com/rookeryhq/rookery/internal/repo.(*Keeper).run",
+		"github.com/rookeryhq/rookery/internal/watch.",
 	}, func(daemon string) bool { return strings.HasPrefix(name, daemon) })
 }
 

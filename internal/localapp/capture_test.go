@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // TestCapture holds `add` to what raven.yaml and schema.yaml say of daily notes and quick captures.

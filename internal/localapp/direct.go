@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/peer"
 )
 
 // listenerURL returns the URL of a listener for programs of this machine.

@@ -17,13 +17,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/canary"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/localapp"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // nowhere is an address on loopback at which nobody listens.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // agenda is the vault that the document's examples of traits are about. Its weeks begin on Saturday, so

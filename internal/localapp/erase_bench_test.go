@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/corpus"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // BenchmarkErase measures how long it takes until a note is erased with its history, in a data directory with 10,000

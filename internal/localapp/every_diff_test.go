@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // differing is a story of histories that show what changed.

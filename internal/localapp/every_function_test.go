@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/authtest"
-	"rookery/internal/cloudtest"
-	"rookery/internal/mcptool"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/authtest"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // cloudTenant is the tenant of the stories that functions are told: in the cloud no tenant is called local.

@@ -3,8 +3,8 @@ package localapp_test
 import (
 	"testing"
 
-	"rookery/internal/fault"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestEveryWayReadsNotes covers the JSON blocks of spec/knowtation-cli-json.md over every way in. The answers of

@@ -3,8 +3,8 @@ package localapp_test
 import (
 	"testing"
 
-	"rookery/internal/fault"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // orientStories are the calls of orientation: its answers, its warnings and what it refuses.

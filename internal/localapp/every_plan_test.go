@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // A plan is what a dry run answers, as far as it says what would be done.

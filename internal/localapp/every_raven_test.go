@@ -3,8 +3,8 @@ package localapp_test
 import (
 	"testing"
 
-	"rookery/internal/fault"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 func TestEveryWayReads(t *testing.T) {

@@ -1,8 +1,8 @@
 package localapp_test
 
 import (
-	"rookery/internal/fault"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // taskVault is a vault of tasks without a schema.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 func TestEveryWayKeepsVaults(t *testing.T) {

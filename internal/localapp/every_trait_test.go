@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/tooltest"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // standup is the vault of reference/raven.md §6.2 and §6.3, and more to choose from.

@@ -10,15 +10,15 @@ import (
 	"path/filepath"
 	"time"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/folder"
-	"rookery/internal/hosted"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/folder"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // An Examination is the options of Examine. Data is required, or Folder and State.

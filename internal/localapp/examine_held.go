@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // held examines a directory that another process has open.

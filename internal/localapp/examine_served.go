@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A served is an examination of a directory that a server has open, through the tools of that

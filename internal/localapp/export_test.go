@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Between is a Config of an App whose tenants see the stores as this function gives them.

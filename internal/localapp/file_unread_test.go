@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/localapp"
-	"rookery/internal/repo"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestFileUnread holds that every change of a note whose file cannot be read says so, over every

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // startWithFiles starts a child that may open so many files.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // firstWait is the longest time that a call waits for the first reading of the folder of its vault.

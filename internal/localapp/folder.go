@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"rookery/internal/auth"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/folder"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/folder"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // makeVault creates the vault of the folder that is served, if it does not exist. It does not wait

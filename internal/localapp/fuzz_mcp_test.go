@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/httptool"
-	"rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
 // TestFuzzMCP sends a hosted server what clients of MCP must not send, and sound calls in between, in both

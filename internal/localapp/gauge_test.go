@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/canary"
-	"rookery/internal/config"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // TestGauges covers the metrics of what is stored and of the machine, and that the log says when a server starts and

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/openapi"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/openapi"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 var update = flag.Bool("update", false, "write the generated files anew")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/config"
 )
 
 func TestHeapLimit(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/config"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 const (

@@ -15,18 +15,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/authtest"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	host "rookery/internal/hosted"
-	"rookery/internal/repo"
-	"rookery/internal/tabletest"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/authtest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	host "github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A counted is a hosted server whose store calls are counted: over a table and a bucket that count, and with a

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/config"
-	"rookery/internal/hosted"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // host creates the catalogue and all middleware between a request and the tools, over the tenants.

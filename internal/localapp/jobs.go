@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/job"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // workEvery is the longest time between two passes of a worker over the jobs of a tenant, and

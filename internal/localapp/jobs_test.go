@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/canary"
-	"rookery/internal/job"
-	"rookery/internal/localapp"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestJobsGoOn holds that a process that opens a data directory goes on by itself with the jobs that the one before

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A work is what a client of a killed server did to memories. Its word is in no other work.

@@ -17,12 +17,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/cloudtest"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
-	"rookery/internal/repotest"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // The variables that make the test binary serve this data directory, or this folder with its state in

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/peer"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 const (

@@ -16,12 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/authtest"
-	"rookery/internal/canary"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/authtest"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // TestFullDisk holds that /readyz says so, and /healthz does not care.

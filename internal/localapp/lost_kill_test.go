@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/httptool"
-	"rookery/internal/localapp"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestLostWithTheProcess holds that every change takes effect once where the process is killed, with

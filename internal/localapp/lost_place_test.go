@@ -18,15 +18,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/config"
-	"rookery/internal/job"
-	"rookery/internal/localapp"
-	"rookery/internal/mcptool"
-	"rookery/internal/table"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // lostHost is what the servers are called whose answers are lost.

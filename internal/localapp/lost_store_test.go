@@ -6,9 +6,9 @@ import (
 	"iter"
 	"sync"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // A disturbance is what goes wrong with the stores: one call, or that and each that follows.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"runtime/debug"
 
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // memoryOf returns the bound of the memory of open vaults: the configured one, or half of the

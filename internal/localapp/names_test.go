@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	odd "rookery/internal/control"
-	"rookery/internal/fault"
+	odd "github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // TestNamesReorderNothing holds that no tool makes a thing whose name has a control character, or one that

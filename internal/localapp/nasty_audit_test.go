@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestAuditOfLargeCommits covers that a page of the audit log reads a bounded part of commits with large texts,

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/backup"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/backup"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // backupPath is the path of backups at the listener of an Operator.

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"rookery/internal/backup"
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/folder"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/backup"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/folder"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A place is where the database of an App is: in a data directory, or in the state of a folder.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"runtime"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // ours are the patterns of the paths in a place that Rookery creates, from the directory down to

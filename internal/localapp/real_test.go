@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/clitool"
-	"rookery/internal/localapp"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // realVault is the folder of a vault that people wrote. The test is skipped where there is none.

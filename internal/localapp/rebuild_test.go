@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/canary"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestRebuildAfterAnErasedTenant holds that what is made anew when the database is lost is what the tenant had that began

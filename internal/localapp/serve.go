@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/hosted"
 )
 
 // DefaultListen is the default address of a server.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/canary"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // busy requires that a directory is refused, and returns the server that the error names.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/localapp"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // unwatched waits until raven_stats says why changes may not be noticed; "" waits until freshness is fresh.

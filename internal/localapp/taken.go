@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A listing is the content of the file that names the directory of the server on a port. The file

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/canary"
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // A port is a server of a test, with metrics, that leaves its ports in a directory.

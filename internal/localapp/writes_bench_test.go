@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"rookery/internal/localapp"
+	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
 // BenchmarkWrites measures notes_write beside raven_set, which changes a field of a note too. Its goal is the

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/eventsource"
-	"rookery/internal/hosted"
-	"rookery/internal/lambdahost"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/eventsource"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // An Issuer is an identity provider for tests. Every client can get a token of any person, so it

@@ -16,15 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/cloudtest"
-	"rookery/internal/dynamotable"
-	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/localcloud"
-	"rookery/internal/s3blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }

@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awstest"
-	"rookery/internal/cloudtest"
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // endsWithin is how soon everything has ended after the script was told to end.

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"rookery/internal/eventsource"
+	"github.com/rookeryhq/rookery/internal/eventsource"
 )
 
 // The functions without a gateway before them.

@@ -13,7 +13,7 @@ import (
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
 )
 
 const (

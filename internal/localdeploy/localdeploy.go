@@ -25,10 +25,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"rookery/internal/awsapp"
-	"rookery/internal/hosted"
-	"rookery/internal/lambdahost"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/awsapp"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Options say what is deployed, and where. All are required but Parameters.

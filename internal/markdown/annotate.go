@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A NewTrait is a list item that AppendTrait writes: the trait, other traits of its line, and the

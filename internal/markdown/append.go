@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Append adds a block of lines at the end of a note, and returns the new note and the line in which

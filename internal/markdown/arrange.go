@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A SectionPlace is a place of a section in a note: after or before another section with its

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // patterns are texts that a careless parser takes quadratic time for when they are repeated.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // TestAppendText covers that a text is appended to the byte, with what a note needs around it.

@@ -1,6 +1,6 @@
 package markdown
 
-import "rookery/internal/fault"
+import "github.com/rookeryhq/rookery/internal/fault"
 
 // RemoveSection removes a section with its subsections, and returns the new note and the removed
 // text: from the heading's line to the next heading of its level or a higher one. Nothing else

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // SetArguments sets fields of a section's declaration, in parentheses or in lines as the

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Field is a key of the frontmatter and its new value: a string, a Ref, a number, a bool, nil, or

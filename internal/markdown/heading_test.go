@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/markdown"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // sections renders the headings of a note, a line each: slug, own lines / end of the subtree, the

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // mostParsed is how many bytes it may allocate to parse a note of 1 MiB, whatever is in it.

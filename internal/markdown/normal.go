@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"rookery/internal/control"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // checkKey returns INVALID_FIELD for a key that frontmatter cannot contain.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // TestOddFrontmatters is which of the heads that people write are read, and by how many fields.

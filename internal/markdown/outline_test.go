@@ -15,7 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // TestOutlineText holds the rules of reference/notes-and-orientation.md A5 for one heading each.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // maxLevel is the deepest level of a heading.

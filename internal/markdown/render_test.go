@@ -14,7 +14,7 @@ import (
 	"github.com/yuin/goldmark/util"
 	"pgregory.net/rapid"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // byGoldmark is what goldmark shows of a paragraph, without the markup, code between backticks.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // site is the body of the fixture W of reference/tree.md, C10.

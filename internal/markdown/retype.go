@@ -3,7 +3,7 @@ package markdown
 import (
 	"bytes"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // SetType sets the type of a note, and returns the new note. Nothing else changes. If the note has

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // InsertUnder adds a block at the beginning of the own text of a section, after its heading and its

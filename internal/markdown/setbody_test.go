@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // FuzzSetBody holds that a new body and an addition leave the frontmatter to the byte, with whatever it has, and

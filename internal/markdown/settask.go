@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // blockTail matches the block id at the end of a line with the blanks around it, or only the

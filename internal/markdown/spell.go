@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A spelling writes values in the notation of declarations and annotations.

@@ -3,7 +3,7 @@ package markdown
 import (
 	"bytes"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Subtree is a section of a note with all sections under it, as the unit that is moved, copied

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/mcptool"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 const freya = `{"vault":"main","id":"people/freya"}`

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
 // TestFixesNameListedTools checks that a fix uses the name under which the endpoint lists the tool,

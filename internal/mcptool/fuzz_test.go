@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/mcptool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // FuzzMessage checks that no message, whatever its path, protocol and body, causes a panic or a

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Headers in which a client repeats parts of the body, for proxies that do not read bodies.

@@ -28,11 +28,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/payload"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Path is where the handler must be mounted: it serves this path and everything below.

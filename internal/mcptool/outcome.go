@@ -3,8 +3,8 @@ package mcptool
 import (
 	"sync"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An outcome collects the results of a request's calls that affect the headers and the status of

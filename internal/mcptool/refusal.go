@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/fault"
-	"rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
 )
 
 // Limits, in bytes and in time, of reading the body of a request that is refused, to find its id.

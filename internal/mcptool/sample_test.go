@@ -13,11 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/auth"
-	"rookery/internal/mcptool"
-	"rookery/internal/tool"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // sample returns the shared sample behind access control, with a tool whose short name also exists

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // patience is the time after reading a request within which its calls may begin. Together with the

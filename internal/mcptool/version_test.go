@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
 // TestEveryVersion checks in all versions of the protocol that a caller sees the tools that its

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // many is an index of so many memories of about a kilobyte each.

@@ -3,7 +3,7 @@ package memory
 import (
 	"slices"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // A Depth is how much of a memory an answer tells.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // someMemories are memories of which fuzzing begins.

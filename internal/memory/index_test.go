@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 var (

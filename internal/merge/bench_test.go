@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/merge"
 )
 
 // words makes lines of a note: paragraphs, items and blank lines.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/merge"
 )
 
 // FuzzTexts merges any three texts: nothing that ours has and theirs left goes, nothing comes that

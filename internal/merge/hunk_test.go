@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/merge"
 )
 
 func unified(old, now string) string {

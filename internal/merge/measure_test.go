@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/merge"
 )
 
 // TestNearest: the version that a text was made from is nearer than the others.

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/merge"
 )
 
 // TestTexts are the rules, as texts that a person can read.

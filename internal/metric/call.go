@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Interceptor returns an interceptor that counts calls, their outcomes, their durations and the

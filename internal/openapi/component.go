@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // ref returns a reference to a component of a kind, such as schemas.

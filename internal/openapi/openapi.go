@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Info contains the parts of a document that do not come from the tools.

@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Bounds for a body that is too large: the bytes and the time for which it is read and discarded,

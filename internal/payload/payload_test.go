@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/payload"
 )
 
 const bound = 1 << 20

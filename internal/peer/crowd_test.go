@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/peer"
 )
 
 // enters counts how many of an address a crowd has room for.

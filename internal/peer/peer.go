@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Forwarded is the header in which a proxy reports the scheme of the request that it received.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/powercut"
+	"github.com/rookeryhq/rookery/internal/powercut"
 )
 
 // A writer does things to a disk that never fail.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"rookery/internal/powercut"
+	"github.com/rookeryhq/rookery/internal/powercut"
 )
 
 // A mounted serves a Disk to the kernel. Nobody but the kernel changes the disk, so the kernel may

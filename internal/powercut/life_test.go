@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A machine has a disk that forgets. Its life is what runs on it between two power cuts.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
 // failed are seeds with which a fault was found once.

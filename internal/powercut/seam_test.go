@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/fileblob"
-	"rookery/internal/powercut"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/powercut"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A seam is a folder with a Disk beside it, which sees everything that a bucket does to the folder.

@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Page says which part of an answer is wanted.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/corpus"
-	"rookery/internal/index"
-	"rookery/internal/query"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 const vaultSize = 10_000

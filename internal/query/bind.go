@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // argumentForm is an argument as a whole.

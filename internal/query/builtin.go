@@ -3,9 +3,9 @@ package query
 import (
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // reads makes the getter of a field that needs nothing but the thing.

@@ -3,8 +3,8 @@ package query
 import (
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // content makes the term of the things in whose text all words of a text are. Of a trait it is the line,

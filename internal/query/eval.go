@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/search"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // MaxVisits is how many visits a query makes at most, where nothing else is said.

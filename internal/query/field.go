@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A class says how the values of a field are compared.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // ofField makes the term of a test of a field.

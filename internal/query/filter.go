@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // FromJSON reads a filter: the branches of a query as JSON. What cannot be read is INVALID_QUERY with

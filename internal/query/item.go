@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An Item is one thing that a query finds.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // FromList is the query of a list of types, traits and tags, as a saved query of the document's form has

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A predicate reports whether a value in a note passes a test. The note is where references are resolved.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/query"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A naive evaluator answers a query by trying every test on every thing of the vault: it has no plans, no

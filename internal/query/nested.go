@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // nested makes the term of a function that takes a query or a target. What refs and refd find is found

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // oldWords are functions that were written with a colon.

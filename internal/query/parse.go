@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Parse reads the text of a query. What cannot be read is INVALID_QUERY: the first thing, with its

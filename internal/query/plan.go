@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A plan is how a branch is answered: which notes are walked, and what is tested of what is in them.

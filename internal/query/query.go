@@ -8,7 +8,7 @@ package query
 import (
 	"reflect"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // The bounds of a query. What is beyond one is INVALID_QUERY with a reason.

@@ -4,7 +4,7 @@ import (
 	"sort"
 	"strings"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // An aim is what references that are written alike lead to, if that does not depend on their note.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // An objectSet is a set of notes and of what is in them under headings: a bit for each.

@@ -8,10 +8,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/index"
-	"rookery/internal/query"
-	"rookery/internal/search"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // clock is the time at which queries are asked in the tests: a Monday.

@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // An edit replaces the target of one reference.

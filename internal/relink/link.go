@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // anchors rewrites Markdown links to a section of the same note, `[x](#part)`.

@@ -3,7 +3,7 @@ package relink
 import (
 	"strings"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A Passage are lines of a note that were in another note in the first state: a section that moved, or a copy.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Relinker rewrites the references of one change of a vault. It is for one goroutine.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // Respell writes some references of a note in full, in double brackets: by the id of what they lead to, with their

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // spell returns how a reference is written so that it leads to what it led to before: the text that replaces

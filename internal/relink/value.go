@@ -7,9 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A bareValue is a value with references that have no brackets: of a field or a trait that the schema says is

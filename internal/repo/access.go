@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Accesses of memories are counted in items beside the log, in the partition of the vault: they

@@ -3,8 +3,8 @@ package repo
 import (
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // errTrashed is the error of a write to a log that is in the trash. Methods of Vault return

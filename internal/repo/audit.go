@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // AuditLog yields the audit log of the vault from its beginning: one block of lines for each commit

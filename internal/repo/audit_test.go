@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // lineOf returns a line of an audit log that is longer than most.

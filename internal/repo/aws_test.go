@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"rookery/internal/awstest"
-	"rookery/internal/dynamotable"
-	"rookery/internal/repotest"
-	"rookery/internal/s3blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestConformanceOnAWS runs the conformance suite on emulators of DynamoDB and S3. The table has

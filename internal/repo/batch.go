@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A batch contains the writers of one run, and the results of their functions on the state before

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A Stretch contains the commits after a version of a vault, for a follower that keeps no index.

@@ -3,8 +3,8 @@ package repo
 import (
 	"context"
 
-	"rookery/internal/index"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Beside returns the table of the tenant and the partition of the vault in it, for items that

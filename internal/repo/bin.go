@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Bin stages a text in the trash and returns its path there. This is the original path under

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
 // TestCadence checks that processes that start for one pass each write no more images than one that

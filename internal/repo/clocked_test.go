@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestAnUncertainClockDeletesNothing compacts in a process whose clock may be a day ahead. It

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Commit is one atomic change of a log: the effect of one call.

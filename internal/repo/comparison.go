@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/internal/fault"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An AuditFile is the audit log in the folder of a vault: .raven/audit.log, and one file for each

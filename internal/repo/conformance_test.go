@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/fileblob"
-	"rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
 func TestConformance(t *testing.T) { repotest.Run(t, engine) }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // The cursors that every vault has.

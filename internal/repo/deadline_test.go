@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // TestGivesUpInTheQueue checks that a call whose deadline passes while it waits writes nothing.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Call describes a call that writes to a log.

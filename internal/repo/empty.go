@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // An Erasing records in the control item that histories are being erased.

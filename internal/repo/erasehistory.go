@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/memory"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A history contains the parts of the log that must be emptied to erase a note, or to erase a

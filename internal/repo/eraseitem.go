@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // EraseMemory removes a memory and its links, the chapters that quote it and the wisdom that quotes

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // kindErased is the kind of the record that lists the erased parts of the log. It contains their

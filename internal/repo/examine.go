@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // An Examination contains the options of Examine.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // checkFiles reports the state of the checkout files, according to the control item.

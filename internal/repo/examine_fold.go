@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // checkSegments checks that the segments cover the log without gaps up to their cursor.

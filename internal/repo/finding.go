@@ -1,6 +1,6 @@
 package repo
 
-import "rookery/internal/fault"
+import "github.com/rookeryhq/rookery/internal/fault"
 
 // A Finding is the result of one check of a data directory or of one vault.
 type Finding struct {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/search"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A witness is a follower that records the commits that it gets.

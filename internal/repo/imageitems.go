@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A small image may be stored in items of the table instead of an object

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // An Item is a change of an entity of a vault that is not a file: a memory, its links, an agent, a

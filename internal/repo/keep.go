@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // Fold makes one compaction pass over the log of the vault, which does all work that is due. Each

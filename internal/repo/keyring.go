@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // keyLife is how long an idempotency key is remembered. maxKeys is the default limit of keys that a

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // TestTraceReadsOnce checks that the log is read once to find that it never contained a name. Later

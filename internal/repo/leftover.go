@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // payloadPrefix is the prefix of the keys of payload objects.

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A Log is the log of a vault or of a tenant, and the state that is derived from it. It is safe for

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"rookery/internal/index"
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // Memory returns the whole value of a memory in the index. It costs one read of the log if the

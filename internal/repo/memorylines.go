@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"rookery/internal/index"
-	"rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // MemoryLines yields the lines of an export of the memories in a state. The order suits an import:

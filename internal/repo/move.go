@@ -3,7 +3,7 @@ package repo
 import (
 	"context"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Move stages the move of a file to another path, with a new text. The note keeps its times, the

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An Obstacles describes why a commit cannot be undone.

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 const (

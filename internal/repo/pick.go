@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sort"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A packedRun is the packed payload of a run.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // mostFetches is how many runs a Prefetch reads concurrently.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A crowdTable blocks Gets until the given number is in flight, and records the largest number in

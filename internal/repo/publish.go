@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // An image that is due by the number of commits is delayed while little was appended, relative to

@@ -3,8 +3,8 @@ package repo
 import (
 	"context"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // PutBack stages that a file is as it was at an earlier version, which then names: the text, the ids of what is in it,

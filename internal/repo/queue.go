@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Receipt is the result of an Update.

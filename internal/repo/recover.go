@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Recover creates the log of a vault whose table is lost from its segments, up to the last commit

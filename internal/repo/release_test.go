@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // formatted returns an Imaging with one format, which reads no others.

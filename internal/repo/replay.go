@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Replay rebuilds the state from the first commit. If nothing was appended meanwhile, the rebuilt

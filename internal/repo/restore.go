@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // ReversalOf is Reversal for some of the files that a commit changed. It returns INVALID_VALUE if

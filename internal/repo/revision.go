@@ -8,7 +8,7 @@ import (
 	"iter"
 	"slices"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // Commit returns one commit of the vault. It returns NOT_FOUND if there is no such commit yet. It

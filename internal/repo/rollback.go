@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // Rollback makes the bucket consistent with a table that was restored to an earlier time. It writes

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // The formats of the item of a run: format is without items of the vault, and can be read by

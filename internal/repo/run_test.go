@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // TestQueuedCallsAreOneRun checks that the calls that queue during an append become one run, each

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
-	"rookery/internal/index"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // A Searchable is an index and a search index of the same version of a vault.

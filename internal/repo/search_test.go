@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/bench/corpus"
-	"rookery/internal/blob"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/search"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // searchable returns the Searchable of a vault. It requires that the index and the search index

@@ -3,9 +3,9 @@ package repo
 import (
 	"fmt"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // titles are the fields that contain the title of a note without a heading.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/memory"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // A searched describes the kind of documents in a search index: the notes of a vault, or its

@@ -10,8 +10,8 @@ import (
 	"sort"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A segment is an immutable object with consecutive runs, so that their items can leave the table

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A segments is the set of segments of a log, as this process knows it. Each segment is named by

@@ -1,9 +1,9 @@
 package repo
 
 import (
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A stock counts the indexed things of the notes that a Tx changes. The counts are upper bounds,

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"iter"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // stored yields the runs from the one that contains commit from, oldest first: those in segments,

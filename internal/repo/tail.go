@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Sort keys of a log (log.md §1). The control item sorts last, so that a Query of the tail returns

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // Trail follows several files back through their history. from maps the path of each file to the

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // trim removes log items from the table that every cursor passed at least itemLife ago. It raises

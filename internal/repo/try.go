@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // Try runs a function that stages a part of the commit. If it returns an error, Try discards the

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Default limits of a vault (CONTRACT §9).

@@ -4,8 +4,8 @@ import (
 	"context"
 	"iter"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Verification is the result of verifying a log and its audit log.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // TakeAudit takes the audit log out of the files of a folder, by path, and returns it whole: the closed

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"rookery/internal/blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A bed is an engine whose user falls asleep in one call: before anything of it is done. It sleeps until

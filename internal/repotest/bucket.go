@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // A timedBucket dates its objects by the clock of the test, as a store dates them by the time that

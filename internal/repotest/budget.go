@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // requests holds what calls may cost (DESIGN §8).

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A change is one call of a random history. All chance in it is drawn before it is made, for its

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // difference says in words in what an index is not that of an image.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // examine holds all processes against what was told: those that run, and new ones with images and

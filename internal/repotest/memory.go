@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // memoryID returns the id of the memory that a scenario keeps beside the note of a name.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
 // An Engine is where logs are kept.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A State is a small state for a Log: texts by name, from records of the kind "text". It never

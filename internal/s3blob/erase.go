@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // An Eraser is a Bucket that can destroy versions. It needs the permissions s3:ListBucketVersions

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
 // requireVersions checks the number of versions and markers in the bucket.

@@ -7,7 +7,7 @@ import (
 
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
 // deployment maps error codes of S3 to what is wrong with the deployment. A response to HEAD has no

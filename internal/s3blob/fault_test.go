@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/blobtest"
-	"rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blobtest"
+	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
 // putOf returns the id of the Put that a request belongs to.

@@ -23,9 +23,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/blob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Time limits of requests.

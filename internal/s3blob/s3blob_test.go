@@ -3,10 +3,10 @@ package s3blob_test
 import (
 	"testing"
 
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/blobtest"
-	"rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blobtest"
+	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
 func TestConformance(t *testing.T) {

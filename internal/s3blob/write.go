@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // Limits of repeating a request, and the metadata of an object.

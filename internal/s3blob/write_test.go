@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
 // done returns a context that is done.

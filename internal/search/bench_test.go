@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 const vaultSize = 10_000

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // lettersOfAllKinds are what texts are made of: capitals, accents that are composed or not, scripts without

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // TestSignaturesLeaveNothingOut looks for phrases in random texts, in which words are parted in all

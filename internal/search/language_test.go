@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/unicode/norm"
 
-	"rookery/internal/search"
-	settings "rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/search"
+	settings "github.com/rookeryhq/rookery/internal/vault"
 )
 
 // TestLanguages looks words up in other forms than the notes have them in.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // start is when the memories of tests begin.

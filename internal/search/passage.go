@@ -3,7 +3,7 @@ package search
 import (
 	"bytes"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A passage is the part of a note that a hit shows.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // wordsOf are the words of a text as a person would see them: what stands between spaces, without

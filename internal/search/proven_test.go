@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // TestProven covers that a note of which it follows that its body has a word has it, whatever else is in the text,

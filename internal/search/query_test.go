@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 func TestParseQuery(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // TestPhraseOfWhatReadsTheSame looks for phrases whose first word the text writes with a character

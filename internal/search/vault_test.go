@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/bench/corpus"
-	"rookery/internal/markdown"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // A vault is the texts of some notes, by path.

@@ -15,9 +15,9 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // The keys of the items. All sort behind those of the log.

@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awstest"
-	"rookery/internal/bolttable"
-	"rookery/internal/dynamotable"
-	"rookery/internal/fault"
-	"rookery/internal/session"
-	"rookery/internal/table"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/dynamotable"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/session"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A clock stands still until it is told to move.

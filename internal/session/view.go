@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/table"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // viewLife is how long the view of a session is kept after its last change.

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/logging"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/job"
 )
 
 // MaxDelay is how long SQS keeps a message back at most. One that is to come later comes by then, finds nothing to do

@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/awstest"
-	"rookery/internal/job"
-	"rookery/internal/sqsqueue"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
 // receive returns the message that is in a queue now; nil if none is to be seen.

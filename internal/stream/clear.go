@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // ClearKind is the kind of the message that asks to remove the files of a vault whose time in the

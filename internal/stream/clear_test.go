@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/stream"
-	"rookery/internal/team"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // trashed is a plant whose vault is in the trash, with files of its own and of others.

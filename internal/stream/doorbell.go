@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // A Record is a record of the stream: the change of an item, and its key.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/stream"
 )
 
 func TestDoorbells(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Bounds of one call of Bring. The rest is left to another call.

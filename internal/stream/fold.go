@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // FoldKind is the kind of the message that asks for a pass, which compacts the log of a vault.

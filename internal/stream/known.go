@@ -3,7 +3,7 @@ package stream
 import (
 	"context"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A Known contains the texts that files changed by a stretch may have from the log: the text before

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/awsclient"
-	"rookery/internal/awstest"
-	"rookery/internal/blob"
-	"rookery/internal/s3blob"
+	"github.com/rookeryhq/rookery/internal/awsclient"
+	"github.com/rookeryhq/rookery/internal/awstest"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
 // TestOneFileAtATime holds that nobody's bytes are lost: somebody puts the file before, between and after each of the

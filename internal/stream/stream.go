@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // FilesKind is the kind of the message that asks to write the files of a vault.

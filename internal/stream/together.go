@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // mostFiles is how many files of a vault are written at once, and mostVaults how many vaults are

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/stream"
+	"github.com/rookeryhq/rookery/internal/stream"
 )
 
 // TestTogetherPanics covers that a panic is an error of one of the things, that says nothing of what it was about, and

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // ErrInjected is the error of every fault of a Flaky. It is none of the definite answers of a

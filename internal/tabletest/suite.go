@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // suite is what a case works on.

@@ -9,9 +9,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // owners is the partition that maps the ids of agents to their principals.

@@ -3,10 +3,10 @@ package team
 import (
 	"context"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Name returns the name of the tenant.

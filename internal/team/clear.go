@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // clearEvery is the interval at which the deployment's operator process looks for vaults whose time

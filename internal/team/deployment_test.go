@@ -12,15 +12,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/team"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A clock is a time that changes only when pass is called. It is safe for concurrent use.

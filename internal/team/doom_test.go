@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"rookery/internal/blob"
-	"rookery/internal/fileblob"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // steps are the kinds of steps at which a process is killed: calls to its stores, named by their

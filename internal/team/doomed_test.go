@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/checkout"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // lifeVariable is the environment variable that makes the test binary run a life instead of tests.

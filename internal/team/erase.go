@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // The statuses of a vault whose erasure has begun. Its name is taken until Erasure.Done is set.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // vaultErase is the kind of a job that erases a vault.

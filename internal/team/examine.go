@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"iter"
 
-	"rookery/internal/auditlog"
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // An Examination selects what Examine checks.

@@ -1,6 +1,6 @@
 package team
 
-import "rookery/internal/repo"
+import "github.com/rookeryhq/rookery/internal/repo"
 
 // Open returns the number of open vaults and the number of bytes that they count.
 func (m *Memory) Open() (vaults int, held int64) {

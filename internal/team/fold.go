@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/checkout"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // folding returns the options of one pass that folds the log of a vault: it must not pass those who

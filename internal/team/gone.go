@@ -5,7 +5,7 @@ import (
 	"errors"
 	"maps"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // errGone is the error of an erased tenant: UNAUTHENTICATED, as for a tenant that never existed.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // imageFormat is the version of a tenant's image. It must be raised for each new kind of record,

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // Jobs returns the jobs of the tenant.

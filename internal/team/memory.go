@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Memory limits the total size of a deployment's open vaults, in bytes. When another vault has to

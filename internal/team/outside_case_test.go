@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
 // newLane makes a street whose folder only the test itself changes.

@@ -15,17 +15,17 @@ import (
 	"syscall"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/team"
-	"rookery/internal/vault"
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // servingVariable is the environment variable that makes the test binary run a serving instead of

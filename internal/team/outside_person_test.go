@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
 // A haste is a person who saves one note between the steps of an exchange, at the worst moments. It

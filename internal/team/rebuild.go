@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/blob"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Rebuilt is a vault that was rebuilt from its folder because the database had lost it.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/bolttable"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // afterTheLoss returns the deployment with the same folder and an empty database.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/table"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // registry is the partition that lists the tenants, so that the table never has to be scanned. It

@@ -25,7 +25,7 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A State is a tenant at one version. It is immutable.

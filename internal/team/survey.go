@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"rookery/internal/job"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // A Registered is a name in the registry of tenants.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/tabletest"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // is requires that an error is a fault with the given code, and returns the fault.

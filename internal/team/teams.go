@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/repo"
-	"rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // Teams are the tenants of a deployment. A Team cannot access another tenant: it gets only the

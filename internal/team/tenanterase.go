@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // An ErasedTenant is the result of erasing a tenant. The erasure may still be running as a job.

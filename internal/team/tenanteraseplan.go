@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // wouldErase returns what the erasure of a tenant would destroy. It changes nothing.

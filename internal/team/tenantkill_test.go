@@ -14,14 +14,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/repotest"
-	"rookery/internal/table"
-	"rookery/internal/tabletest"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // little gives tenant "a" a few of the things with the canary, and tenant "b" a vault.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // answer builds the final answer of a call from the tool's reply r or its error err. It adds the

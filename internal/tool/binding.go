@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // nextTokenKey is the key in the meta of an answer that contains the token of the next page.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Invoker calls a tool by name. The Catalogue implements it in process, and clients implement it

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // MaxValues is the maximum number of completion suggestions in one answer.

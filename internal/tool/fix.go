@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Keys of a warning that contain fixes: a list of them, and the call that creates the target of a

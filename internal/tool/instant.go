@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Instant is an argument that is a point in time: a number of seconds or milliseconds since

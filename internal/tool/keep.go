@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A kept is an answer as it is stored with its commit, for calls repeated with the same idempotency

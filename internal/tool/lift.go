@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // lift replaces each argument of Lifted by its members, which are arguments themselves. It returns

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Aside is embedded in the output of every tool, with the tag `json:"-"`. It contains the parts of

@@ -22,8 +22,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Spec is the description of a tool: its names, routes, commands, permissions and documentation.

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"sync"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // valueArgs caches, by struct type, the fields of structs as arguments: reflect.Type to []Arg.

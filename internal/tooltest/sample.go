@@ -8,9 +8,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Sample is a catalogue of the sample tools with two shelves: `main` with the books that Books

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"rookery/internal/tree"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // BenchmarkTree walks and selects in a vault of 10,000 notes and 100,000 nodes, in folders of 100 notes.

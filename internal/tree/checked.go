@@ -1,8 +1,8 @@
 package tree
 
 import (
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A checked is what a Checker needs of a note for each of its nodes, found once.

@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // An about is what the file of a folder says of it (`_folder.md`). It is empty for a folder without one.

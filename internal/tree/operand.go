@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Clock is the time of a call in the zone of the vault.

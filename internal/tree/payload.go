@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A Property is a field of a node.

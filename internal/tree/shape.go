@@ -3,7 +3,7 @@ package tree
 import (
 	"time"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Shape is a node as answers have it. A member that a filter takes away is left out.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A SortKey is what a node is sorted by: the value of a property, in a form in which all values compare. Numbers come

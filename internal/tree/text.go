@@ -3,7 +3,7 @@ package tree
 import (
 	"bytes"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // An Extent says where in the text of its note a node is.

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Kind is what a node is.

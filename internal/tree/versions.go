@@ -1,6 +1,6 @@
 package tree
 
-import "rookery/internal/index"
+import "github.com/rookeryhq/rookery/internal/index"
 
 // A compared is a node of one of two states that are compared.
 type compared struct {

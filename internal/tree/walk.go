@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A listing is what is in a folder itself.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // exclusions are patterns with paths that they exclude or do not exclude. The results are those of

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // ReservedFields returns the frontmatter keys that have the same meaning in every type.

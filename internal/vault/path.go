@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"rookery/internal/control"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Limits of a path and of each name in it, in bytes of UTF-8.

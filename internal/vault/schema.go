@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A Schema is the types of objects and the traits of a vault. It is immutable and safe for

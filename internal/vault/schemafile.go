@@ -6,8 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"rookery/internal/control"
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // ParseSchema parses a schema.yaml of any Raven version. Unknown keys are ignored. If the schema is

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Patterns of names with a special meaning on Windows.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gosimple/slug"
 
-	"rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/control"
 )
 
 // Slug returns the name of a new note for a title: lower-case ASCII, other letters transliterated

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // TestSlugOfPlainWords checks that the fast path of Slug returns the same result as the slow one.

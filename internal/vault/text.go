@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A Text is an untyped value as written on a command line: `5` for a number, `a,b` for a list, ""

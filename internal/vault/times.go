@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Interval is the range of time that an expression denotes: all instants t with From <= t < To.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 func TestTreeSettings(t *testing.T) {

@@ -17,7 +17,7 @@ package vault
 import (
 	"regexp"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // name matches the valid names of tenants and vaults (reference/log.md §1).

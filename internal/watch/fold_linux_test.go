@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/casefold"
 )
 
 func TestFolderRespelledWhereNamesFold(t *testing.T) {

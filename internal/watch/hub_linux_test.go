@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // instances is how many inotify instances this process has.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // A step is something that somebody does in a folder. What is not possible is left.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // inNamespace is set where a test runs in a user namespace of its own, whose limits it may lower.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // saves are the ways in which editors and scripts change a note.

@@ -30,7 +30,7 @@ import (
 	"runtime"
 	"sync"
 
-	"rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // A Tree is a tree of files that is watched. Its methods may be called from several goroutines.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/watch"
+	"github.com/rookeryhq/rookery/internal/watch"
 )
 
 // patience is how long a test waits for what has to come, on a machine that is busy with much else.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v4"
 
-	"rookery/internal/yamltext"
+	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
 func TestSetList(t *testing.T) {

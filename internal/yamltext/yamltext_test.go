@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v4"
 
-	"rookery/internal/yamltext"
+	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
 // tasks is a saved query as the tools write it.

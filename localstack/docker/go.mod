@@ -1,4 +1,4 @@
-module rookery/localstack/docker
+module github.com/rookeryhq/rookery/localstack/docker
 
 go 1.26.0
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"rookery/internal/localcloud"
+	"github.com/rookeryhq/rookery/internal/localcloud"
 )
 
 func main() { os.Exit(run()) }

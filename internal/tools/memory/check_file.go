@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path"
 
-	"rookery/internal/auth"
-	"rookery/internal/memory"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed check_file.md

@@ -5,10 +5,10 @@ import (
 	_ "embed"
 	"iter"
 
-	"rookery/internal/auth"
-	"rookery/internal/memory"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed complete.md

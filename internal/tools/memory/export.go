@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"iter"
 
-	"rookery/internal/auth"
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed export.md

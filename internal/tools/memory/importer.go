@@ -3,13 +3,13 @@ package memory
 import (
 	"context"
 
-	"rookery/internal/auth"
-	"rookery/internal/convert"
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/convert"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 // Reader returns the function that reads files which memory_export wrote, for a tool that imports files of several

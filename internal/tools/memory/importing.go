@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/memory"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // An importing drafts the lines of an import.

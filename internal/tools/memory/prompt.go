@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed after_failure.md

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/memory"
-	"rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // The levels at which a memory is found, and the words for them in answers.

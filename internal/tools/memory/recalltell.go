@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // answer tells of the memories that were found.

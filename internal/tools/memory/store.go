@@ -5,11 +5,11 @@ import (
 	_ "embed"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/memory"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed store.md

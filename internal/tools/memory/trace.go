@@ -4,9 +4,9 @@ import (
 	"context"
 	_ "embed"
 
-	"rookery/internal/auth"
-	"rookery/internal/memory"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/memory"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed trace.md

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // Cut parts a note's text into what stays of it when an object goes, and what the trash keeps.

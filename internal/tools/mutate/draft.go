@@ -3,10 +3,10 @@ package mutate
 import (
 	"context"
 
-	"rookery/internal/auth"
-	"rookery/internal/repo"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A Writing is the part of a call that every mutation of a vault has.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rookery/internal/fault"
-	"rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
 )
 
 // JobTool is the tool that tells of a job. It is what the Job of a tool.Spec is.

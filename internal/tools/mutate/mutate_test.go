@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 // TestCallThatGaveUp holds that nobody looks at the output of a call that gave up: its function may

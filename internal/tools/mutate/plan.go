@@ -5,9 +5,9 @@ import (
 	"context"
 	"strings"
 
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A FileChange is one file that a dry run would change: its beginning if it is new, else the lines

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // maxReferrers is how many of the references to something a warning lists: as many as a page of

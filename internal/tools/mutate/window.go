@@ -3,7 +3,7 @@ package mutate
 import (
 	"unicode/utf8"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // windowHead is how many bytes before its offset a window begins.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed complete.md

@@ -6,10 +6,10 @@ import (
 	"path"
 	"unicode/utf16"
 
-	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed facets.md

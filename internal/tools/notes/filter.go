@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 // A narrowing is the arguments of the tools that list notes: which of them.

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/convert"
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/convert"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 //go:embed import.md

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/convert"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/convert"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 // A MemoryReader reads files of memories that this product exported, for a vault. What it returns stores them in a

@@ -5,12 +5,12 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"rookery/internal/auth"
-	"rookery/internal/convert"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/convert"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A vaultFile is a file of a vault that is imported, as it is to the byte.

@@ -8,10 +8,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 // errGone is the error of a note that was found and is not in the index.

@@ -5,10 +5,10 @@ package notes
 import (
 	"fmt"
 
-	"rookery/internal/fault"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 // Family is what the tools have in common. Answers in the bare form are those of the document, and so are

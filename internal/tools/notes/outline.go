@@ -7,10 +7,10 @@ import (
 	"path"
 	"regexp"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed outline.md

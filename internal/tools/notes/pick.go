@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A picking picks a page of the notes in an order, of rows that come by path. It keeps the rows of the page, those

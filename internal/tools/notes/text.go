@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 // A document is the text of a note, in the two parts that the family knows.

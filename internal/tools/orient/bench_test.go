@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/corpus"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // BenchmarkAnswers measures the five answers in process, at 10,000 notes or as many as ROOKERY_BENCH_NOTES says.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A freshness says how the answers about a vault stand to the files that people see.

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A count is a name, and how many notes have it.

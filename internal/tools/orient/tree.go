@@ -4,10 +4,10 @@ import (
 	"context"
 	_ "embed"
 
-	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed tree.md

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"rookery/internal/repo"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An aboutFiles returns the files that a mutation is about, as far as its arguments name files that are there:

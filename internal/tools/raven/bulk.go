@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/query"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // bulkIn is embedded in the input of a mutation that can be about all that a query finds, in place of one thing.

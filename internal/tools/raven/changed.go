@@ -1,8 +1,8 @@
 package raven
 
 import (
-	"rookery/internal/index"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A past is an object that a call changes, as it was before.

@@ -1,6 +1,6 @@
 package raven
 
-import "rookery/internal/fault"
+import "github.com/rookeryhq/rookery/internal/fault"
 
 // oneOf is a fault unless exactly one of a name and `list` is given.
 func oneOf(argument, name string, list bool) error {

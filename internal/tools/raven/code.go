@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // codeKey is the detail of a fault that has the name which Raven itself gives it.

@@ -7,10 +7,10 @@ import (
 	"math"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // maxUndoable is how many of the newest versions are tried.

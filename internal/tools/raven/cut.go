@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 const (

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/repo"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // dailyText is the text of a new daily note: from the vault's daily template if it has one, else as

@@ -3,9 +3,9 @@ package raven
 import (
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // detail is embedded in the input of every tool that answers objects or traits: how much of what is

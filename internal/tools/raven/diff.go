@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/merge"
-	"rookery/internal/repo"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 // maxDiff is how many bytes of a change a revision shows at most.

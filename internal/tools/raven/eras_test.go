@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tool"
-	"rookery/internal/tools/raven"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/raven"
 )
 
 // An era is how vaults were written when Raven had another form (reference/raven.md §0).

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // unknownFields warns of the fields that a type does not declare: they are written all the same.

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A happened is an event in the history of something. One that was found by a reindex says as what.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A heldBatch is a batch of changes from outside that waits for a word (reference/log.md §5).

@@ -6,10 +6,10 @@ import (
 	"iter"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 // A source is what refers, and where (raven.md §6.8).

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A logFilter says which entries of the log a call asks for. Empty members ask for all.

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/query"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // bulkMoved is the answer of a move of a note, or of all that a query finds.

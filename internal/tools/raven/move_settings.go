@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/index"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // settingsEffects says which settings name notes by ids that they no longer have. A move does not rewrite these.

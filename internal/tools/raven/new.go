@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 //go:embed new.md

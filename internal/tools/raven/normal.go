@@ -3,8 +3,8 @@ package raven
 import (
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // normalObject is a new object as raven_new would write it.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/tool"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // An object is one object as callers see it (raven.md §6.2): at depth 0 it is Slim, else it has its

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
 // cpuTime is how long the process has run on a processor: on a busy machine that is what a call takes.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // orderVault is a vault for what moves, renames and plans leave and tell.

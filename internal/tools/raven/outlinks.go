@@ -5,10 +5,10 @@ import (
 	"context"
 	_ "embed"
 
-	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed outlinks.md

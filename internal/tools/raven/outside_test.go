@@ -3,8 +3,8 @@ package raven_test
 import (
 	"context"
 
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // outside takes in a file that somebody changed.

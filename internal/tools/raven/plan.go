@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 // An answer is that of a tool that changes one thing: what the call did, or, of a dry run, what it would

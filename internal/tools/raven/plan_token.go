@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A plan token is planMark and, as base64 for URLs, the version on which the plan was made, the digest of the

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // promptTexts are the instructions, and what each of them is for: prompt_NAME.text.md and

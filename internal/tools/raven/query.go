@@ -4,12 +4,12 @@ import (
 	"context"
 	_ "embed"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/query"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 //go:embed query.md

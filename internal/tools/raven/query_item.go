@@ -3,9 +3,9 @@ package raven
 import (
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/query"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A section is a plain section as a query answers it (reference/raven.md §2.4).

@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed query_list.md

@@ -8,15 +8,15 @@ import (
 	"regexp"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/query"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
-	"rookery/internal/yamltext"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
 //go:embed query_save.md

@@ -5,13 +5,13 @@ package raven
 import (
 	"context"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 // Family is what the tools have in common.

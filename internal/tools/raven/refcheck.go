@@ -3,13 +3,13 @@ package raven
 import (
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // warnRefs warns of the references that a draft wrote and that do not resolve, with calls of raven_new

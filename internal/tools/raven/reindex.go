@@ -5,16 +5,16 @@ import (
 	_ "embed"
 	"errors"
 
-	"rookery/internal/auth"
-	"rookery/internal/checkout"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/ingest"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/ingest"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 //go:embed reindex.md

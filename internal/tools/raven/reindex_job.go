@@ -3,10 +3,10 @@ package raven
 import (
 	"context"
 
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 // reindexFull is the kind of job that builds an index from the first commit on.

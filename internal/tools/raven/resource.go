@@ -1,6 +1,6 @@
 package raven
 
-import "rookery/internal/tool"
+import "github.com/rookeryhq/rookery/internal/tool"
 
 // noteResource is a note as a document; its text is what raven_read answers.
 var noteResource = tool.Resource{

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
-	"rookery/internal/yamltext"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
 // unsettableOf are the arguments that an update can take back, by the kind of the thing.

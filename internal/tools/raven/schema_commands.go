@@ -6,8 +6,8 @@ import (
 	_ "embed"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed schema_commands.md

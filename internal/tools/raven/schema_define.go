@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
-	"rookery/internal/yamltext"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
 // A fieldDefinition is what a call says of a field or a trait. What is nil, it does not say.

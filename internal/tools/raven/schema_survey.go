@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/control"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/control"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 const (

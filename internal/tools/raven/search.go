@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/search"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/search"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed search.md

@@ -3,10 +3,10 @@ package raven
 import (
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // statusTrait is the trait that says how far a line is.

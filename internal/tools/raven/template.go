@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
-	"rookery/internal/repo"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // template is the body that a template gives a new note. Its variables are filled in

@@ -3,8 +3,8 @@ package raven
 import (
 	"time"
 
-	"rookery/internal/index"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A trait is one trait as callers see it (raven.md §6.3): at depth 0 with the id of its parent only,

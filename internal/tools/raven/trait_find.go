@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
 var (

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // traitMutated is the answer of the tools that change one trait.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A traitLookup finds the traits of a type that a value stands for, or all of the type.

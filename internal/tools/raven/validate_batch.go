@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"maps"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A normalStep is an operation of a batch as it is read.

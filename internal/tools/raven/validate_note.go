@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/tools/state"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A noteInput is a note that is to be checked.

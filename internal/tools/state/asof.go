@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // VersionAt returns the version that as_of names: itself, or the newest one that there was at a time. A

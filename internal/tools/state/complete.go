@@ -5,8 +5,8 @@ import (
 	"iter"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // mostAbout is how many bytes say what a value is.

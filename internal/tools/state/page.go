@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A Listing is something that is answered in pages, by path, line and position.

@@ -1,6 +1,6 @@
 package state
 
-import "rookery/internal/index"
+import "github.com/rookeryhq/rookery/internal/index"
 
 // Twins tell notes with the very same text, of those of one list.
 type Twins struct {

@@ -12,18 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/audit"
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/bolttable"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/table"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	teamtools "rookery/internal/tools/team"
+	"github.com/rookeryhq/rookery/internal/access"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
 )
 
 // An audited deployment has the tenant "acme", and its tools behind the interceptors audit and access.

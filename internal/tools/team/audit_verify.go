@@ -4,12 +4,12 @@ import (
 	"context"
 	_ "embed"
 
-	"rookery/internal/auth"
-	"rookery/internal/job"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 //go:embed audit_verify.md

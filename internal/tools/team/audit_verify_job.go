@@ -3,10 +3,10 @@ package team
 import (
 	"context"
 
-	"rookery/internal/audit"
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // auditVerify is the kind of job that verifies a history.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestCommandLines holds that the tools are called from the command line as the guide shows it: also with

@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/repo"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed complete.md

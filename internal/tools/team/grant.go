@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A grant is embedded in the input of every tool that gives somebody roles.

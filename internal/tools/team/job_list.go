@@ -5,10 +5,10 @@ import (
 	_ "embed"
 	"encoding/json"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/job"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed job_list.md

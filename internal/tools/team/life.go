@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // The bounds of how long a token can be good.

@@ -3,12 +3,12 @@ package team
 import (
 	"context"
 
-	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/limit"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/limit"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A Limiter keeps the rates of a deployment; see limit.Limiter.

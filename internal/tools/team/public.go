@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/auth"
 )
 
 // checkPublic is what is wrong with a URL that a tenant may name: it must be https, on a host that has a

@@ -5,12 +5,12 @@ package team
 import (
 	"context"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
 )
 
 // Family is what the tools have in common.

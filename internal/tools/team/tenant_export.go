@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/audit"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed tenant_export.md

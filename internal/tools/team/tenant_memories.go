@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // memoriesFile is the file of an export that has the memories of a vault, as memory_export writes it.

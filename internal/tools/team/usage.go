@@ -5,12 +5,12 @@ import (
 	_ "embed"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/limit"
-	"rookery/internal/repo"
-	"rookery/internal/team"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/limit"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed usage.md

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // agents is how many agents work on one vault.

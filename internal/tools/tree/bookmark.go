@@ -8,10 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	kept "rookery/internal/session"
-	"rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	kept "github.com/rookeryhq/rookery/internal/session"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 var (

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/relink"
-	"rookery/internal/repo"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/relink"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A writing is the part of a call that every change of the vault has.

@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/merge"
-	"rookery/internal/tool"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/merge"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 //go:embed diff_subtree.md

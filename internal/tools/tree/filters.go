@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"slices"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 //go:embed set_filters.md

@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
-	"rookery/internal/bolttable"
-	"rookery/internal/fault"
-	"rookery/internal/fileblob"
-	"rookery/internal/repo"
-	"rookery/internal/tabletest"
-	"rookery/internal/team"
-	"rookery/internal/tool"
-	teamtools "rookery/internal/tools/team"
-	"rookery/internal/tools/tree"
-	"rookery/internal/tooltest"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tool"
+	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
+	"github.com/rookeryhq/rookery/internal/tools/tree"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // args are the arguments of a call.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-	"rookery/internal/tree"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 //go:embed import_view.md

@@ -1,9 +1,9 @@
 package tree
 
 import (
-	"rookery/internal/auth"
-	"rookery/internal/tool"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A mutation is the part of an input that says how to carry out a change.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/tool"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A mergeNode is a node of the JSON that is merged. Names of members are read without regard to their case. Members that

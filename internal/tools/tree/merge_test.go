@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/repotest"
+	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
 // ways are the six ways to merge.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/markdown"
-	"rookery/internal/tree"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // entries are the names of the children of a folder in their order, as the order of the folder lists them.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A mark is where a page ends: the node, and the key that it is sorted by. It means something also after the node

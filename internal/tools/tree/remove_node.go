@@ -4,14 +4,14 @@ import (
 	"context"
 	_ "embed"
 
-	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
-	"rookery/internal/tools/state"
-	"rookery/internal/tree"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 //go:embed remove_node.md

@@ -8,11 +8,11 @@ import (
 	"iter"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 //go:embed search.md

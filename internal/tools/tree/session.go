@@ -4,16 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"rookery/internal/audit"
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/repo"
-	kept "rookery/internal/session"
-	"rookery/internal/table"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/repo"
+	kept "github.com/rookeryhq/rookery/internal/session"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A session is what an agent has set for its session: what is expanded, and which properties are shown.

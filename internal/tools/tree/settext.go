@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"slices"
 
-	"rookery/internal/fault"
-	"rookery/internal/markdown"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // setBody is the text of a note with another body of a node. A body with a heading would be no body any more.

@@ -5,12 +5,12 @@ import (
 	_ "embed"
 	"iter"
 
-	"rookery/internal/auth"
-	"rookery/internal/fault"
-	kept "rookery/internal/session"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/fault"
+	kept "github.com/rookeryhq/rookery/internal/session"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 //go:embed snapshot_diff.md

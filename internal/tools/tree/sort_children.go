@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 //go:embed sort_children.md

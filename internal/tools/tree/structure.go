@@ -6,12 +6,12 @@ import (
 	"slices"
 	"sort"
 
-	"rookery/internal/fault"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/relink"
-	"rookery/internal/tree"
-	"rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/relink"
+	"github.com/rookeryhq/rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // maxWritten is how many nodes a call moves or copies: notes of a folder, sections of a section.

@@ -5,12 +5,12 @@ import (
 	_ "embed"
 	"strings"
 
-	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
-	"rookery/internal/tool"
-	"rookery/internal/tools/state"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 //go:embed query_by_tag.md

@@ -3,8 +3,8 @@ package tree
 import (
 	"context"
 
-	"rookery/internal/markdown"
-	"rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tree"
 )
 
 // A texts reads the texts of nodes, each file once as long as one asks for the nodes of a file one after the other.

@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"os"
 
-	"rookery/internal/config"
-	"rookery/internal/fault"
-	"rookery/internal/hosted"
-	"rookery/internal/table"
-	"rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/table"
+	"github.com/rookeryhq/rookery/internal/team"
 )
 
 func main() {
