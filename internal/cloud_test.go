@@ -30,7 +30,7 @@ func TestCloudTable(t *testing.T) {
 		words := strings.Fields(line)
 		require.GreaterOrEqual(t, len(words), 2, line)
 		require.Contains(t, []string{"race", "plain"}, words[0], line)
-		listed = append(listed, strings.TrimPrefix(words[1], "github.com/rookeryhq/rookery/"))
+		listed = append(listed, strings.TrimPrefix(words[1], ownModule+"/"))
 	}
 	require.ElementsMatch(t, need, listed)
 }

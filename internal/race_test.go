@@ -53,7 +53,7 @@ func raceTable(t *testing.T) map[string]string {
 	for line := range strings.Lines(string(data)) {
 		if !strings.HasPrefix(line, "#") {
 			path, pattern, _ := strings.Cut(strings.TrimSpace(line), " ")
-			table[strings.TrimPrefix(path, "github.com/rookeryhq/rookery/")] = pattern
+			table[strings.TrimPrefix(path, ownModule+"/")] = pattern
 		}
 	}
 	require.NotEmpty(t, table)
