@@ -24,12 +24,12 @@ const (
 
 type identityIn struct {
 	tool.Vault
-	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: go on as one; info: only look"`
+	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: continue as an agent; info: only show it"`
 	Type           string   `json:"type,omitempty" enum:"main,subagent" default:"main" jsonschema:"of an agent that is registered"`
-	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the agent that it works for; a subagent needs one"`
-	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: which agent; default: the one that was active last, or that acts"`
-	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: what it is good at"`
-	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: what it can do"`
+	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the parent agent; required for a subagent"`
+	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: the agent; default: your agent that was active last, or the acting agent"`
+	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: its strengths"`
+	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: its capabilities"`
 	tool.Mutation
 	tool.AsOf
 }
@@ -39,11 +39,11 @@ type identityOut struct {
 	AgentID      string  `json:"agent_id"`
 	Type         string  `json:"type" jsonschema:"main or subagent"`
 	ParentID     string  `json:"parent_id,omitempty"`
-	CreatedAt    int64   `json:"created_at" format:"unix-ms" jsonschema:"Unix milliseconds; 0: it has done nothing yet"`
+	CreatedAt    int64   `json:"created_at" format:"unix-ms" jsonschema:"Unix milliseconds; 0: never active"`
 	MemoryCount  int     `json:"memory_count"`
 	LastActive   int64   `json:"last_active" format:"unix-ms"`
-	SessionCount int     `json:"session_count" jsonschema:"how often it was registered or resumed"`
-	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories that tell of a success"`
+	SessionCount int     `json:"session_count" jsonschema:"number of times it was registered or resumed"`
+	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories with a successful outcome"`
 
 	Specialization string   `json:"specialization,omitempty"`
 	Capabilities   []string `json:"capabilities,omitempty"`

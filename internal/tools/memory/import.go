@@ -36,9 +36,9 @@ type importFile struct {
 type importOut struct {
 	tool.Aside `json:"-"`
 	Created    int       `json:"created" jsonschema:"memories"`
-	Skipped    int       `json:"skipped" jsonschema:"that are there already"`
+	Skipped    int       `json:"skipped" jsonschema:"existing ones"`
 	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
-	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines that say nothing that could be stored"`
+	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines without anything to store"`
 	DryRun     bool      `json:"dry_run,omitempty"`
 }
 

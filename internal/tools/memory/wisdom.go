@@ -27,7 +27,7 @@ type synthesizeIn struct {
 	tool.Vault
 	ChapterIDs  []string `json:"chapter_ids,omitempty" complete:"chapter" names:"target" jsonschema:"of these chapters"`
 	Tags        []string `json:"tags,omitempty" size:"tag" jsonschema:"of the newest chapters that have all of these"`
-	MinChapters int      `json:"min_chapters,omitempty" default:"2" min:"1" max:"200" jsonschema:"fewer are not enough"`
+	MinChapters int      `json:"min_chapters,omitempty" default:"2" min:"1" max:"200" jsonschema:"the minimum number of chapters"`
 	tool.Mutation
 }
 
@@ -144,7 +144,7 @@ type recallWisdomIn struct {
 	Tags            []string `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
 	Query           string   `json:"query,omitempty" size:"query" jsonschema:"any words"`
 	Limit           int      `json:"limit,omitempty" default:"5" min:"1" max:"200" means:"limit" jsonschema:"at most"`
-	IncludeChapters bool     `json:"include_chapters,omitempty" jsonschema:"with the ids of the chapters it was made of"`
+	IncludeChapters bool     `json:"include_chapters,omitempty" jsonschema:"include the ids of its chapters"`
 	tool.AsOf
 }
 

@@ -23,9 +23,9 @@ var writeDoc string
 type writeIn struct {
 	tool.Vault
 	Path        string      `json:"path" complete:"path" names:"target" jsonschema:"inbox/plan.md"`
-	Content     *string     `json:"content,omitempty" text:"true" alias:"body" jsonschema:"Markdown behind the frontmatter; default: it stays"`
-	Frontmatter tool.Fields `json:"frontmatter,omitempty" jsonschema:"fields and their new values; null removes one, others stay"`
-	Append      bool        `json:"append,omitempty" jsonschema:"add content at the end of the note, as it is"`
+	Content     *string     `json:"content,omitempty" text:"true" alias:"body" jsonschema:"Markdown after the frontmatter; default: the text is kept"`
+	Frontmatter tool.Fields `json:"frontmatter,omitempty" jsonschema:"fields and their new values; null removes a field, others are kept"`
+	Append      bool        `json:"append,omitempty" jsonschema:"append content to the note, unchanged"`
 	tool.Mutation
 }
 

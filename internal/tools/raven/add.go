@@ -29,7 +29,7 @@ type addIn struct {
 	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
 	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
-	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes an item of a list, with the indented lines below it; text: Markdown that is appended as it is, headings too"`
+	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes a list item, with the indented lines below it; text: Markdown that is appended unchanged, with headings"`
 	tool.Brief
 	tool.Mutation
 }

@@ -15,9 +15,9 @@ import (
 
 // bulkIn is embedded in the input of a mutation that can be about all that a query finds, in place of one thing.
 type bulkIn struct {
-	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all that this query, or saved query, finds; with dry_run first, then with plan_token"`
+	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all objects of this query or saved query; first with dry_run, then with plan_token"`
 	Filter    tool.Structure `json:"filter,omitempty" rare:"true" jsonschema:"the query as JSON"`
-	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 }
 
 // isBulk reports whether the call is about what a query finds.
@@ -52,8 +52,8 @@ const maxBulkItems = 200
 
 // BulkAnswer is what a call did to all that a query found.
 type BulkAnswer struct {
-	Items     []bulkItem `json:"items" jsonschema:"what became of each, the first 200"`
-	Total     int        `json:"total" jsonschema:"things that the query found"`
+	Items     []bulkItem `json:"items" jsonschema:"the result for each, the first 200"`
+	Total     int        `json:"total" jsonschema:"objects or traits that the query found"`
 	Modified  int        `json:"modified"`
 	Unchanged int        `json:"unchanged"`
 	Skipped   int        `json:"skipped"`
@@ -164,7 +164,7 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 type bulkMutated struct {
 	mutated
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }
@@ -173,7 +173,7 @@ type bulkMutated struct {
 type bulkTraitMutated struct {
 	traitMutated
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }

@@ -22,7 +22,7 @@ var checkFixDoc string
 type checkFixIn struct {
 	tool.Vault
 	checkFilter
-	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 	tool.Mutation
 }
 
@@ -32,12 +32,12 @@ type checkFixed struct {
 	Action      string              `json:"action,omitempty" jsonschema:"updated or unchanged"`
 	Fixed       []fixedIssue        `json:"fixed" jsonschema:"the first 200"`
 	FixedTotal  int                 `json:"fixed_total"`
-	Skipped     []fixedIssue        `json:"skipped" jsonschema:"what has a fix that cannot be made here, the first 200"`
-	Errors      int                 `json:"error_count" jsonschema:"of a check after it, with the same filter"`
+	Skipped     []fixedIssue        `json:"skipped" jsonschema:"issues with a fix that this call cannot make, the first 200"`
+	Errors      int                 `json:"error_count" jsonschema:"of a check after the fixes, with the same filter"`
 	Warnings    int                 `json:"warning_count" jsonschema:"likewise"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	PlanToken   string              `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken   string              `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 }
 
 // A fixedIssue is an issue that is fixed.

@@ -20,8 +20,8 @@ var deleteDoc string
 type deleteIn struct {
 	tool.Vault
 	ID    string `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Force bool   `json:"force,omitempty" jsonschema:"do not ask first; only a terminal asks"`
-	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"erase a note with its whole history, for good (role admin)"`
+	Force bool   `json:"force,omitempty" jsonschema:"do not ask for confirmation; only a terminal asks"`
+	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"permanently destroy a note with its whole history (needs the admin role)"`
 	bulkIn
 	tool.Brief
 	tool.Mutation

@@ -14,7 +14,7 @@ type heldBatch struct {
 	Since    time.Time `json:"since"`
 	Count    int       `json:"count"`
 	Removed  int       `json:"removed"`
-	Reverted int       `json:"reverted" jsonschema:"files as they were once"`
+	Reverted int       `json:"reverted" jsonschema:"former contents of files"`
 	Changed  int       `json:"changed"`
 	Moved    int       `json:"moved"`
 	Created  int       `json:"created"`

@@ -26,8 +26,8 @@ var moveDoc string
 type moveIn struct {
 	tool.Vault
 	Source      string `json:"source,omitempty" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
-	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, where the name stays"`
-	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer lead to it; default true"`
+	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, which keeps the name"`
+	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer resolve to it; default true"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -36,11 +36,11 @@ type moveIn struct {
 // moved is the answer of a move.
 type moved struct {
 	mutated
-	Source      string `json:"source,omitempty" jsonschema:"the id that it had"`
+	Source      string `json:"source,omitempty" jsonschema:"its former id"`
 	Destination string `json:"destination,omitempty" jsonschema:"the id that it has"`
 
 	UpdatedRefs      []string   `json:"updated_refs,omitzero" jsonschema:"ids of the objects whose references were rewritten, the first 200"`
-	UpdatedRefsTotal int        `json:"updated_refs_total" jsonschema:"how many references were rewritten"`
+	UpdatedRefsTotal int        `json:"updated_refs_total" jsonschema:"the number of rewritten references"`
 	UpdatedRefFields []refField `json:"updated_ref_fields,omitzero" jsonschema:"the fields and traits among them, the first 200"`
 }
 

@@ -15,7 +15,7 @@ import (
 type bulkMoved struct {
 	moved
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }

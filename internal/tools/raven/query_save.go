@@ -26,12 +26,12 @@ type querySaveIn struct {
 	tool.Vault
 	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
 	Query       string      `json:"query,omitempty" size:"query" jsonschema:"the text of a query; {{args.name}} stands for an input"`
-	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; without it, as they appear"`
+	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; default: in the order of the text"`
 	Types       []string    `json:"types,omitempty" complete:"type" jsonschema:"in place of query: objects of these types"`
 	Traits      []string    `json:"traits,omitempty" complete:"trait" jsonschema:"and these traits"`
 	Filters     tool.Fields `json:"filters,omitempty" jsonschema:"trait=value,value: only these values of a trait"`
 	Tags        []string    `json:"tags,omitempty" complete:"tag" jsonschema:"and the notes with all of these tags"`
-	Description string      `json:"description,omitempty" size:"query" jsonschema:"what it is for"`
+	Description string      `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
 	tool.Mutation
 }
 
@@ -39,7 +39,7 @@ type querySaveIn struct {
 type querySaved struct {
 	tool.Aside  `json:"-"`
 	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Name        string              `json:"name,omitempty" jsonschema:"of a query that is removed"`
+	Name        string              `json:"name,omitempty" jsonschema:"for a removed query"`
 	Query       *saved              `json:"query,omitempty" jsonschema:"as it is saved"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`

@@ -28,7 +28,7 @@ type reclassifyIn struct {
 	Fields tool.Fields `json:"fields,omitempty" jsonschema:"values of fields of the new type" alias:"field"`
 	Force  bool        `json:"force,omitempty" jsonschema:"remove the fields that the new type does not have"`
 
-	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 	tool.Brief
 	tool.Mutation
 }
@@ -44,7 +44,7 @@ type reclassified struct {
 // plannedReclassified is the answer of a call that changes a type.
 type plannedReclassified struct {
 	reclassified
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	planned planned
 }

@@ -22,7 +22,7 @@ var restoreDoc string
 
 type restoreIn struct {
 	tool.Vault
-	ID      string `json:"id" size:"id" jsonschema:"the id that it had, or its path in the trash"`
+	ID      string `json:"id" size:"id" jsonschema:"its former id, or its path in the trash"`
 	Confirm bool   `json:"confirm,omitempty" jsonschema:"restore it; without, the answer is a preview"`
 	tool.Brief
 	tool.Mutation
@@ -34,7 +34,7 @@ type restored struct {
 	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
 	Kind        string `json:"kind,omitempty" jsonschema:"note or section"`
 	RestorePath string `json:"restore_path,omitempty"`
-	From        string `json:"restored_from,omitempty" jsonschema:"the path that it had in the trash"`
+	From        string `json:"restored_from,omitempty" jsonschema:"its former path in the trash"`
 }
 
 func (f tools) restore() *tool.Tool {

@@ -28,7 +28,7 @@ type setIn struct {
 	tool.Vault
 	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" complete:"field" of:"id" jsonschema:"fields and their new values" alias:"fields"`
-	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
+	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to remove"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -63,7 +63,7 @@ func (in setIn) legal() error {
 type unsetIn struct {
 	tool.Vault
 	ID    string   `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Unset []string `json:"unset" jsonschema:"names of fields to take away" alias:"fields"`
+	Unset []string `json:"unset" jsonschema:"names of fields to remove" alias:"fields"`
 	bulkIn
 	tool.Brief
 	tool.Mutation

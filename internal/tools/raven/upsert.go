@@ -20,9 +20,9 @@ type upsertIn struct {
 	tool.Vault
 	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
 	Title   string      `json:"title" jsonschema:"title, name or alias of the object; names a new one"`
-	Path    string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title, else the object that the title names"`
-	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; others stay" alias:"field"`
-	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces all that is there; default: it stays"`
+	Path    string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title, otherwise the object with that title"`
+	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; other fields are kept" alias:"field"`
+	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces the whole text; default: the text is kept"`
 	tool.Brief
 	tool.Mutation
 }

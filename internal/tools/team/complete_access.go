@@ -17,7 +17,7 @@ import (
 var completeAccessDoc string
 
 type completeAccessIn struct {
-	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the text typed so far"`
 	tool.Completing
 }
 

@@ -14,8 +14,8 @@ import (
 
 // A grant is embedded in the input of every tool that gives somebody roles.
 type grant struct {
-	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"what may be done"`
-	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"in which vaults: NAME, or NAME=ROLE for another role there; default all, also later ones"`
+	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"the role"`
+	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"vaults: NAME, or NAME=ROLE for another role there; default: all, also later ones"`
 }
 
 // maxGrants is how many vaults a grant names at most.

@@ -33,7 +33,7 @@ type issuerRow struct {
 	RolesClaim string               `json:"roles_claim,omitempty"`
 	ClientID   string               `json:"client_id,omitempty"`
 	Disabled   string               `json:"disabled,omitempty" jsonschema:"why the rule is disabled; absent if it is in use"`
-	Principal  string               `json:"principal,omitempty" jsonschema:"as whom a workload acts; absent: each person is a principal"`
+	Principal  string               `json:"principal,omitempty" jsonschema:"the principal of a workload; absent: each person is a principal"`
 }
 
 func (f tools) issuerList() *tool.Tool {

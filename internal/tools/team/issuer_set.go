@@ -20,14 +20,14 @@ import (
 var issuerSetDoc string
 
 type issuerSetIn struct {
-	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, beginning with no -; a workload acts as workload:NAME"`
-	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"who signs the tokens: their iss, a public https URL"`
+	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, not beginning with -; a workload acts as workload:NAME"`
+	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"iss of the tokens: a public https URL"`
 	Audience string      `json:"audience,omitempty" max:"2048" absent:"that of the tenant" jsonschema:"audience (aud) of the tokens; only the audience of the tenant is allowed, which the answer contains"`
-	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"where the issuer's keys are, a public https URL; default as the issuer's metadata says"`
-	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"what claims of a token must be; all must hold; * is any run of characters without / and :"`
+	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"public https URL of the issuer's keys; default: the URL in the issuer's metadata"`
+	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"required claims of a token; all must match; * matches any characters except / and :"`
 	grant
-	RolesClaim string `json:"roles_claim,omitempty" max:"255" jsonschema:"the claim that gives a person's roles: an object by vault, or one role; the role here is for tokens without it"`
-	ClientID   string `json:"client_id,omitempty" max:"255" jsonschema:"with which people log in at the issuer: each is a principal of its own"`
+	RolesClaim string `json:"roles_claim,omitempty" max:"255" jsonschema:"the claim with a person's roles: an object by vault, or one role; role is for tokens without it"`
+	ClientID   string `json:"client_id,omitempty" max:"255" jsonschema:"client with which people log in at the issuer; each person is a principal"`
 	tool.Mutation
 }
 

@@ -19,11 +19,11 @@ import (
 var tokenCreateDoc string
 
 type tokenCreateIn struct {
-	Name string `json:"name" max:"100" jsonschema:"what people call it: whose it is, or what it is for"`
+	Name string `json:"name" max:"100" jsonschema:"a name, such as its owner or purpose"`
 	grant
-	Tools     []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows" jsonschema:"the only tools that it may call; default all that the role allows"`
-	Prefix    string   `json:"prefix,omitempty" what:"path" jsonschema:"the folder under which it may write notes; it may read all of its vaults"`
-	ReadOnly  bool     `json:"readonly,omitempty" jsonschema:"it may change nothing, whatever its role"`
+	Tools     []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows" jsonschema:"the tools that it can call; default: all that the role allows"`
+	Prefix    string   `json:"prefix,omitempty" what:"path" jsonschema:"the folder below which it can write notes; it can read all of its vaults"`
+	ReadOnly  bool     `json:"readonly,omitempty" jsonschema:"it can only read, whatever its role"`
 	ExpiresIn string   `json:"expires_in,omitempty" max:"20" absent:"never, or with the token that makes it" examples:"90 days,12h" jsonschema:"time until it expires: N minutes, hours, days or weeks, such as 90 days or 12h, up to 3650 days; default: it does not expire"`
 	tool.Mutation
 }

@@ -21,11 +21,11 @@ var addChildDoc string
 
 type addChildIn struct {
 	tool.Vault
-	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the node that the new one is below"`
+	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the parent of the new node"`
 	PayloadType  string      `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type" jsonschema:"below a folder: folder, page or a type of the schema; below a note or a section: section or a type"`
-	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title, which is required, fields, tags, body; content too of a section"`
-	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"of a note or a folder, without .md; default: made of the title"`
-	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"among the children of the parent, from 0; default: behind them"`
+	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title (required), fields, tags, body; for a section also content"`
+	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"file name of a note or a folder, without .md; default: derived from the title"`
+	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"place among the children of the parent, from 0; default: last"`
 	mutation
 }
 

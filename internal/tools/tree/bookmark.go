@@ -27,8 +27,8 @@ var (
 
 type bookmarkIn struct {
 	naming
-	Label     string `json:"label" size:"name" names:"target" jsonschema:"what to call it: 1 to 128 printable characters"`
-	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"the label may be of another node"`
+	Label     string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
+	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"allow a label that another node has"`
 	sessionMutation
 }
 
@@ -99,7 +99,7 @@ type bookmarked struct {
 	NodeID    string    `json:"nodeId"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
-	Stale     bool      `json:"stale,omitempty" jsonschema:"the node is gone; nodeId and name are as they were"`
+	Stale     bool      `json:"stale,omitempty" jsonschema:"the node no longer exists; nodeId and name are the last known ones"`
 }
 
 type listBookmarksOut struct {

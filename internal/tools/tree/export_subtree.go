@@ -36,7 +36,7 @@ const (
 type exportSubtreeIn struct {
 	naming
 	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
-	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json, as import_merge reads it; markdown, a zip of the files; csv, a row for each node; or xml"`
+	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml"`
 	tool.AsOf
 }
 

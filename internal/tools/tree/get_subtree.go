@@ -21,11 +21,11 @@ type getSubtreeIn struct {
 	Filters struct {
 		Included []string `json:"includedProperties,omitempty"`
 		Excluded []string `json:"excludedProperties,omitempty"`
-	} `json:"filters,omitzero" rare:"true" jsonschema:"another way to give includedProperties and excludedProperties"`
+	} `json:"filters,omitzero" rare:"true" jsonschema:"alternative to includedProperties and excludedProperties"`
 	Paging struct {
 		PageSize  *int   `json:"pageSize,omitempty"`
 		PageToken string `json:"pageToken,omitempty" size:"token"`
-	} `json:"paging,omitzero" rare:"true" jsonschema:"another way to give limit, as pageSize, and pageToken"`
+	} `json:"paging,omitzero" rare:"true" jsonschema:"alternative to limit (as pageSize) and pageToken"`
 	tool.AsOf
 }
 

@@ -19,16 +19,16 @@ var importViewDoc string
 
 type importViewIn struct {
 	tool.Vault
-	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"what export_view answered, as an object or as its text"`
-	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"names of types in the JSON, and what each is called in the vault"`
-	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the node at the top is found: by nodeId (address or uid), by path (names from the vault down, with / between them), or current (that of the view that was imported last, else the vault)"`
+	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"the output of export_view, as an object or as text"`
+	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"maps types in the JSON to types of the vault"`
+	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the top node is found: by nodeId (address or uid), by path (names from the root, separated by /), or current (that of the view that was imported last, otherwise the root)"`
 	sessionMutation
 }
 
 type importViewOut struct {
 	RootNodeID string   `json:"rootNodeId"`
-	Restored   int      `json:"restored" jsonschema:"nodes that are expanded or collapsed as the JSON says"`
-	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that the vault does not have, at most 100"`
+	Restored   int      `json:"restored" jsonschema:"nodes whose state was set from the JSON"`
+	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that are not in the vault, at most 100"`
 	versioned
 }
 

@@ -19,14 +19,14 @@ var moveNodeDoc string
 
 type moveNodeIn struct {
 	naming
-	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the node that it goes below, as its last child"`
-	Convert     bool   `json:"convert,omitempty" jsonschema:"make a section that goes into a folder a note, and a note that goes into a note a section"`
+	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
+	Convert     bool   `json:"convert,omitempty" jsonschema:"convert a section that is moved into a folder to a note, and a note that is moved into a note to a section"`
 	mutation
 }
 
 type moveNodeOut struct {
-	NodeID            string   `json:"nodeId" jsonschema:"that the node has now"`
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the section is now"`
+	NodeID            string   `json:"nodeId" jsonschema:"current address of the node"`
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the new note"`
 	changed
 }
 

@@ -19,12 +19,12 @@ var moveAfterDoc string
 
 type moveSiblingIn struct {
 	naming
-	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of another child of the same parent"`
+	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
 	mutation
 }
 
 type moveSiblingOut struct {
-	NodeID string `json:"nodeId" jsonschema:"that the node has now"`
+	NodeID string `json:"nodeId" jsonschema:"current address of the node"`
 	changed
 }
 

@@ -37,7 +37,7 @@ type tally struct {
 type snapshotRestoreOut struct {
 	SnapshotID       string   `json:"snapshotId"`
 	Label            string   `json:"label"`
-	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault as it was before; absent if nothing differs"`
+	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault before the restore; absent if nothing differs"`
 	Created          []string `json:"created" jsonschema:"addresses of notes and folders, the first 200"`
 	Updated          []string `json:"updated" jsonschema:"likewise"`
 	Removed          []string `json:"removed" jsonschema:"likewise; notes are in the trash"`

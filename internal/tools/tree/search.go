@@ -35,7 +35,7 @@ type ask struct {
 type searchIn struct {
 	tool.Vault
 	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, each of which must hold; op is eq or contains"`
+	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, all of which must match; op is eq or contains"`
 	ask
 }
 

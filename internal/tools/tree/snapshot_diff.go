@@ -18,8 +18,8 @@ var snapshotDiffDoc string
 
 type snapshotDiffIn struct {
 	tool.Vault
-	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the snapshot before"`
-	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the snapshot after; current is the vault now, or as of as_of"`
+	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the older state"`
+	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the newer state; current is the vault now, or at as_of"`
 	comparing
 	tool.AsOf
 }
