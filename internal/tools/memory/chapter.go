@@ -88,7 +88,7 @@ func (f tools) createChapter() *tool.Tool {
 			return createChapterOut{}, err
 		}
 		if len(in.MemoryIDs) == 0 && len(in.Tags) == 0 && !in.AutoDetect {
-			return createChapterOut{}, fault.New(fault.InvalidQuery, "say of what: memory_ids, tags, or auto_detect").
+			return createChapterOut{}, fault.New(fault.InvalidQuery, "give memory_ids, tags or auto_detect").
 				With("argument", "memory_ids")
 		}
 		window := memory.Filter{Since: since, Before: before}
@@ -145,7 +145,7 @@ func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
 		return memory.ByAge(b, a)
 	})
 	if len(cards) < in.MinMemories {
-		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags, and a chapter takes %d",
+		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags; a chapter needs %d",
 			len(cards), in.MinMemories).With("reason", "not_enough_memories").With("found", len(cards)).
 			Fix("give fewer tags, or a smaller min_memories")
 	}

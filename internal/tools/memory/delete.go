@@ -63,7 +63,7 @@ func (f tools) deleteMemory() *tool.Tool {
 		Job:      mutate.JobTool,
 		Asks: []tool.Ask{{
 			With: "erase", Skip: "dry_run",
-			Question: "Erase {memory_id} and its whole history? It cannot be brought back.",
+			Question: "Permanently erase {memory_id} and its whole history?",
 		}},
 	}, func(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
 		if in.Erase {

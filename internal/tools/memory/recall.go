@@ -117,7 +117,7 @@ func (in *recallIn) check() (memory.Filter, error) {
 	in.File = strings.TrimSpace(in.File)
 	switch text := in.text(); {
 	case in.MemoryID+in.File+text+in.TaskType+in.AgentID == "":
-		return f, fault.New(fault.InvalidQuery, "say what to recall: one of memory_id, file, intent, task_type, "+
+		return f, fault.New(fault.InvalidQuery, "give at least one of memory_id, file, intent, task_type, "+
 			"agent_id and query").With("available", []string{
 			"memory_id", "file", "intent", "task_type", "agent_id", "query",
 		})
@@ -128,8 +128,8 @@ func (in *recallIn) check() (memory.Filter, error) {
 		return f, fault.New(fault.InvalidQuery, "the strategy semantic needs an intent or a query").
 			With("argument", "strategy")
 	case in.Strategy == semantic:
-		return f, fault.New(fault.EmbeddingUnavailable, "this deployment has no vectors: nothing is found by meaning").
-			Fix("use the strategy auto: it finds by words")
+		return f, fault.New(fault.EmbeddingUnavailable, "this deployment has no vectors for a semantic search").
+			Fix("use the strategy auto, which searches by words")
 	}
 	if in.SuccessOnly || in.FailuresOnly {
 		f.Success = &in.SuccessOnly

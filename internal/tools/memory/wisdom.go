@@ -73,7 +73,7 @@ func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
 
 func (f tools) synthesize() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Make wisdom of chapters",
+		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Create wisdom from chapters",
 		Doc: synthesizeDoc, Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/wisdom"},
 		Commands: []tool.Command{{Words: "wisdom synthesize", Args: []string{"chapter_ids..."}}},
@@ -95,10 +95,10 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 		return err
 	}
 	if len(chapters) < in.MinChapters {
-		return fault.New(fault.InvalidQuery, "there are %d such chapters, and wisdom takes %d", len(chapters),
+		return fault.New(fault.InvalidQuery, "there are %d such chapters; wisdom needs %d", len(chapters),
 			in.MinChapters).With("reason", "not_enough_chapters").With("found", len(chapters)).
 			Try("memory_list_chapters", fault.Args{}).
-			Fix("make chapters first with memory_create_chapter, or give a smaller min_chapters")
+			Fix("create chapters first with memory_create_chapter, or give a smaller min_chapters")
 	}
 	w := memory.NewWisdom(chapters)
 	w.Agent, w.Principal, w.Created = a.Agent, a.Principal, a.now()

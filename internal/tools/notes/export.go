@@ -99,8 +99,8 @@ func (f tools) chosen(
 		return f.matching(ctx, c, in)
 	}
 	if in.Project != "" {
-		return state.View{}, nil, fault.New(fault.InvalidParameter, "project narrows a query, and target is a path").
-			With("argument", "project").Fix("leave project out, or give words to look for as target")
+		return state.View{}, nil, fault.New(fault.InvalidParameter, "project can only be used with a query, and target is a path").
+			With("argument", "project").Fix("omit project, or give search words as target")
 	}
 	path, err := notePath("target", in.Target)
 	if err != nil {
@@ -153,7 +153,7 @@ func (f tools) matching(
 	}
 	if len(found) == 0 {
 		return view, nil, fault.New(fault.NotFound, "no note matches").With("argument", "target").
-			Fix("give other words, or the path of a note")
+			Fix("use other words, or give the path of a note")
 	}
 	slices.SortFunc(found, comparePaths)
 	return view, found, nil

@@ -225,7 +225,7 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 	j := &importJob{importIn: in, folder: folder, today: now.UTC().Format(time.DateOnly), refused: read.Refused}
 	if in.Project != "" {
 		if j.project = markdown.PlainSlug(in.Project); j.project == "" {
-			return nil, fault.New(fault.InvalidParameter, "a project has a letter a to z or a digit at least").
+			return nil, fault.New(fault.InvalidParameter, "a project must contain a letter a to z or a digit").
 				With("argument", "project")
 		}
 	}

@@ -77,7 +77,7 @@ func (in writeIn) writing() (*writing, error) {
 		return nil, fault.New(fault.InvalidParameter, "give content, frontmatter, or both").
 			With("argument", "content")
 	case in.Content == nil && in.Append:
-		return nil, fault.New(fault.InvalidParameter, "append adds content: give it").With("argument", "content")
+		return nil, fault.New(fault.InvalidParameter, "append needs content").With("argument", "content")
 	}
 	clean, err := cleanPath("path", in.Path)
 	if err != nil {
@@ -109,7 +109,7 @@ func newPath(clean string) (vault.Path, error) {
 	}
 	f := *fault.Of(err)
 	f.Fixes = nil
-	return "", (&f).With("argument", "path").Fix("name a note: folder/name.md")
+	return "", (&f).With("argument", "path").Fix("give the path of a note: folder/name.md")
 }
 
 // reserved are the fields by which the system behind the document keeps who wrote a note. Here the log does.
@@ -252,7 +252,7 @@ func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
 // warnReserved warns of the fields that were left out.
 func (w *writing) warnReserved(a *tool.Aside) {
 	for _, name := range w.reserved {
-		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log keeps who wrote a note",
+		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log records the authors of a note",
 			map[string]any{"field": name})
 	}
 }

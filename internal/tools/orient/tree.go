@@ -54,7 +54,7 @@ func (f tools) tree() *tool.Tool {
 			total += s.Index.FoldersAt(level + 1)
 		}
 		cutting{
-			code: "TREE_LIMIT_EXCEEDED", what: "folders, with the vault itself,", shown: in.Limit, total: total,
+			code: "TREE_LIMIT_EXCEEDED", what: "folders, including the root,", shown: in.Limit, total: total,
 			more: "use a higher limit, or less depth",
 		}.warn(&out.Aside)
 		return out, nil

@@ -109,7 +109,7 @@ func (b *batch) choose(in *batchIn) error {
 	} {
 		one, other := option.values[0], option.values[1]
 		if one != nil && other != nil && *one != *other {
-			return fault.New(fault.InvalidValue, "%s is given twice, and differently: once in options",
+			return fault.New(fault.InvalidValue, "%s is given twice with different values: once in options",
 				option.name).With("argument", option.name).Fix("give it once")
 		}
 		for _, given := range option.values {
@@ -153,7 +153,7 @@ func (b *batch) read(all []operationIn, kinds map[string]operation, out *batchOu
 func countOperations(n int) error {
 	switch {
 	case n == 0:
-		return fault.New(fault.MissingRequired, "name an operation").With("argument", "operations")
+		return fault.New(fault.MissingRequired, "give at least one operation").With("argument", "operations")
 	case n > maxOperations:
 		return fault.New(fault.BatchTooLarge, "a batch has at most %d operations; this one has %d",
 			maxOperations, n).With("operations", n).With("max", maxOperations).

@@ -224,7 +224,7 @@ type createdNote struct {
 // createMissing checks, and makes what is missing.
 func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
 	if in.AsOf.AsOf != "" {
-		return checkOut{}, fault.New(fault.InvalidValue, "nothing is made in the past").With("argument", "as_of")
+		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").With("argument", "as_of")
 	}
 	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
 }

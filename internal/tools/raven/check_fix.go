@@ -98,8 +98,8 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 		}
 	}
 	if len(x.paths) > maxBulkNotes {
-		return fault.New(fault.BatchTooLarge, "%d notes have something to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
-			With("notes", len(x.paths)).Fix("fix a folder at a time")
+		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
+			With("notes", len(x.paths)).Fix("fix one folder at a time")
 	}
 	for _, path := range x.paths {
 		if err := x.note(ctx, path); err != nil {
@@ -220,7 +220,7 @@ func (x *fixer) note(ctx context.Context, path string) error {
 	for i, f := range all {
 		switch {
 		case failed[i]:
-			x.tell(f, "it cannot be written otherwise without changing more")
+			x.tell(f, "it cannot be changed without changing other text")
 		default:
 			x.tell(f, locked)
 		}
@@ -268,7 +268,7 @@ func (x *fixer) move(ctx context.Context) error {
 	for _, f := range x.moves {
 		to := f.fix.to.ID()
 		if taken[vault.Fold(to)] {
-			x.tell(f, "another note goes to that path")
+			x.tell(f, "another note would get the same path")
 			continue
 		}
 		taken[vault.Fold(to)] = true

@@ -263,7 +263,7 @@ func (in editIn) refused(err error, p index.Object, i int) error {
 	if !errors.As(err, &m) {
 		return at(err, p.Note.Path)
 	}
-	f := fault.New(fault.InvalidValue, "old_str is in %s %d times, not once", p.ID(), m.N).
+	f := fault.New(fault.InvalidValue, "old_str occurs %[2]d times in %[1]s, not once", p.ID(), m.N).
 		With("argument", "old_str").With("matches", m.N).At(p.Note.Path, 0)
 	if len(in.Edits) > 0 {
 		f = f.With("index", i)

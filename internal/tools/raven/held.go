@@ -39,8 +39,8 @@ func (h *heldBatch) warn(a *tool.Aside) {
 	if h == nil {
 		return
 	}
-	a.Warn("INDEX_PENDING", fmt.Sprintf("%d changes from outside need confirmation, because they would "+
-		"remove or revert much; confirm or discard them with raven_reindex", h.Count),
+	a.Warn("INDEX_PENDING", fmt.Sprintf("%d outside edits need confirmation, because they would "+
+		"remove or revert many notes; confirm or discard them with raven_reindex", h.Count),
 		map[string]any{"count": h.Count, "would_go": h.Going, "would_go_count": h.Removed + h.Reverted,
 			"fixes": pendingFixes})
 }

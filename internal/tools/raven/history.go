@@ -117,7 +117,7 @@ func (f tools) showHistory(
 }
 
 func noHistory(idx *index.Index, id string) error {
-	return noObject(idx, "there is no note, section or trait %q, and there was none", id)
+	return noObject(idx, "no note, section or trait has or had the id %q", id)
 }
 
 // A subject is what a history is of.

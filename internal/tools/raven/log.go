@@ -64,7 +64,7 @@ type logEntry struct {
 
 func (f tools) log() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_log", Family: Family, Title: "List what was changed", Doc: logDoc,
+		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
 		Role: auth.Reader, Kind: tool.Read, List: "entries",
 		Route:    tool.Route{Method: "GET", Path: "/log"},
 		Commands: []tool.Command{{Words: "log"}},

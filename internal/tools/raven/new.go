@@ -96,7 +96,7 @@ func noSection(s *vault.Schema) error {
 		return name == vault.Section
 	})
 	return fault.New(fault.InvalidType,
-		"a section is a heading in a note, and no note of its own; new makes one of: %s",
+		"a section is a heading in a note, not a note; new creates one of: %s",
 		strings.Join(vault.Offered(others), ", ")).With("available_types", vault.Offered(others)).
 		Fix("write a heading into a note")
 }
@@ -192,7 +192,7 @@ func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 		slug := vault.FileName(title)
 		if slug == "" {
 			return "", fault.New(fault.MissingRequired,
-				"say what it is called: argument \"title\"").With("argument", "title")
+				"give the argument \"title\"").With("argument", "title")
 		}
 		id = t.DefaultPath + slug
 	}

@@ -78,7 +78,7 @@ func (f tools) query() *tool.Tool {
 			"kind", "id", "type", "trait_type", "value", "heading", "title", "raw_target", "source_id", "file_path",
 			"line_number", "line_start", "content_text", "fields",
 		},
-		Empty: []tool.Empty{{Of: "things that match"}},
+		Empty: []tool.Empty{{Of: "results that match"}},
 	}, f.runQuery)
 }
 
@@ -161,7 +161,7 @@ func (r *queryRun) sort() error {
 		return nil
 	}
 	if len(r.found.query.Sort) > 0 {
-		return fault.New(fault.InvalidValue, "the query says itself by what it is sorted: leave out one of the two").
+		return fault.New(fault.InvalidValue, "the query has a sort: too; omit one of the two").
 			With("argument", "sort")
 	}
 	keys, err := query.ParseKeys(r.in.Sort)

@@ -265,7 +265,7 @@ func (r *reindexing) pending(ctx context.Context) error {
 	if err != nil || control.Held.Count() > 0 {
 		return err
 	}
-	return fault.New(Family.Malformed, "no batch is held, so there is nothing to %s", r.in.Pending).
+	return fault.New(Family.Malformed, "no batch needs confirmation, so there is nothing to %s", r.in.Pending).
 		With("argument", "pending").
 		Try("raven_reindex", nil)
 }

@@ -196,9 +196,9 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 func (t *thingIn) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
-		return fault.New(fault.MissingRequired, "a field needs type: the type that has it").With("argument", "type")
+		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").With("argument", "type")
 	case t.Kind != kindField && t.Type != "":
-		return fault.New(fault.InvalidValue, "type is the type that has a field; a %s has none", t.Kind).
+		return fault.New(fault.InvalidValue, "type is only for fields; a %s has none", t.Kind).
 			With("argument", "type")
 	}
 	t.Type = vault.TypeName(t.Type)
@@ -251,7 +251,7 @@ func (e *schemaEdit) owner(name string) (*vault.Type, error) {
 
 // builtin is the fault of a change of a built-in type.
 func builtin(name string) *fault.Fault {
-	return fault.New(fault.InvalidType, "the type %s is built in, and cannot be changed", vault.TypeName(name)).
+	return fault.New(fault.InvalidType, "the type %s is built-in, and cannot be changed", vault.TypeName(name)).
 		With("builtin", []string{vault.Daily, vault.Page, vault.Section})
 }
 
@@ -260,7 +260,7 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 	is, err := vault.ParseSchema(e.text)
 	if err != nil {
 		problem := problemsOf(err)[0]
-		return nil, fault.New(fault.InvalidValue, "the schema would be none: %s",
+		return nil, fault.New(fault.InvalidValue, "the schema would be invalid: %s",
 			strings.TrimPrefix(problem.Message, vault.SchemaFile+": "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.was.ChangesTo(is))) {
@@ -293,7 +293,7 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, ac
 	}
 	before := tx.Index()
 	if problems := e.impact(before, is, state.Clock(before, tx.Now())); len(problems) > 0 {
-		return inUse(problems, "the change would make what is in the vault wrong")
+		return inUse(problems, "the change would make notes of the vault invalid")
 	}
 	out.Kind, out.Type, out.Name, out.Changes = e.thing.Kind, e.thing.Type, e.thing.Name, map[string]oldNew{}
 	for name, c := range e.was.ChangesTo(is) {

@@ -97,7 +97,7 @@ func (in sectionIn) complete() error {
 		return fault.New(fault.InvalidValue, "after, before and under exclude each other").
 			With("argument", "after")
 	case in.File != "" && in.ID != "":
-		return fault.New(fault.InvalidValue, "create takes file, the other operations take id").
+		return fault.New(fault.InvalidValue, "create needs file, the other operations need id").
 			With("argument", "file")
 	}
 	return nil

@@ -237,7 +237,7 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 		return noType(map[string]any{"type": nil})
 	case name == "id" && o.Section != nil:
 		return fault.New(fault.InvalidField, "the id in a declaration is part of the object's own id, "+
-			"to which references lead; edit changes it").With("field", "id").
+			"which references use; edit changes it").With("field", "id").
 			Try("raven_read", fault.Args{"path": o.ID()})
 	case sets && unsets:
 		return fault.New(fault.InvalidValue, "field %q is both set and unset", name).

@@ -121,7 +121,7 @@ func notOneLine(content string) *fault.Fault {
 			With("argument", "content")
 	case strings.ContainsFunc(content, breaks):
 		return fault.New(fault.InvalidValue,
-			"the content is one line of text, without line breaks and control characters").
+			"the content must be one line of text, without line breaks and control characters").
 			With("argument", "content").Fix("write one line; an edit can write several")
 	}
 	return nil
@@ -179,7 +179,7 @@ type made struct {
 func (m *traitMutated) created(tx *repo.Tx, at made) error {
 	n, ok := tx.Index().Note(string(at.path))
 	if !ok {
-		return fmt.Errorf("find a note that was written: %s", at.path)
+		return fmt.Errorf("find the written note: %s", at.path)
 	}
 	for t := range n.Traits() {
 		if t.Line == at.line && t.Type == at.name && !t.Field {
@@ -189,5 +189,5 @@ func (m *traitMutated) created(tx *repo.Tx, at made) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("find a trait that was written: line %d of %s", at.line, at.path)
+	return fmt.Errorf("find the written trait: line %d of %s", at.line, at.path)
 }

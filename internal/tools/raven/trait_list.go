@@ -41,7 +41,7 @@ func (f tools) traitList() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
 		Flags:   map[string]string{"trait_type": "type"},
-		Presets: []tool.Preset{{Arg: "done", Value: "false", Flag: "all", Doc: "show what is done too"}},
+		Presets: []tool.Preset{{Arg: "done", Value: "false", Flag: "all", Doc: "include done tasks"}},
 		Commands: []tool.Command{
 			{Words: "trait", Args: []string{"trait_type"}},
 			{Words: "trait list", Args: []string{"trait_type"}},

@@ -87,7 +87,7 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
 	version, ok := repo.ParseVersion(strings.TrimSpace(in.Version))
 	if !ok {
-		return undoOut{}, fault.New(fault.InvalidValue, "version must be one such as v42").
+		return undoOut{}, fault.New(fault.InvalidValue, "version must be a version such as v42").
 			With("argument", "version")
 	}
 	call, err := mutate.Call(c, &in.Mutation, Family)

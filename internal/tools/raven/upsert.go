@@ -124,7 +124,7 @@ func sameType(n *index.Note, t *vault.Type) error {
 	}
 	return fault.New(fault.DuplicateID, "%s is a %s, not a %s", n.ID, n.Type, t.Name).
 		With("id", n.ID).With("type", n.Type).
-		Fix("name the type %s, or give the new object a path of its own", n.Type)
+		Fix("use the type %s, or give the new object another path", n.Type)
 }
 
 // notesCalled are the notes of a type that a title names, as a reference would.

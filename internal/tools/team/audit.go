@@ -144,7 +144,7 @@ func (in auditIn) after() (audit.Position, error) {
 	if json.Unmarshal([]byte(text), &t) != nil || t.Filters != in.filters() || t.After.At.IsZero() {
 		return audit.Position{}, fault.New(fault.InvalidParameter,
 			"page_token was returned by a call with other arguments").
-			With("argument", "page_token").Fix("repeat the arguments of the page before")
+			With("argument", "page_token").Fix("repeat the arguments of the previous page")
 	}
 	return t.After, nil
 }

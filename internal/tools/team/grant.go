@@ -25,7 +25,7 @@ const maxGrants = 2 * team.MaxVaults
 func (g grant) roles() (map[string]auth.Role, error) {
 	switch {
 	case g.Vaults != nil && len(g.Vaults) == 0: // whoever means none is not to be given all
-		return nil, badVaults("name at least one vault, or leave vaults out for all")
+		return nil, badVaults("give at least one vault, or omit vaults for all")
 	case len(g.Vaults) == 0:
 		return map[string]auth.Role{auth.AllVaults: g.Role}, nil
 	}

@@ -66,7 +66,7 @@ func (f tools) listIssuers(
 }
 
 // disabledReason returns why a rule is disabled.
-const disabledReason = "the issuer is one of the server itself, and the rule gives other keys"
+const disabledReason = "the issuer is in the configuration of the server, and the rule has other keys"
 
 func rowOfIssuer(t *team.Team, i team.Issuer) *issuerRow {
 	row := &issuerRow{

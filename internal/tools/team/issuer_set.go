@@ -103,7 +103,7 @@ func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) 
 		return i, err
 	}
 	if !i.People() && auth.Conditions(i.Claims).Vacuous() {
-		return i, fault.New(fault.InvalidParameter, "the rule would accept every token of the issuer: name "+
+		return i, fault.New(fault.InvalidParameter, "the rule would accept every token of the issuer: restrict "+
 			"the workload in claims").With("argument", "claims").
 			Fix("--claims repository=OWNER/NAME")
 	}
@@ -160,7 +160,7 @@ func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	case in.Audience != "" && in.Audience != audience:
 		return fault.New(fault.InvalidParameter, "the audience of the tenant's issuers is %s", audience).
 			With("argument", "audience").With("allowed", []string{audience}).
-			Fix("leave audience out, and configure the issuer to issue its tokens for %s", audience)
+			Fix("omit audience, and configure the issuer to issue its tokens for %s", audience)
 	}
 	return nil
 }
@@ -181,9 +181,9 @@ func conditions(given tool.Fields) (map[string]string, error) {
 		text, ok := patternOf(given[name])
 		switch {
 		case !printable(name) || len(name) > maxPattern:
-			return nil, badClaims("a claim has a name of 1 to %d printable ASCII characters", maxPattern)
+			return nil, badClaims("the name of a claim must have 1 to %d printable ASCII characters", maxPattern)
 		case !ok:
-			return nil, badClaims("claim %s must be one text, number, true or false", name)
+			return nil, badClaims("claim %s must be one string, number, true or false", name)
 		case text == "" || len(text) > maxPattern:
 			return nil, badClaims("claim %s must be 1 to %d bytes long", name, maxPattern)
 		}

@@ -112,7 +112,7 @@ func checkSubject(subject string) error {
 		return nil
 	}
 	return fault.New(fault.InvalidParameter,
-		"a subject has 1 to 255 characters, all of them printable ASCII").With("argument", "subject")
+		"a subject must have 1 to 255 printable ASCII characters").With("argument", "subject")
 }
 
 // printable reports whether a text is all printable ASCII.

@@ -38,7 +38,7 @@ func (f tools) tenantErase() *tool.Tool {
 		Commands: []tool.Command{{Words: "tenant erase"}},
 		Job:      mutate.JobTool,
 		Asks: []tool.Ask{{
-			Question: "Erase the whole tenant for good: every vault with its history, members, tokens and the audit?",
+			Question: "Permanently erase the whole tenant: every vault with its history, members, tokens and the audit?",
 			Confirm:  "confirm", What: "the name of the tenant",
 		}},
 	}, f.eraseTenant)

@@ -40,7 +40,7 @@ type tokenCreateOut struct {
 
 func (f tools) tokenCreate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_token_create", Family: Family, Title: "Make an API token", Doc: tokenCreateDoc,
+		Name: "team_token_create", Family: Family, Title: "Create an API token", Doc: tokenCreateDoc,
 		Flags: map[string]string{"readonly": "token-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tokens"},
@@ -127,9 +127,9 @@ func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) 
 	end := now.Add(life).UTC().Truncate(time.Second)
 	if !own.IsZero() && end.After(own) {
 		return own, fault.New(fault.InvalidParameter,
-			"a token cannot outlive the one that makes it, which ends at %s",
+			"a token cannot outlive the one that creates it, which expires at %s",
 			own.UTC().Format(time.RFC3339)).With("argument", "expires_in").
-			Fix("leave expires_in out: they end together")
+			Fix("omit expires_in: they expire together")
 	}
 	return end, nil
 }
@@ -138,7 +138,7 @@ func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) 
 func (f tools) toolNames(given []string) ([]string, error) {
 	if given != nil && len(given) == 0 { // whoever means none is not to be given all
 		return nil, fault.New(fault.InvalidParameter,
-			"name at least one tool, or leave tools out for all that the role allows").
+			"give at least one tool, or omit tools for all that the role allows").
 			With("argument", "tools")
 	}
 	known, names := map[string]string{}, []string{}
@@ -154,7 +154,7 @@ func (f tools) toolNames(given []string) ([]string, error) {
 			long = append(long, known[name])
 			continue
 		}
-		bad := fault.New(fault.InvalidParameter, "there is no tool of that name").
+		bad := fault.New(fault.InvalidParameter, "there is no tool with that name").
 			With("argument", "tools")
 		if near := fault.Nearest(name, names); near != "" {
 			bad.Message += "; did you mean " + near + "?"

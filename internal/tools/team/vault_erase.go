@@ -62,7 +62,7 @@ func (f tools) vaultErase() *tool.Tool {
 		Commands: []tool.Command{{Words: "vault erase", Args: []string{"name"}}},
 		Job:      mutate.JobTool,
 		Asks: []tool.Ask{{
-			Question: "Erase the vault {name} with its whole history, for good?", Confirm: "confirm", Of: "name",
+			Question: "Permanently erase the vault {name} with its whole history?", Confirm: "confirm", Of: "name",
 		}},
 	}, f.eraseVault)
 }

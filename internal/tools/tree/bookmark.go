@@ -68,7 +68,7 @@ func checkLabel(label string) error {
 	n := utf8.RuneCountInString(label)
 	if n < 1 || n > maxLabel || strings.TrimSpace(label) == "" || !utf8.ValidString(label) ||
 		strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return wrong("label", "a label has 1 to %d printable characters", maxLabel).With("argument", "label")
+		return wrong("label", "a label must have 1 to %d printable characters", maxLabel).With("argument", "label")
 	}
 	return nil
 }

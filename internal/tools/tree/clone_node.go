@@ -24,7 +24,7 @@ type cloneNodeOut struct {
 }
 
 func (f tools) cloneNode() *tool.Tool {
-	s := spec("clone_node", "Copy a node without those below it", cloneNodeDoc)
+	s := spec("clone_node", "Copy a node without its children", cloneNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/clone"}
 	s.Commands = []tool.Command{{Words: "node clone", Args: []string{"nodeId", "targetParentId"}}}

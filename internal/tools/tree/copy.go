@@ -41,7 +41,7 @@ type copySubtreeOut struct {
 }
 
 func (f tools) copySubtree() *tool.Tool {
-	s := spec("copy_subtree", "Copy a node with all below it", copySubtreeDoc)
+	s := spec("copy_subtree", "Copy a node with its descendants", copySubtreeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/copy"}
 	s.Commands = []tool.Command{{Words: "node copy", Args: []string{"sourceId", "targetParentId"}}}
@@ -261,10 +261,10 @@ func (c *copying) reference(out *copySubtreeOut) error {
 	}
 	c.from = source
 	if source.Note == nil {
-		return wrong(kindMismatch, "nothing can stand for a folder").With("nodeId", source.ID())
+		return wrong(kindMismatch, "a folder cannot be copied by reference").With("nodeId", source.ID())
 	}
 	if c.leadsBack(source, map[tree.Node]bool{}) {
-		return wrong("reference_cycle", "what stands for a node cannot be below that node").
+		return wrong("reference_cycle", "a reference to a node cannot be below that node").
 			With("argument", "targetParentId").With("nodeId", source.ID())
 	}
 	out.Reference = &tree.Reference{TargetID: source.ID()}

@@ -106,14 +106,14 @@ type expandAllOut struct {
 }
 
 func (f tools) expandAll() *tool.Tool {
-	s := viewSpec("expand_all", "Expand a node and all below it in the view", expandAllDoc)
+	s := viewSpec("expand_all", "Expand a node and its descendants in the view", expandAllDoc)
 	s.Route.Path, s.Idempotent = "/view/expand-all", true
 	s.Commands = []tool.Command{{Words: "view expand-all", Args: []string{"rootNodeId"}}}
 	return f.openingAll(s, true)
 }
 
 func (f tools) collapseAll() *tool.Tool {
-	s := viewSpec("collapse_all", "Collapse a node and all below it in the view", collapseAllDoc)
+	s := viewSpec("collapse_all", "Collapse a node and its descendants in the view", collapseAllDoc)
 	s.Route.Path, s.Idempotent = "/view/collapse-all", true
 	s.Commands = []tool.Command{{Words: "view collapse-all", Args: []string{"rootNodeId"}}}
 	return f.openingAll(s, false)

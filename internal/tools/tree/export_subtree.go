@@ -50,7 +50,7 @@ type exportSubtreeOut struct {
 }
 
 func (f tools) exportSubtree() *tool.Tool {
-	s := spec("export_subtree", "Export a node and all below it", exportSubtreeDoc)
+	s := spec("export_subtree", "Export a node and its descendants", exportSubtreeDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/view/export-subtree"}
 	s.Commands = []tool.Command{{Words: "node export", Args: []string{"nodeId"}}}
@@ -97,7 +97,7 @@ func (in exportSubtreeIn) write(root *exported, out *exportSubtreeOut) (err erro
 
 func tooLargeExport() error {
 	return fault.New(fault.BatchTooLarge, "the subtree is too large for one answer").
-		Fix("export nodes further down, one after the other")
+		Fix("export smaller subtrees, one after the other")
 }
 
 // An exported is a node as an export has it, and import_merge reads it: itself, whatever it stands for.

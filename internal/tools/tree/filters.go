@@ -30,7 +30,7 @@ type setFiltersOut struct {
 }
 
 func (f tools) setFilters() *tool.Tool {
-	s := viewSpec("set_filters", "Set which properties are shown", setFiltersDoc)
+	s := viewSpec("set_filters", "Set the visible properties", setFiltersDoc)
 	s.Route.Path, s.Idempotent = "/view/filters", true
 	s.Commands = []tool.Command{{Words: "view filters"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setFiltersIn) (setFiltersOut, error) {

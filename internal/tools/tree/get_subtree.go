@@ -35,7 +35,7 @@ type getSubtreeOut struct {
 }
 
 func (f tools) getSubtree() *tool.Tool {
-	s := spec("get_subtree", "Get a node with all below it", getSubtreeDoc)
+	s := spec("get_subtree", "Get a node with its descendants", getSubtreeDoc)
 	s.Role, s.Kind, s.Lifted = auth.Reader, tool.Read, []string{"filters", "paging"}
 	s.Route = tool.Route{Method: "POST", Path: "/view/subtree"}
 	s.Commands = []tool.Command{{Words: "node subtree", Args: []string{"nodeId"}}}

@@ -228,7 +228,7 @@ func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
 		}
 		if !out.Fits(shape) {
 			return fault.New(fault.BatchTooLarge, "the view is too large for one answer").
-				Fix("collapse nodes, exclude properties, or export a node further down")
+				Fix("collapse nodes, exclude properties, or export a smaller subtree")
 		}
 		v.add(n, shape)
 	}

@@ -163,7 +163,7 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 func (m *merging) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
-		m.problem(root, wrong(kindMismatch, "the node at the top of the JSON cannot be below the target"))
+		m.problem(root, wrong(kindMismatch, "the top node of the JSON cannot be below the target"))
 		return
 	}
 	m.matchBelow(root)

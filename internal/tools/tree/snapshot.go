@@ -191,7 +191,7 @@ func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kep
 		return item, err
 	case len(ids) > 1:
 		return item, wrong("ambiguous", "several snapshots have this label").With("argument", arg).With("matches", ids).
-			Fix("name one of them by its snapshotId")
+			Fix("use the snapshotId of one of them")
 	case len(ids) == 1:
 		if item, found, err = store.Snapshot(ctx, ids[0]); found || err != nil {
 			return item, err
@@ -227,7 +227,7 @@ func (f tools) snapshotDelete() *tool.Tool {
 				return err
 			}
 			if item.Owner != t.owner && !c.Role(t.vault).Allows(auth.Admin) {
-				return fault.New(fault.PermissionDenied, "another agent made the snapshot; it and an admin may delete it").
+				return fault.New(fault.PermissionDenied, "another agent created the snapshot; only that agent and admins can delete it").
 					With("argument", "snapshotId")
 			}
 			out.SnapshotID, out.Label = item.ID, item.Label

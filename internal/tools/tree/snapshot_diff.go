@@ -28,7 +28,7 @@ type snapshotDiffIn struct {
 const current = "current"
 
 func (f tools) snapshotDiff() *tool.Tool {
-	s := spec("snapshot_diff", "Compare a snapshot with another one, or with now", snapshotDiffDoc)
+	s := spec("snapshot_diff", "Compare a snapshot with another one, or with the current vault", snapshotDiffDoc)
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
 	s.Columns = []string{"op", "nodeId", "from", "to"}
 	s.Route = tool.Route{Method: "GET", Path: "/snapshots/diff"}

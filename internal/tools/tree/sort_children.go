@@ -68,9 +68,9 @@ func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	path := strings.Split(bareName(in.ByProp), ".")
 	switch first := strings.ToLower(path[0]); {
 	case slices.Contains(path, ""):
-		return tree.Sorting{}, wrong("property", "byProp is the name of a property").With("argument", "byProp")
+		return tree.Sorting{}, wrong("property", "byProp must be the name of a property").With("argument", "byProp")
 	case first == "body" || first == "content":
-		return tree.Sorting{}, wrong("property", "children are not sorted by their texts").With("argument", "byProp")
+		return tree.Sorting{}, wrong("property", "children cannot be sorted by their texts").With("argument", "byProp")
 	}
 	return tree.Sorting{Path: path, Descending: in.Direction == "desc"}, nil
 }

@@ -82,7 +82,7 @@ func checkTags(given []string) ([]string, error) {
 	for _, tag := range given {
 		tag = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(tag), "#"))
 		if tag == "" || strings.ContainsAny(tag, ",[]()\r\n") {
-			return nil, wrong("tag", "a tag is not empty, and has none of , [ ] ( ) in it").With("argument", "tags")
+			return nil, wrong("tag", "a tag must not be empty or contain any of , [ ] ( )").With("argument", "tags")
 		}
 		tags = append(tags, tag)
 	}

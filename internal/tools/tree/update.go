@@ -57,7 +57,7 @@ func (f tools) updateProperty() *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePropertyIn) (updatePropertyOut, error) {
 		var value any
 		if err := json.Unmarshal(in.Value, &value); err != nil {
-			return updatePropertyOut{}, wrong(typeMismatch, "newValue is no JSON value").With("argument", "newValue")
+			return updatePropertyOut{}, wrong(typeMismatch, "newValue is not a JSON value").With("argument", "newValue")
 		}
 		w := writing{c, in.Vault.Vault, &in.mutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePropertyOut) error {
@@ -118,7 +118,7 @@ func (f tools) updatePayload() *tool.Tool {
 				return err
 			}
 			if in.Atomic && len(result.failed) > 0 {
-				return wrong("atomic", "nothing is set, because some properties cannot be").
+				return wrong("atomic", "nothing was set, because some properties cannot be set").
 					With("properties", result.results).With("nodeId", n.ID())
 			}
 			out.Results = result.results
