@@ -359,8 +359,8 @@ func TestColumns(t *testing.T) {
 
 func TestWarningsShowTheCommandThatHelps(t *testing.T) {
 	code, _, errs := show(t, `{"ok":true,"data":{"action":"created"},"warnings":[{"code":"REF_NOT_FOUND",
-		"message":"nothing is called \"x\" yet","create_command":"rookery object create page --title x"}]}`, false)
+		"message":"nothing has the name \"x\" yet","create_command":"rookery object create page --title x"}]}`, false)
 	require.Zero(t, code)
-	require.Equal(t, "warning: REF_NOT_FOUND nothing is called \"x\" yet\n"+
+	require.Equal(t, "warning: REF_NOT_FOUND nothing has the name \"x\" yet\n"+
 		"try: rookery object create page --title x\n", errs)
 }

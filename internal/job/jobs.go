@@ -158,7 +158,7 @@ type Brief struct {
 	ID       string    `json:"id"`
 	State    State     `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
 	Progress *Progress `json:"progress,omitempty" jsonschema:"steps that are done; until the job has ended"`
-	RetryAt  time.Time `json:"retry_at,omitzero" jsonschema:"when a job that waits goes on"`
+	RetryAt  time.Time `json:"retry_at,omitzero" jsonschema:"when a waiting job continues"`
 }
 
 // BriefOf returns the Brief of a job.

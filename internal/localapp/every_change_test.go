@@ -83,7 +83,7 @@ var settingEmbedded = []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"held","id":"Thor","set":{"employer":"Mill","friends":["freya","people/freya"],"tags":["a","b"]}}`, Want: `{"data":{"id":"people/thor","new_values":{"employer":"companies/mill","friends":["freya","people/freya"]}},"warnings":[]}`},
 	{Tool: "raven_read", Args: `{"vault":"held","path":"people/thor"}`, Want: `{"data":{"content":"---\ntype: person\nname: Thor\nemployer: \"[[companies/mill]]\"\nfriends:\n  - \"[[freya]]\"\n  - \"[[people/freya]]\"\ntags:\n  - a\n  - b\n---\n"}}`},
 	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":["friends=people/freya,people/thor","tags=x,y","employer="]}`, Want: `{"data":{"new_values":{"friends":["people/freya","people/thor"],"tags":["x","y"],"employer":null}}}`},
-	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":{"employer":"people/freya"}}`, Code: fault.InvalidField, Want: `{"error":{"message":"Field 'employer' must lead to a company; people/freya is a person","location":{"file":"people/thor.md","line":4}}}`},
+	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":{"employer":"people/freya"}}`, Code: fault.InvalidField, Want: `{"error":{"message":"the target of the field 'employer' must be a company; people/freya is a person","location":{"file":"people/thor.md","line":4}}}`},
 }
 
 var creatingInDepth = []tooltest.Step{
@@ -131,7 +131,7 @@ var removingInDepth = []tooltest.Step{
 	{Tool: "raven_delete", Args: `{"vault":"held","id":"daily/2025-02-01#notes"}`, Want: `{"data":{"action":"deleted"}}`},
 	{Tool: "raven_delete", Args: `{"vault":"held","id":"daily/2025-02-01#notes"}`, Code: fault.NotFound},
 	{Tool: "raven_delete", Args: `{"vault":"held","id":"freya"}`, Code: fault.AmbiguousRef},
-	{Tool: "raven_delete", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"trash_path":".trash/people/thor.md","side_effects":["3 references to people/thor lead to nothing"]},"warnings":[{"code":"HAS_BACKLINKS","count":3,"backlinks":[{"source_id":"daily/2025-02-01#one-on-one","file_path":"daily/2025-02-01.md"},{"source_id":"projects/website","line":3},{"source_id":"projects/website","line":4}]}]}`},
+	{Tool: "raven_delete", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"trash_path":".trash/people/thor.md","side_effects":["3 references to people/thor have no target"]},"warnings":[{"code":"HAS_BACKLINKS","count":3,"backlinks":[{"source_id":"daily/2025-02-01#one-on-one","file_path":"daily/2025-02-01.md"},{"source_id":"projects/website","line":3},{"source_id":"projects/website","line":4}]}]}`},
 	{Tool: "raven_delete", Args: `{"vault":"held","id":"daily/2025-02-01"}`, Want: `{"data":{"action":"deleted"},"warnings":[]}`},
 	{Tool: "raven_delete", Args: `{"vault":"held","id":"people/freya"}`, Want: `{"data":{"action":"deleted"},"warnings":[]}`},
 }

@@ -41,7 +41,7 @@ var listingNotes = tooltest.Story{Name: "listing notes", Steps: []tooltest.Step{
 var refusingNotes = tooltest.Story{Name: "refusing calls on notes", Steps: []tooltest.Step{
 	{Tool: "notes_get", Args: `{"path":"nowhere.md"}`, Code: fault.NotFound},
 	{Tool: "notes_get", Args: `{"path":"/etc/passwd"}`, Code: fault.InvalidPath},
-	{Tool: "notes_get", Args: `{"path":"../x.md","envelope":false}`, Code: fault.InvalidPath, Want: `{"error":"a path has no folder ..","code":"INVALID_PATH"}`},
+	{Tool: "notes_get", Args: `{"path":"../x.md","envelope":false}`, Code: fault.InvalidPath, Want: `{"error":"a path must not contain the folder ..","code":"INVALID_PATH"}`},
 	{Tool: "notes_get", Args: `{"path":"inbox","body_only":true,"frontmatter_only":true}`, Code: fault.InvalidParameter},
 	{Tool: "notes_outline", Args: `{}`, Code: fault.InvalidParameter},
 	{Tool: "notes_list", Args: `{"limit":101}`, Code: fault.InvalidParameter},

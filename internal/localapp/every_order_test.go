@@ -73,7 +73,7 @@ var reclassifying = tooltest.Story{Name: "types", Steps: []tooltest.Step{
 	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"n","type":"person","fields":{"name":"N"}}`, Code: fault.InvalidField, Want: `{"error":{"details":{"field":"mood"}}}`},
 	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"n","type":"person","force":true}`, Code: fault.MissingRequired},
 	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"n","type":"person"}`, Code: fault.ValidationFailed},
-	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"n","type":"person","fields":{"name":"N"},"force":true}`, Want: `{"data":{"action":"updated","id":"n","type":"person","old_type":"page","added_fields":["name"],"dropped_fields":{"mood":"fine"},"side_effects":["the note stays where it is; raven_move moves it to people/"]},"meta":{"version":"v4"}}`},
+	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"n","type":"person","fields":{"name":"N"},"force":true}`, Want: `{"data":{"action":"updated","id":"n","type":"person","old_type":"page","added_fields":["name"],"dropped_fields":{"mood":"fine"},"side_effects":["the note is not moved; raven_move can move it to people/"]},"meta":{"version":"v4"}}`},
 	{Tool: "raven_read", Args: `{"vault":"main","path":"n"}`, Want: `{"data":{"content":"---\ntype: person\nname: \"N\"\n---\nx\n"}}`},
 	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"people/bob","type":"page"}`, Want: `{"data":{"type":"page","old_type":"person","dropped_fields":{}}}`},
 	{Tool: "raven_reclassify", Args: `{"vault":"main","id":"m#s","type":"company","fields":{"name":"C"}}`},

@@ -25,7 +25,7 @@ var defining = tooltest.Story{Name: "schema edits", Steps: []tooltest.Step{
 	{Tool: "raven_schema_update", Args: `{"vault":"main","kind":"trait","name":"mood","values":["bad"],"default":"bad"}`, Want: `{"data":{"action":"updated"}}`},
 	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"field","type":"paper","name":"by"}`, Want: `{"data":{"action":"deleted","definition":{"target":"person"}}}`},
 	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"type","name":"paper"}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"INVALID_TYPE","details":{"id":"ash"}}]}}`},
-	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"type","name":"paper","force":true}`, Want: `{"data":{"action":"deleted","side_effects":["1 object reads as a page; its text stays"]}}`},
+	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"type","name":"paper","force":true}`, Want: `{"data":{"action":"deleted","side_effects":["1 object becomes a page; its text is kept"]}}`},
 	{Tool: "raven_object_get", Args: `{"vault":"main","id":"ash"}`, Want: `{"data":{"object":{"type":"page"}}}`},
 	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"type","name":"paper"}`, Code: fault.InvalidType},
 	{Tool: "raven_log", Args: `{"vault":"main","id":"schema.yaml","op":"update"}`, Want: `{"data":{"entries":[{"changes":{"types.paper":{"old":null}}}]}}`},

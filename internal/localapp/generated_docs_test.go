@@ -130,7 +130,7 @@ type recording func(name string, in json.RawMessage)
 
 func (r recording) Invoke(_ context.Context, name string, in json.RawMessage) (json.RawMessage, error) {
 	r(name, in)
-	return nil, fault.New(fault.Unavailable, "nothing is called here")
+	return nil, fault.New(fault.Unavailable, "nothing has the name here")
 }
 
 // TestDocsLoadNothing covers that the page of /docs describes every tool with an example, and has nothing that a

@@ -74,7 +74,7 @@ func TestReindex(t *testing.T) {
 	require.True(t, again.Meta.Replayed)
 	require.JSONEq(t, string(first.Data), string(again.Data))
 	f := refused(t, fault.InvalidValue, via, "raven_reindex", args{"pending": "accept"})
-	require.Contains(t, f.Message, "no batch is held")
+	require.Contains(t, f.Message, "no batch needs confirmation")
 	require.Empty(t, into[reindexed](t, must(t, via, "raven_reindex", args{"full": true})).Errors)
 }
 

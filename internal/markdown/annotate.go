@@ -44,7 +44,7 @@ func AppendTrait(text []byte, slug string, t NewTrait) (out []byte, line int, er
 // line returns the list item of the trait, and the number of annotations before its text.
 func (t NewTrait) line() (string, int, error) {
 	if strings.ContainsAny(t.Content, "\r\n") {
-		return "", 0, fault.New(fault.InvalidValue, "the content of a trait is one line of text")
+		return "", 0, fault.New(fault.InvalidValue, "the content of a trait must be one line of text")
 	}
 	others := slices.Clone(t.Others)
 	slices.SortStableFunc(others, func(a, b Field) int { return strings.Compare(a.Key, b.Key) })
@@ -78,7 +78,7 @@ func annotate(f Field, opened bool) (string, error) {
 	if f.Key == "" || f.Key == pinName || strings.ContainsFunc(f.Key, func(r rune) bool {
 		return r > 0x7f || !isWord(byte(r))
 	}) {
-		return "", fault.New(fault.InvalidTrait, "%q cannot be the name of a trait; a name is "+
+		return "", fault.New(fault.InvalidTrait, "%q cannot be the name of a trait; a name has "+
 			"letters a to z, digits, - and _, and not `id`", f.Key).With("trait", f.Key)
 	}
 	value, err := normal(f)
@@ -293,8 +293,8 @@ func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
 			return out, nil
 		}
 	}
-	return nil, fault.New(fault.InvalidValue, "the annotation @%s cannot be removed without a change "+
-		"of the text around it; edit the line", first.Name).With("line", first.Line)
+	return nil, fault.New(fault.InvalidValue, "the annotation @%s cannot be removed without changing "+
+		"the text around it; edit the line", first.Name).With("line", first.Line)
 }
 
 // A removal removes some annotations of a line.
@@ -396,6 +396,6 @@ func withBlanks(text []byte, at Span) Span {
 
 // cannotAnnotate returns the error for an annotation that would be parsed as something else.
 func cannotAnnotate(name string) error {
-	return fault.New(fault.InvalidValue, "the annotation @%s would not read as it is meant in its line; "+
+	return fault.New(fault.InvalidValue, "the annotation @%s would be parsed differently in its line; "+
 		"choose a value without markup", name).With("field", name)
 }

@@ -218,7 +218,7 @@ func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
 		if to.Under != "" {
 			place = "under it"
 		}
-		return 0, fault.New(fault.InvalidValue, "a section %s has level %d, not %d", place, want, level).
+		return 0, fault.New(fault.InvalidValue, "a section %s must have level %d, not %d", place, want, level).
 			With("argument", "level")
 	}
 	return level, nil
@@ -335,7 +335,7 @@ func sameSections(want, is []Heading, from, to int) error {
 
 // slugChanges returns the fault for a change that would give a section another slug.
 func slugChanges(h, now Heading) error {
-	return fault.New(fault.ValidationFailed, "the section %q would go by another id", h.Slug).
+	return fault.New(fault.ValidationFailed, "the id of the section %q would change", h.Slug).
 		With("reason", "slug").With("section", h.Slug).With("new_slug", now.Slug).
 		Fix("use another title, or another place; or rename the other section first")
 }
@@ -343,7 +343,7 @@ func slugChanges(h, now Heading) error {
 // notPlain returns the fault for a title that is not plain text, or that would change other
 // headings.
 func notPlain() error {
-	return fault.New(fault.InvalidValue, "a title is one line of plain text, and the headings around it must stay as they are").
+	return fault.New(fault.InvalidValue, "a title must be one line of plain text, and must not change the headings around it").
 		With("argument", "title")
 }
 

@@ -19,7 +19,7 @@ func (s Subtree) Anew() (Subtree, error) {
 		return s, err
 	}
 	if len(fresh.headings) != len(d.Headings) {
-		return s, malformed("the ids in the section cannot be left out of a copy")
+		return s, malformed("the ids in the section cannot be omitted from a copy")
 	}
 	fresh.outside = s.outside
 	return fresh, nil

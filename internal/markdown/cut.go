@@ -22,7 +22,7 @@ func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
 			return out, text[h.Subtree.Start:h.Subtree.End:h.Subtree.End], nil
 		}
 	}
-	return nil, nil, fault.New(fault.InvalidValue, "the section %q cannot be removed without a change of "+
+	return nil, nil, fault.New(fault.InvalidValue, "the section %q cannot be removed without changing "+
 		"the headings around it; edit the text", slug).With("line", h.Line)
 }
 

@@ -67,8 +67,8 @@ func checkArgument(key string) error {
 	if isKey(key) {
 		return nil
 	}
-	return fault.New(fault.InvalidField, "a field has a key that a declaration cannot hold; "+
-		"a key is letters, digits, - and _").With("field", key)
+	return fault.New(fault.InvalidField, "a field has a key that a declaration cannot contain; "+
+		"a key has letters, digits, - and _").With("field", key)
 }
 
 // setAll changes and adds fields in one pass, and parses the new note once.

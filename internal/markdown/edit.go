@@ -320,7 +320,7 @@ func others(entries []Entry, keys map[string]bool) []Field {
 
 // cannotEdit returns the error for a field that is written in an unusual way.
 func cannotEdit(key string, line int) error {
-	return fault.New(fault.InvalidValue, "the field %q cannot be changed where it stands; "+
+	return fault.New(fault.InvalidValue, "the field %q cannot be changed in place; "+
 		"write the frontmatter as lines of `key: value` first", key).With("line", line)
 }
 

@@ -16,8 +16,8 @@ import (
 // checkKey returns INVALID_FIELD for a key that frontmatter cannot contain.
 func checkKey(key string) error {
 	if key == "" || !utf8.ValidString(key) || control.Has(key) {
-		return fault.New(fault.InvalidField, "a field has a key that frontmatter cannot hold; "+
-			"a key is one line of text without control characters, and not empty")
+		return fault.New(fault.InvalidField, "a field has a key that frontmatter cannot contain; "+
+			"a key must be one line of text without control characters, and not empty")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func normaliseAt(value any, depth int) (any, string) {
 		}
 		return normaliseList(list, depth+1)
 	}
-	return nil, "is of a kind that a field cannot hold; it can be text, a number, true or false, " +
+	return nil, "has a type that a field cannot have; it can be text, a number, true or false, " +
 		"null, a reference, or a list of these"
 }
 
@@ -97,7 +97,7 @@ func normaliseNumber(n json.Number) (any, string) {
 	}
 	f, err := n.Float64()
 	if err != nil {
-		return nil, "is not a number that can be kept"
+		return nil, "is a number that cannot be stored exactly"
 	}
 	return f, checkFloat(f)
 }

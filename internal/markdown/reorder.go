@@ -89,7 +89,7 @@ type sibling struct {
 func newReordering(text []byte, parent int, order []Sibling) (*reordering, error) {
 	d := Parse(text)
 	if d.Crowded {
-		return nil, malformed("the note has more than is read")
+		return nil, malformed("the note is too large to be parsed")
 	}
 	r := &reordering{text: text, d: d, eol: lineBreak(text)}
 	r.children, r.region = d.below(parent)
@@ -320,7 +320,7 @@ func (r *reordering) done() (Reordered, error) {
 	r.orphans()
 	after := Parse(r.out)
 	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) || !alike(r.want, after.Headings) {
-		return Reordered{}, malformed("the text would read otherwise around the section; close its fences")
+		return Reordered{}, malformed("the text around the section would be parsed differently; close its fences")
 	}
 	r.Text = r.out
 	r.Titled = len(r.want) > 0 && after.Headings[0].Title && !r.want[0].Title

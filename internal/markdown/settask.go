@@ -27,7 +27,7 @@ func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 	case i < 0:
 		return nil, fault.New(fault.NotFound, "the note has no task there")
 	case utf8.RuneCountInString(mark) != 1 || checkbox([]byte("["+mark+"] x")) == 0:
-		return nil, fault.New(fault.InvalidValue, "the mark of a checkbox is one character")
+		return nil, fault.New(fault.InvalidValue, "the mark of a checkbox must be one character")
 	}
 	t = d.Tasks[i]
 	if t.Mark == mark || t.Done() && IsDone(mark) {
@@ -36,7 +36,7 @@ func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 	line := string(text[t.Span.End+1 : t.End])
 	fields := ReadTaskFields(line)
 	if IsDone(mark) && fields.Recurs {
-		return nil, fault.New(fault.InvalidValue, "the task recurs: the plugin that makes the next one must "+
+		return nil, fault.New(fault.InvalidValue, "the task recurs: the plugin that creates the next one must "+
 			"mark it as done").With("recurring", true).With("line", t.Line).
 			Fix("mark the task as done in Obsidian")
 	}

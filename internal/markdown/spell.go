@@ -36,7 +36,7 @@ func (s spelling) spell(value any) (text string, why string) {
 // wikilink reads back as a reference.
 func (s spelling) text(v string) (string, string) {
 	if strings.ContainsAny(v, "\r\n") {
-		return "", "has a line break, which cannot stand on a line"
+		return "", "has a line break, which cannot be on a line"
 	}
 	if _, ok := refOf(v); ok {
 		return v, ""
@@ -63,7 +63,7 @@ func (s spelling) list(list []any) (string, string) {
 			return "", why
 		}
 		if item == nil {
-			return "", "has an item that is null, which a list on a line cannot hold"
+			return "", "has an item that is null, which a list on a line cannot contain"
 		}
 		items[i] = text
 		_, isRef := item.(Ref)

@@ -25,11 +25,11 @@ func SubtreeAt(text []byte, section int) (Subtree, error) {
 	d := Parse(text)
 	i := d.headingAt(section)
 	if i < 0 || i >= len(d.Headings) || !d.Headings[i].Top || d.Crowded {
-		return Subtree{}, malformed("the section is in a list or a quote, or the note has more than is read")
+		return Subtree{}, malformed("the section is in a list or a quote, or the note is too large to be parsed")
 	}
 	at := d.subtree(i)
 	if at.End == len(text) && Unclosed(text) {
-		return Subtree{}, malformed("a block at the end of the section stays open; close its fence").
+		return Subtree{}, malformed("a block at the end of the section is not closed; close its fence").
 			With("line", d.Headings[i].Line)
 	}
 	return d.cut(text, i, at), nil
@@ -59,7 +59,7 @@ func NewSubtree(text []byte) (Subtree, error) {
 			d.Headings[0].Level).With("reason", "body_escapes_section")
 	}
 	if Unclosed(text) {
-		return Subtree{}, malformed("the last block of the text stays open; close its fence")
+		return Subtree{}, malformed("the last block of the text is not closed; close its fence")
 	}
 	return d.cut(text, 0, Span{0, len(text)}), nil
 }

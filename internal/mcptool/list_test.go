@@ -119,8 +119,8 @@ func TestListedTool(t *testing.T) {
 			"idempotentHint": true, "openWorldHint": false},
 		"inputSchema": {"type": "object", "additionalProperties": false, "properties": {
 			"text": {"type": "string", "description": "anything"},
-			"agent_id": {"type": "string", "description": "which agent acts"},
-			"session": {"type": "string", "description": "of view state"},
+			"agent_id": {"type": "string", "description": "id of the acting agent"},
+			"session": {"type": "string", "description": "id of the session, for tree views"},
 			"only": {"type": "array", "items": {"type": "string"},
 				"description": "fields of each item to keep"}}}
 	}`, page["desk_book_get"])

@@ -64,88 +64,88 @@ type Memory struct {
 
 // An Intent is what was to be done.
 type Intent struct {
-	Goal        string   `json:"goal" size:"passage" jsonschema:"what was to be done"`
+	Goal        string   `json:"goal" size:"passage" jsonschema:"the goal"`
 	TaskType    string   `json:"task_type" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
-	Context     string   `json:"context,omitempty" size:"passage" jsonschema:"what led to it"`
-	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"what had to hold"`
+	Context     string   `json:"context,omitempty" size:"passage" jsonschema:"background of the goal"`
+	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"conditions that the work had to meet"`
 }
 
 // A Perception is what was seen.
 type Perception struct {
-	Observations    []Observation  `json:"observations,omitempty" jsonschema:"what was seen, and where"`
-	RelevantFiles   []RelevantFile `json:"relevant_files,omitempty" jsonschema:"files that matter; recall finds the memory by them"`
-	PatternsNoticed []string       `json:"patterns_noticed,omitempty" size:"passage" jsonschema:"what repeats"`
-	Anomalies       []string       `json:"anomalies,omitempty" size:"passage" jsonschema:"what does not fit"`
+	Observations    []Observation  `json:"observations,omitempty" jsonschema:"observations with their places"`
+	RelevantFiles   []RelevantFile `json:"relevant_files,omitempty" jsonschema:"relevant files; recall finds the memory by them"`
+	PatternsNoticed []string       `json:"patterns_noticed,omitempty" size:"passage" jsonschema:"recurring patterns"`
+	Anomalies       []string       `json:"anomalies,omitempty" size:"passage" jsonschema:"unexpected findings"`
 }
 
 // An Observation is one thing that was seen.
 type Observation struct {
-	What         string `json:"what" size:"passage" jsonschema:"what was seen"`
+	What         string `json:"what" size:"passage" jsonschema:"the observation"`
 	Where        string `json:"where" size:"id" jsonschema:"a file, a function, a place"`
-	Significance string `json:"significance" size:"passage" jsonschema:"what follows from it"`
+	Significance string `json:"significance" size:"passage" jsonschema:"the conclusion"`
 }
 
 // A RelevantFile is a file that matters to the work.
 type RelevantFile struct {
 	Path         string `json:"path" size:"id" jsonschema:"path of the file"`
-	Relevance    string `json:"relevance" size:"passage" jsonschema:"why it matters"`
-	StateSummary string `json:"state_summary,omitempty" size:"passage" jsonschema:"what state it is in"`
+	Relevance    string `json:"relevance" size:"passage" jsonschema:"why it is relevant"`
+	StateSummary string `json:"state_summary,omitempty" size:"passage" jsonschema:"its state"`
 }
 
 // A Reasoning is why it was done so.
 type Reasoning struct {
-	ApproachChosen         string        `json:"approach_chosen" size:"passage" jsonschema:"what was decided"`
+	ApproachChosen         string        `json:"approach_chosen" size:"passage" jsonschema:"the decision"`
 	WhyChosen              string        `json:"why_chosen" size:"passage" jsonschema:"why"`
-	AlternativesConsidered []Alternative `json:"alternatives_considered,omitempty" jsonschema:"what else was thought of"`
-	Assumptions            []string      `json:"assumptions,omitempty" size:"passage" jsonschema:"what was taken for granted"`
-	RisksIdentified        []string      `json:"risks_identified,omitempty" size:"passage" jsonschema:"what may go wrong"`
+	AlternativesConsidered []Alternative `json:"alternatives_considered,omitempty" jsonschema:"other approaches"`
+	Assumptions            []string      `json:"assumptions,omitempty" size:"passage" jsonschema:"assumptions"`
+	RisksIdentified        []string      `json:"risks_identified,omitempty" size:"passage" jsonschema:"risks"`
 }
 
 // An Alternative is an approach that was not chosen.
 type Alternative struct {
-	Approach    string `json:"approach" size:"passage" jsonschema:"what could have been done"`
-	WhyRejected string `json:"why_rejected" size:"passage" jsonschema:"why it was not"`
+	Approach    string `json:"approach" size:"passage" jsonschema:"the other approach"`
+	WhyRejected string `json:"why_rejected" size:"passage" jsonschema:"why it was rejected"`
 }
 
 // An Action is one step that was taken.
 type Action struct {
 	Type             string  `json:"type" enum:"file_read,file_edit,file_create,file_delete,command_run,search,external_query" jsonschema:"kind of step"`
-	Timestamp        *int64  `json:"timestamp,omitempty" jsonschema:"when, in Unix milliseconds"`
+	Timestamp        *int64  `json:"timestamp,omitempty" jsonschema:"time of the step, in Unix milliseconds"`
 	FilePath         string  `json:"file_path,omitempty" size:"id" jsonschema:"the file; recall finds the memory by it"`
 	LinesAffected    string  `json:"lines_affected,omitempty" jsonschema:"such as 45-89"`
-	DiffHash         string  `json:"diff_hash,omitempty" jsonschema:"names the change"`
-	DiffSummary      string  `json:"diff_summary,omitempty" size:"passage" jsonschema:"what changed"`
-	Command          string  `json:"command,omitempty" size:"passage" jsonschema:"what was run"`
-	WorkingDirectory string  `json:"working_directory,omitempty" size:"id" jsonschema:"where it was run"`
-	Query            string  `json:"query,omitempty" size:"passage" jsonschema:"what was looked for"`
-	Scope            string  `json:"scope,omitempty" size:"passage" jsonschema:"where it was looked for"`
-	Result           *Result `json:"result,omitempty" jsonschema:"what came of it"`
+	DiffHash         string  `json:"diff_hash,omitempty" jsonschema:"id of the change"`
+	DiffSummary      string  `json:"diff_summary,omitempty" size:"passage" jsonschema:"the changes"`
+	Command          string  `json:"command,omitempty" size:"passage" jsonschema:"the command"`
+	WorkingDirectory string  `json:"working_directory,omitempty" size:"id" jsonschema:"the working directory"`
+	Query            string  `json:"query,omitempty" size:"passage" jsonschema:"the search query"`
+	Scope            string  `json:"scope,omitempty" size:"passage" jsonschema:"the scope of the search"`
+	Result           *Result `json:"result,omitempty" jsonschema:"the result"`
 }
 
 // A Result is what came of an Action.
 type Result struct {
-	Success       bool   `json:"success" jsonschema:"whether it worked"`
-	OutputSummary string `json:"output_summary,omitempty" size:"output" jsonschema:"what it said"`
-	Error         string `json:"error,omitempty" size:"output" jsonschema:"how it failed"`
-	DurationMS    *int64 `json:"duration_ms,omitempty" jsonschema:"how long it took, in milliseconds"`
+	Success       bool   `json:"success" jsonschema:"whether it succeeded"`
+	OutputSummary string `json:"output_summary,omitempty" size:"output" jsonschema:"the output"`
+	Error         string `json:"error,omitempty" size:"output" jsonschema:"the error"`
+	DurationMS    *int64 `json:"duration_ms,omitempty" jsonschema:"duration in milliseconds"`
 }
 
 // An Outcome is what came of the work.
 type Outcome struct {
 	Success         bool      `json:"success" jsonschema:"whether the goal was reached"`
-	Summary         string    `json:"summary" size:"passage" jsonschema:"what came of it"`
-	Learnings       []string  `json:"learnings,omitempty" size:"passage" jsonschema:"what to know next time"`
-	FailureReason   string    `json:"failure_reason,omitempty" size:"passage" jsonschema:"why it failed"`
+	Summary         string    `json:"summary" size:"passage" jsonschema:"the result"`
+	Learnings       []string  `json:"learnings,omitempty" size:"passage" jsonschema:"lessons for later work"`
+	FailureReason   string    `json:"failure_reason,omitempty" size:"passage" jsonschema:"reason of the failure"`
 	FailureCategory string    `json:"failure_category,omitempty" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"kind of failure"`
 	VerifiedBy      *Verified `json:"verified_by,omitempty" jsonschema:"how it was verified"`
-	FollowUpNeeded  []string  `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"what is left to do"`
+	FollowUpNeeded  []string  `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"remaining work"`
 }
 
 // Verified is how an outcome was verified.
 type Verified struct {
 	Type    string `json:"type" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
-	Command string `json:"command,omitempty" size:"passage" jsonschema:"what was run"`
-	Result  string `json:"result" size:"output" jsonschema:"what it said"`
+	Command string `json:"command,omitempty" size:"passage" jsonschema:"the command"`
+	Result  string `json:"result" size:"output" jsonschema:"the output"`
 }
 
 // Links are the value of an item of KindLinks: the edges that go out from a memory, as they were given, by the

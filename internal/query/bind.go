@@ -47,7 +47,7 @@ func (q Query) Bind(inputs map[string]string) (Query, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		if !slices.Contains(names, name) {
-			f := fault.New(fault.InvalidValue, "the query has no argument of that name").
+			f := fault.New(fault.InvalidValue, "the query has no argument with that name").
 				With("argument", "inputs").With("allowed", append([]string{}, names...))
 			return q, f.Suggest(name, names)
 		}

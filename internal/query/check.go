@@ -65,7 +65,7 @@ func (c *checker) branch(b Branch) {
 	switch {
 	case hasArgument(b.Name) || b.Name == Any:
 	case b.Kind == Objects && b.Name == vault.Section:
-		c.illegal(b.at, "write section in place of type:section", "sections have a root of their own")
+		c.illegal(b.at, "write section instead of type:section", "sections have their own root")
 		return
 	case b.Kind == Objects:
 		if _, ok := c.Schema.Type(b.Name); !ok {
@@ -89,7 +89,7 @@ func (c *checker) keys(q Query) {
 			names = append(names, c.fields.names(b)...)
 		}
 		if !known {
-			c.report(noField(k.Field, names, "sort: what is found has no field %s", k.Field), k.at)
+			c.report(noField(k.Field, names, "sort: the results have no field %s", k.Field), k.at)
 		}
 	}
 }
@@ -171,14 +171,14 @@ var meant = map[Op]map[Kind]string{
 	In:       {Links: "write within(type:…)"},
 	Refd:     {Traits: "write refs(…)", Links: "write within(type:… refd(…))"},
 	Exists:   {Links: "compare the field, as in .ext==pdf"},
-	LinksTo:  {Links: "test the fields of the link itself"},
+	LinksTo:  {Links: "compare the fields of the link itself"},
 	Content:  {Links: "write within(type:… content(…))"},
 }
 
 // misplaced reports a function that is about other things than the branch.
 func (c *checker) misplaced(b Branch, t *Test) {
 	name := strings.TrimSuffix(string(t.Op), "(")
-	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is legal on %s, not on %s", name, rootsOf(legal[t.Op]), rootName(b.Kind))
+	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s", name, rootsOf(legal[t.Op]), rootName(b.Kind))
 }
 
 // nested checks the query of a function.
@@ -206,7 +206,7 @@ func (c *checker) ofLink(t *Test) {
 			c.ofLink(part)
 		}
 	case t.Field == "" || !legalOn(t.Op, Links):
-		c.illegal(t.at, "", "links() takes tests of the fields of a link")
+		c.illegal(t.at, "", "links() needs conditions on the fields of a link")
 	default:
 		c.ofField(Branch{Kind: Links}, t)
 	}
@@ -218,7 +218,7 @@ func (c *checker) content(b Branch, t *Test) {
 		return
 	}
 	if len(search.ParseQuery(t.Text).Clauses) == 0 {
-		c.report(fault.New(fault.InvalidValue, "content() takes a text with at least one word"), t.at)
+		c.report(fault.New(fault.InvalidValue, "content() needs a text with at least one word"), t.at)
 	}
 }
 
@@ -232,10 +232,10 @@ func (c *checker) reference(text string, at Place) {
 	case id != "":
 	case len(matches) > 0:
 		some := matches[:min(len(matches), fault.MaxProblems)]
-		c.report(fault.New(fault.AmbiguousRef, "a reference may be each of: %s", strings.Join(some, ", ")).
+		c.report(fault.New(fault.AmbiguousRef, "a reference is ambiguous: it can be any of: %s", strings.Join(some, ", ")).
 			With("matches", some).Fix("use one of these ids"), at)
 	default:
-		f := fault.New(fault.InvalidRef, "a reference leads to nothing")
+		f := fault.New(fault.InvalidRef, "a reference does not resolve")
 		if len(near) > 0 {
 			f = f.With("nearest", near).Fix("did you mean %s?", near[0])
 		}

@@ -44,7 +44,7 @@ func (c *checker) values(t *Test, d fieldDef) {
 	case t.Op == Exists:
 	case t.Op.quantifies():
 		if !d.list && !d.open {
-			c.illegal(t.at, "compare it, as in ."+t.Field+"==value", "field %q is no list", t.Field)
+			c.illegal(t.at, "compare it, as in ."+t.Field+"==value", "field %q is not a list", t.Field)
 			return
 		}
 		c.element(t.Parts[0], d)
@@ -76,10 +76,10 @@ func (c *checker) inText(t *Test, d fieldDef) {
 	case d.list:
 		c.illegal(t.at, "write any(."+t.Field+", "+string(t.Op)+"(_, \"text\"))", "field %q is a list", t.Field)
 	case d.class == numeric || d.class == truth || d.class == moment:
-		c.illegal(t.at, "compare it with an operator", "field %q is no text", t.Field)
+		c.illegal(t.at, "compare it with an operator", "field %q is not text", t.Field)
 	case t.Op == Matches && !hasArgument(t.Text):
 		if _, err := compilePattern(t); err != nil {
-			c.report(fault.New(fault.InvalidValue, "the regular expression cannot be read; RE2 is the syntax"), t.at)
+			c.report(fault.New(fault.InvalidValue, "the regular expression is invalid; use the RE2 syntax"), t.at)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (c *checker) named(t *Test) string {
 
 // wrong reports a value that a field can never have.
 func (c *checker) wrong(t *Test, v Value, wants string, allowed ...string) {
-	f := fault.New(fault.InvalidValue, "%s is compared with %s", c.named(t), wants)
+	f := fault.New(fault.InvalidValue, "%s can only be compared with %s", c.named(t), wants)
 	if t.Field != "" {
 		f = f.With("field", t.Field)
 	}
@@ -141,6 +141,6 @@ func (c *checker) moment(t *Test, v Value) {
 		return
 	}
 	if form, ok := open[string(t.Op)+v.Text]; ok {
-		c.illegal(v.at, "write "+subject(t)+form, "%s%s has no end there: it is the same for every time", t.Op, v.Text)
+		c.illegal(v.at, "write "+subject(t)+form, "%s%s has no end there: the result does not depend on the time", t.Op, v.Text)
 	}
 }

@@ -90,11 +90,11 @@ func (e *evaluator) visit(n int) bool {
 // costs is the fault of a query that would make more visits than it may.
 func costs(budget int) *fault.Fault {
 	return fault.New(fault.InvalidQuery,
-		"the query would look at more than %d things; a narrower one is answered", budget).
+		"the query would read more than %d objects; narrow it", budget).
 		With("reason", "cost").With("budget", budget).With("visits", budget+1).
-		Fix("name a type or a trait in place of type:*, section or link").
-		Fix("add a test that few things pass, such as .tags==…, .modified>=… or within(…)").
-		Fix("ask for an id in refs(…) or within(…) in place of a nested query")
+		Fix("use a type or a trait instead of type:*, section or link").
+		Fix("add a condition that few objects match, such as .tags==…, .modified>=… or within(…)").
+		Fix("use an id in refs(…) or within(…) instead of a nested query")
 }
 
 // A term is a test of a branch, as the evaluator runs it.

@@ -25,7 +25,7 @@ func FromJSON(data []byte) (Query, error) {
 	var v any
 	err := d.Decode(&v)
 	if _, more := d.Token(); err != nil || more != io.EOF {
-		return Query{}, fault.New(fault.InvalidQuery, "the filter is no JSON").
+		return Query{}, fault.New(fault.InvalidQuery, "the filter is not JSON").
 			With("reason", "syntax").With("pointer", "")
 	}
 	return FromValue(v)
@@ -96,7 +96,7 @@ func (r *filterReader) filter(v any, pointer string) []Branch {
 		return []Branch{r.branch(v, pointer)}
 	}
 	if len(list) == 0 {
-		r.fail(pointer, "a list of branches has at least one")
+		r.fail(pointer, "a list of branches needs at least one")
 	}
 	var all []Branch
 	for i, each := range list {
@@ -144,7 +144,7 @@ func (r *filterReader) branch(v any, pointer string) Branch {
 		b.Name = r.root(kind, root, below(pointer, string(kind)))
 	}
 	if roots != 1 {
-		r.fail(pointer, "a branch has one of type, trait, section, link")
+		r.fail(pointer, "a branch needs one of type, trait, section, link")
 		return b
 	}
 	if where, ok := o["where"]; ok {
@@ -166,7 +166,7 @@ func (r *filterReader) root(kind Kind, v any, pointer string) string {
 	case !ok:
 		r.fail(pointer, "expected the name of a %s", kind)
 	case kind == Objects && name == vault.Section:
-		r.fail(pointer, "sections have a root of their own")
+		r.fail(pointer, "sections have their own root")
 		r.failed = r.failed.Fix(`write {"section": true}`)
 	case kind == Objects && name == Any:
 	case !isWord(name) && !isArgument(name):
@@ -190,7 +190,7 @@ func (r *filterReader) test(v any, pointer string) *Test {
 	defer r.leave()
 	o := r.object(v, pointer, testKeys)
 	if r.failed == nil && len(o) == 0 {
-		r.fail(pointer, "a predicate has at least one key")
+		r.fail(pointer, "a predicate needs at least one key")
 	}
 	var parts []*Test
 	for _, key := range testKeys {
@@ -272,7 +272,7 @@ func (r *filterReader) nested(op Op, v any, pointer string) *Test {
 func (r *filterReader) text(v any, pointer string) string {
 	s, ok := v.(string)
 	if !ok {
-		r.fail(pointer, "expected a text")
+		r.fail(pointer, "expected a string")
 	}
 	return s
 }
@@ -295,7 +295,7 @@ func scalar(v any) (string, bool) {
 func (r *filterReader) value(v any, pointer string) Value {
 	s, ok := scalar(v)
 	if !ok {
-		r.fail(pointer, "expected a text, a number, true or false")
+		r.fail(pointer, "expected a string, a number, true or false")
 	}
 	return valueOf(s, Place{Pointer: pointer})
 }

@@ -10,7 +10,7 @@ import (
 func (r *filterReader) fields(v any, pointer string) []*Test {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) == 0 {
-		r.fail(pointer, "expected an object of tests by the names of fields")
+		r.fail(pointer, "expected an object of conditions by field name")
 		return nil
 	}
 	var all []*Test
@@ -65,11 +65,11 @@ func (r *filterReader) keyed(v any, pointer string, keys []string) map[string]an
 	hasText := slices.ContainsFunc(textKeys, func(key string) bool { _, ok := o[key]; return ok })
 	switch {
 	case len(o) == 0:
-		r.fail(pointer, "expected at least one test")
+		r.fail(pointer, "expected at least one condition")
 	case cased && !isBool:
 		r.fail(below(pointer, "case"), "expected true or false")
 	case cased && !hasText:
-		r.fail(below(pointer, "case"), "case belongs to includes, startswith, endswith or matches")
+		r.fail(below(pointer, "case"), "case can only be used with includes, startswith, endswith or matches")
 	}
 	return o
 }

@@ -145,7 +145,7 @@ func isDigits(s string) bool {
 func (l *lexer) field(t *token) {
 	n := wordLength(l.text[l.at+1:])
 	if n == 0 {
-		l.fail(t, "a field is a dot and a name", "a field such as .status")
+		l.fail(t, "a field must be a dot and a name", "a field such as .status")
 		return
 	}
 	t.kind, t.text = field, l.pass(1 + n)[1:]
@@ -190,7 +190,7 @@ func (l *lexer) reference(t *token) {
 	}
 	ref, ok := vault.ParseRef(rest[:end+2])
 	if !ok {
-		l.fail(t, "this is no reference", "a reference such as [[people/freya]]")
+		l.fail(t, "this is not a reference", "a reference such as [[people/freya]]")
 		return
 	}
 	t.kind, t.text = reference, string(ref)
@@ -201,7 +201,7 @@ func (l *lexer) argument(t *token) {
 	rest := l.text[l.at:]
 	end := strings.Index(rest, "}}")
 	if end < 0 || !argumentForm.MatchString(rest[:end+2]) {
-		l.fail(t, "an argument is written {{args.name}}", "{{args.name}}")
+		l.fail(t, "an argument must be written {{args.name}}", "{{args.name}}")
 		return
 	}
 	t.kind, t.text = argument, l.pass(end+2)
@@ -230,7 +230,7 @@ func (l *lexer) sign(t *token) {
 			return
 		}
 	}
-	l.fail(t, "this character means nothing here; text with other characters is quoted", "a predicate")
+	l.fail(t, "unexpected character; text with special characters must be quoted", "a predicate")
 }
 
 // fail makes the token one that cannot be read.
@@ -252,7 +252,7 @@ func unreadable(t token, message string, expected []string) *fault.Fault {
 // nouns are what tokens are, for those whose text may be a value, which no fault repeats.
 var nouns = map[tokenKind]string{
 	atEnd: "the end", word: "a word", number: "a number", quoted: "a text in quotes", reference: "a reference",
-	pattern: "a regular expression", argument: "an argument", field: "a field", invalid: "what cannot be read",
+	pattern: "a regular expression", argument: "an argument", field: "a field", invalid: "an unexpected character",
 }
 
 // rootsAndClauses are the words of the language that are no functions.

@@ -58,7 +58,7 @@ func ParseKeys(texts []string) ([]Key, error) {
 		name, down := strings.CutPrefix(strings.TrimSpace(text), "-")
 		name = strings.TrimPrefix(name, ".")
 		if !isWord(name) {
-			return nil, fault.New(fault.InvalidValue, "a sort key is a field, such as .due or -.due").
+			return nil, fault.New(fault.InvalidValue, "a sort key must be a field, such as .due or -.due").
 				With("argument", "sort")
 		}
 		keys = append(keys, Key{Field: name, Down: down})

@@ -22,7 +22,7 @@ var shellWords = []string{"head", "tail", "jq", "grep", "wc", "sort", "less", "a
 func (p *parser) noRoot(t token) {
 	switch next := p.peek(0); {
 	case t.isWord("object") && next.is(":"):
-		p.failFix(t, "object: is the older name of type:", "write type: in place of object:")
+		p.failFix(t, "object: is the older name of type:", "write type: instead of object:")
 	case t.is("{"):
 		p.braces(t)
 	default:
@@ -32,7 +32,7 @@ func (p *parser) noRoot(t token) {
 
 // braces is the failure of a brace, which older queries had around nested ones.
 func (p *parser) braces(t token) {
-	p.failFix(t, "nested queries are in parentheses", "write has(trait:due) in place of has:{trait:due}")
+	p.failFix(t, "nested queries must be in parentheses", "write has(trait:due) instead of has:{trait:due}")
 }
 
 // unexpected is the failure of a token where a predicate, or the end, is expected.
@@ -48,11 +48,11 @@ func (p *parser) unexpected(t token) {
 		name := strings.ToLower(t.text)
 		p.failFix(t, name+": is an older form", "write "+oldWords[name])
 	case t.isWord("object") && next.is(":"):
-		p.failFix(t, "object: is the older name of type:", "write type: in place of object:")
+		p.failFix(t, "object: is the older name of type:", "write type: instead of object:")
 	case p.isRoot(0):
-		p.failFix(t, "a query has one root for each branch", "put | between the branches, or put the query into a function")
+		p.failFix(t, "each branch of a query has one root", "put | between the branches, or put the query into a function")
 	case t.isWord("_"):
-		p.failFix(t, "_ is the element of a list", "write any(.field, _==value)")
+		p.failFix(t, "_ can only be used for the element of a list", "write any(.field, _==value)")
 	case t.is("|>"):
 		p.failFix(t, "there are no pipelines", "write sort:.field, limit:N or count at the end")
 	case t.kind == word && before.is("|") && slices.Contains(shellWords, t.text):
@@ -60,7 +60,7 @@ func (p *parser) unexpected(t token) {
 	case t.is("{"):
 		p.braces(t)
 	case t.is(":") && before.kind == word && p.at >= 1:
-		p.failFix(t, "a time with a clock is quoted", `write "2026-03-02T10:30"`)
+		p.failFix(t, "a time with a clock must be quoted", `write "2026-03-02T10:30"`)
 	default:
 		p.fail(t, "expected a predicate", "a field such as .status", "a function such as has(…)", "!", "(", "|")
 	}

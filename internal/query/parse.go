@@ -17,7 +17,7 @@ func Parse(text string) (Query, error) {
 		return Query{}, tooMuch("length", "a query has at most %d bytes", MaxText)
 	}
 	if !utf8.ValidString(text) {
-		return Query{}, fault.New(fault.InvalidQuery, "a query is text in UTF-8").With("reason", "syntax")
+		return Query{}, fault.New(fault.InvalidQuery, "a query must be UTF-8 text").With("reason", "syntax")
 	}
 	p := &parser{tokens: lex(text)}
 	q := p.query()
@@ -162,7 +162,7 @@ func (p *parser) keys() []Key {
 		}
 		t := p.take()
 		if t.kind != field {
-			p.fail(t, "sort: takes fields", ".field", "-.field")
+			p.fail(t, "sort: needs fields", ".field", "-.field")
 			return nil
 		}
 		k.Field = t.text
@@ -176,7 +176,7 @@ func (p *parser) limit() int {
 	t := p.take()
 	n, err := strconv.Atoi(t.text)
 	if t.kind != word || !isDigits(t.text) || err != nil || n < 1 {
-		p.fail(t, "limit: takes a number from 1 on", "a number")
+		p.fail(t, "limit: needs a number of at least 1", "a number")
 		return 0
 	}
 	return n
@@ -230,7 +230,7 @@ func (p *parser) name(k Kind) string {
 	case t.is("*") && k == Objects:
 		return Any
 	case t.isWord("section") && k == Objects:
-		p.failFix(t, "sections have a root of their own", "write section in place of type:section")
+		p.failFix(t, "sections have their own root", "write section instead of type:section")
 	case t.kind == word && k == Objects:
 		return vault.TypeName(t.text)
 	case t.kind == word, t.kind == argument:

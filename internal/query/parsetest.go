@@ -30,14 +30,14 @@ func (p *parser) compare(t *Test) *Test {
 	case op.kind == sign && Op(op.text).compares():
 		t.Op = Op(op.text)
 	case op.is(":") || op.is("="):
-		p.failFix(op, "a field is compared with an operator", "write ."+t.Field+"==value")
+		p.failFix(op, "a field must be compared with an operator", "write ."+t.Field+"==value")
 		return nil
 	default:
 		p.fail(op, "expected an operator", "==", "!=", "<", "<=", ">", ">=")
 		return nil
 	}
 	if star := p.peek(0); star.is("*") {
-		p.failFix(star, "* is no value", "write exists(."+t.Field+")")
+		p.failFix(star, "* is not a value", "write exists(."+t.Field+")")
 		return nil
 	}
 	t.Values = []Value{p.value()}
@@ -110,7 +110,7 @@ func (p *parser) function() *Test {
 // noClause refuses a clause in a nested query.
 func (p *parser) noClause() {
 	if t := p.peek(0); p.failed == nil && p.isClause() {
-		p.failFix(t, "sort:, limit: and count are about the whole query", "write it at the end of the query")
+		p.failFix(t, "sort:, limit: and count apply to the whole query", "write it at the end of the query")
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *parser) noClause() {
 func (p *parser) field() string {
 	t := p.take()
 	if t.isWord("_") {
-		p.failFix(t, "_ is the element of a list", "write any(.field, _==value)")
+		p.failFix(t, "_ can only be used for the element of a list", "write any(.field, _==value)")
 		return ""
 	}
 	if t.kind != field {
@@ -164,7 +164,7 @@ func (p *parser) textArguments(t *Test) {
 	case b.isWord("true"):
 		t.Case = true
 	case !b.isWord("false"):
-		p.fail(b, "the third argument says whether case counts", "true", "false")
+		p.fail(b, "the third argument must be true or false: whether case matters", "true", "false")
 	}
 }
 
@@ -199,7 +199,7 @@ func (p *parser) element() *Test {
 	}
 	op := functions[strings.ToLower(t.text)]
 	if t.kind != word || !op.matchesText() {
-		p.fail(t, "expected a test of the element", "_==value", "includes(_, \"text\")")
+		p.fail(t, "expected a condition on the element", "_==value", "includes(_, \"text\")")
 		return nil
 	}
 	p.expect("(")

@@ -53,8 +53,8 @@ func (q Query) mark(s string) (*mark, error) {
 	}
 	m := &mark{}
 	if json.Unmarshal([]byte(s), m) != nil || len(m.Keys) != len(q.Sort) || m.Path == "" {
-		return nil, fault.New(fault.InvalidValue, "page_token is of another list").
-			With("argument", "page_token").Fix("use meta.next_page_token of the page before")
+		return nil, fault.New(fault.InvalidValue, "page_token is from another list").
+			With("argument", "page_token").Fix("use meta.next_page_token of the previous page")
 	}
 	return m, nil
 }

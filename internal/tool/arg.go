@@ -15,7 +15,7 @@ type Vault struct {
 // AsOf is embedded in the input of every tool that can read an earlier state of a vault. The zero
 // value means the newest state.
 type AsOf struct {
-	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"as of v42, or of a time"`
+	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"the state at a version (v42) or a time"`
 }
 
 // Page is embedded in the input of every tool that answers with a paged list.
@@ -27,7 +27,7 @@ type Page struct {
 // Mutation is embedded in the input of every tool that changes a vault or the tenant. A family that
 // spells these arguments differently uses a struct of its own; see Marked.
 type Mutation struct {
-	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if what is touched changed after this version (v42)"`
+	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if an affected note changed after this version (v42)"`
 	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
 	DryRun         bool   `json:"dry_run,omitempty" means:"dry" rare:"true" jsonschema:"show the plan, change nothing"`
 
@@ -53,7 +53,7 @@ type Marked struct {
 // Brief is embedded in the input of every mutation whose answer can omit the full content of the
 // changed object (CONTRACT §1).
 type Brief struct {
-	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"answer without the whole object or trait"`
+	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"omit the whole object or trait from the answer"`
 }
 
 // SlimArg is the name of Brief's argument.
@@ -105,8 +105,8 @@ func (t *Tool) digest(args map[string]json.RawMessage) Digest {
 // A shared contains the arguments that every tool accepts (CONTRACT §3). The catalogue handles
 // them; tools do not see them.
 type shared struct {
-	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"which agent acts"`
-	Session  string   `json:"session,omitempty" max:"128" jsonschema:"of view state"`
+	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"id of the acting agent"`
+	Session  string   `json:"session,omitempty" max:"128" jsonschema:"id of the session, for tree views"`
 	Only     []string `json:"only,omitempty" jsonschema:"fields of each item to keep"`
 	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
 }

@@ -15,7 +15,7 @@ const MaxValues = 100
 // tool also takes `kind`, one of its Spec's Completes; `vault`, if the suggestions come from a
 // vault; and `of`, if they depend on another argument's value.
 type Completing struct {
-	Prefix string `json:"prefix,omitempty" max:"1024" jsonschema:"what is typed so far"`
+	Prefix string `json:"prefix,omitempty" max:"1024" jsonschema:"the text typed so far"`
 	Page
 }
 
@@ -26,7 +26,7 @@ type Completing struct {
 type Values struct {
 	Aside `json:"-"`
 	Items []string          `json:"items"`
-	About map[string]string `json:"about,omitempty" jsonschema:"what some of the items are, in a few words"`
+	About map[string]string `json:"about,omitempty" jsonschema:"labels of some of the items"`
 }
 
 // More records in the meta that more values follow this page. last is the key of the last value.

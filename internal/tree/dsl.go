@@ -155,7 +155,7 @@ func (p *parser) not(depth int) *Expr {
 func (p *parser) primary(depth int) *Expr {
 	if p.sign("(") {
 		if depth++; depth > maxNested {
-			p.fail(fmt.Sprintf("at most %d groups in each other", maxNested))
+			p.fail(fmt.Sprintf("at most %d nested groups", maxNested))
 		}
 		if p.err != nil {
 			return &Expr{}

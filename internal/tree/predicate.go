@@ -62,7 +62,7 @@ func strict(raw json.RawMessage, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if dec.Decode(v) != nil {
-		return malformed("predicates", "a predicate is {path, op, value}, a group {op, predicates, groups}")
+		return malformed("predicates", "a predicate must be {path, op, value}, a group {op, predicates, groups}")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func malformed(reason, format string, args ...any) *fault.Fault {
 
 func (p predicate) expr(depth int, only []string) (*Expr, error) {
 	if depth > MaxGroups {
-		return nil, malformed("predicates", "groups are at most %d deep", MaxGroups)
+		return nil, malformed("predicates", "groups can be nested at most %d levels deep", MaxGroups)
 	}
 	if !p.isGroup() {
 		return p.comparison(only)
@@ -108,7 +108,7 @@ func (p predicate) joined(subs []*Expr) (*Expr, error) {
 			subs[i] = &Expr{Op: OpNot, Subs: []*Expr{subs[i]}}
 		}
 	default:
-		return nil, malformed("group_op", "a group has one of the operators and, or, not, but-not-if").
+		return nil, malformed("group_op", "the operator of a group must be one of and, or, not, but-not-if").
 			With("allowed", []string{"and", "or", "not", "but-not-if"})
 	}
 	switch {
@@ -131,10 +131,10 @@ func (p predicate) comparison(only []string) (*Expr, error) {
 	path := strings.Split(p.Path, ".")
 	switch {
 	case !known || !slices.Contains(allowed, word):
-		return nil, malformed("op", "a predicate has one of the operators %s", strings.Join(allowed, ", ")).
+		return nil, malformed("op", "the operator of a predicate must be one of %s", strings.Join(allowed, ", ")).
 			With("allowed", allowed)
 	case slices.Contains(path, ""):
-		return nil, malformed("path", "a predicate has a path: the name of a property, such as status")
+		return nil, malformed("path", "a predicate needs a path: the name of a property, such as status")
 	}
 	x := &Expr{Op: op, Path: path}
 	return x, p.values(x)
@@ -146,14 +146,14 @@ func (p predicate) values(x *Expr) error {
 		if string(p.Value) == "false" {
 			x.Op = OpMissing
 		} else if len(p.Value) > 0 && string(p.Value) != "true" {
-			return malformed("value", "the value of exists is true or false")
+			return malformed("value", "the value of exists must be true or false")
 		}
 		return nil
 	}
 	raws := []json.RawMessage{p.Value}
 	if x.Op == OpIn {
 		if raws = nil; json.Unmarshal(p.Value, &raws) != nil || len(raws) == 0 {
-			return malformed("value", "the value of in is a list")
+			return malformed("value", "the value of in must be a list")
 		}
 	}
 	if x.Op == OpBetween {
@@ -165,7 +165,7 @@ func (p predicate) values(x *Expr) error {
 	for _, raw := range raws {
 		text, ok := literal(raw)
 		if !ok {
-			return malformed("value", "a value is a text, a number, true or false")
+			return malformed("value", "a value must be a string, a number, true or false")
 		}
 		x.Values = append(x.Values, text)
 	}

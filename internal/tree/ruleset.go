@@ -79,7 +79,7 @@ func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
 			if r.Select != "" {
 				var err error
 				if rule.selects, err = Parse(r.Select); err != nil {
-					return nil, malformed("ruleset_invalid", "the query of a rule in rookery.yaml cannot be read: %v", err).
+					return nil, malformed("ruleset_invalid", "the query of a rule in rookery.yaml is invalid: %v", err).
 						With("rule", r.ID).With("line", r.Line)
 				}
 			}
@@ -133,14 +133,14 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line), "the heading has level %d below one of level %d", s.Level, level))
 		}
 		if twin := k.twin(n); twin > 0 {
-			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line), "the heading is the same as that in line %d", twin))
+			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line), "the heading is equal to that in line %d", twin))
 		}
 	}
 	if r := k.tree.Reference(n); r != nil && r.Broken {
 		if k.cycles(n) {
-			all = append(all, problem(n, "reference-cycle", SeverityError, "body", "the node stands for one that stands for it"))
+			all = append(all, problem(n, "reference-cycle", SeverityError, "body", "the node is in a cycle of references"))
 		} else {
-			all = append(all, problem(n, "broken-reference", SeverityWarning, "body", "the node stands for one that is not there"))
+			all = append(all, problem(n, "broken-reference", SeverityWarning, "body", "the node represents one that does not exist"))
 		}
 	}
 	if n.Kind() == Note {
@@ -189,7 +189,7 @@ func textRules(n Node, text []byte) []Violation {
 	if n.Note.Unindexed == 0 && markdown.Unclosed(text) {
 		at := AtLine(n.Note, n.Note.LineCount)
 		all = append(all, problem(at, "unclosed-fence", SeverityError, "body",
-			"a fence, a comment or a block of HTML is not closed, and takes in all that follows"))
+			"a fence, a comment or a block of HTML is not closed, and contains the rest of the note"))
 	}
 	return all
 }
@@ -212,7 +212,7 @@ func (k *Checker) schema(n Node) []Violation {
 	}
 	typ, known := k.tree.Index.Schema().Type(k.tree.Type(n))
 	if _, ok := k.tree.Index.Schema().Type(declared); declared != "" && !ok {
-		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema has no type of the name that the node declares")}
+		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema does not have the type that the node declares")}
 	}
 	if !known || k.tree.embedded(n) != "" {
 		return nil
@@ -266,9 +266,9 @@ func (k *Checker) links(n Node) []Violation {
 	for _, r := range k.of.references()[n.Section] {
 		switch to := k.refs.From(n.Note, r.Target); {
 		case len(to.Matches) > 0:
-			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference leads to %d nodes", len(to.Matches)))
+			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference is ambiguous: %d nodes match", len(to.Matches)))
 		case to.ID == "" || to.FragmentMissing:
-			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference leads to nothing"))
+			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference does not resolve"))
 		}
 	}
 	return all
@@ -292,7 +292,7 @@ func (k *Checker) order(n Node) []Violation {
 	if stale == 0 {
 		return nil
 	}
-	return []Violation{problem(n, "order-stale", SeverityWarning, "order", "the order names %d children that are not there", stale)}
+	return []Violation{problem(n, "order-stale", SeverityWarning, "order", "the order names %d children that do not exist", stale)}
 }
 
 // owns checks the rules of the vault.
@@ -329,7 +329,7 @@ func (k *Checker) broken(n Node, r ownRule) []Violation {
 	}
 	for _, name := range r.Forbid {
 		if has(name).there {
-			all = append(all, problem(n, r.ID, severity, name, "the property '%s' must not be there", name))
+			all = append(all, problem(n, r.ID, severity, name, "the property '%s' is forbidden", name))
 		}
 	}
 	for _, p := range r.Patterns {

@@ -23,9 +23,9 @@ type createChapterIn struct {
 	tool.Vault
 	MemoryIDs   []string     `json:"memory_ids,omitempty" names:"target" jsonschema:"a chapter of these"`
 	Title       string       `json:"title,omitempty" jsonschema:"of the chapter"`
-	Tags        []string     `json:"tags,omitempty" size:"tag" jsonschema:"without memory_ids: a chapter of all that have these; else added to it"`
-	Topics      []string     `json:"topics,omitempty" size:"tag" jsonschema:"added to those that its tags give"`
-	MinMemories int          `json:"min_memories,omitempty" default:"3" min:"1" max:"200" jsonschema:"fewer are no chapter"`
+	Tags        []string     `json:"tags,omitempty" size:"tag" jsonschema:"without memory_ids: all memories with these tags; otherwise tags of the chapter"`
+	Topics      []string     `json:"topics,omitempty" size:"tag" jsonschema:"topics of the chapter, besides those of its tags"`
+	MinMemories int          `json:"min_memories,omitempty" default:"3" min:"1" max:"200" jsonschema:"the minimum number of memories of a chapter"`
 	AutoDetect  bool         `json:"auto_detect,omitempty" jsonschema:"a chapter for each tag that enough of the newest memories share"`
 	Since       tool.Instant `json:"since,omitzero" jsonschema:"auto_detect: not before"`
 	Before      tool.Instant `json:"before,omitzero" jsonschema:"auto_detect: not after"`
@@ -43,7 +43,7 @@ type createChapterOut struct {
 	EndTS       int64    `json:"end_ts" format:"unix-ms"`
 	Origin      string   `json:"origin" jsonschema:"manual or auto"`
 
-	Chapters     []chapter `json:"chapters" jsonschema:"all that the call made or found made"`
+	Chapters     []chapter `json:"chapters" jsonschema:"all chapters that the call created or found"`
 	TotalCreated int       `json:"total_created"`
 	SkippedIDs   []string  `json:"skipped_ids,omitempty" jsonschema:"of no memory"`
 	DryRun       bool      `json:"dry_run,omitempty"`
@@ -88,7 +88,7 @@ func (f tools) createChapter() *tool.Tool {
 			return createChapterOut{}, err
 		}
 		if len(in.MemoryIDs) == 0 && len(in.Tags) == 0 && !in.AutoDetect {
-			return createChapterOut{}, fault.New(fault.InvalidQuery, "say of what: memory_ids, tags, or auto_detect").
+			return createChapterOut{}, fault.New(fault.InvalidQuery, "give memory_ids, tags or auto_detect").
 				With("argument", "memory_ids")
 		}
 		window := memory.Filter{Since: since, Before: before}
@@ -145,7 +145,7 @@ func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
 		return memory.ByAge(b, a)
 	})
 	if len(cards) < in.MinMemories {
-		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags, and a chapter takes %d",
+		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags; a chapter needs %d",
 			len(cards), in.MinMemories).With("reason", "not_enough_memories").With("found", len(cards)).
 			Fix("give fewer tags, or a smaller min_memories")
 	}
@@ -218,10 +218,10 @@ type listChaptersIn struct {
 	tool.Vault
 	ChapterIDs []string     `json:"chapter_ids,omitempty" complete:"chapter" jsonschema:"only these"`
 	Tags       []string     `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
-	Since      tool.Instant `json:"since,omitzero" jsonschema:"that begin no earlier"`
-	Before     tool.Instant `json:"before,omitzero" jsonschema:"that end no later"`
+	Since      tool.Instant `json:"since,omitzero" jsonschema:"only chapters that begin since"`
+	Before     tool.Instant `json:"before,omitzero" jsonschema:"only chapters that end before"`
 	Limit      int          `json:"limit,omitempty" default:"10" min:"1" max:"200" means:"limit" jsonschema:"chapters at most"`
-	Sort       string       `json:"sort,omitempty" enum:"recent,start" default:"recent" jsonschema:"the newest first, or those that begin last"`
+	Sort       string       `json:"sort,omitempty" enum:"recent,start" default:"recent" jsonschema:"newest first, by creation or by begin"`
 	tool.AsOf
 }
 

@@ -23,8 +23,8 @@ const (
 
 type checkFileIn struct {
 	tool.Vault
-	File           string `json:"file" size:"id" alias:"path" jsonschema:"the file that you are about to touch"`
-	IntendedAction string `json:"intended_action,omitempty" size:"query" jsonschema:"what you are about to do; tells if the like failed before"`
+	File           string `json:"file" size:"id" alias:"path" jsonschema:"the file that you will change"`
+	IntendedAction string `json:"intended_action,omitempty" size:"query" jsonschema:"the planned action; reports whether a similar one failed before"`
 	tool.AsOf
 }
 
@@ -36,8 +36,8 @@ type checkFileOut struct {
 	Total        int                `json:"total" jsonschema:"memories of the file"`
 	Message      string             `json:"message"`
 	Memories     []memory.Retrieved `json:"memories" jsonschema:"the three newest, as summaries"`
-	RecallHint   string             `json:"recall_hint,omitempty" jsonschema:"a call that tells more"`
-	Conflict     *conflict          `json:"conflict,omitempty" jsonschema:"a failure that is like the intended action"`
+	RecallHint   string             `json:"recall_hint,omitempty" jsonschema:"a call that returns more"`
+	Conflict     *conflict          `json:"conflict,omitempty" jsonschema:"a failure similar to the intended action"`
 }
 
 // A conflict is a failure that is like what is intended.

@@ -24,7 +24,7 @@ const (
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"the text typed so far"`
 	tool.Completing
 }
 

@@ -24,7 +24,7 @@ var deleteWisdomDoc string
 type deleteMemoryIn struct {
 	tool.Vault
 	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
-	Erase    bool   `json:"erase,omitempty" jsonschema:"its whole history too, and the chapters and wisdom that quote it; for good"`
+	Erase    bool   `json:"erase,omitempty" jsonschema:"permanently destroy its history too, and the chapters and wisdom that quote it"`
 	tool.Mutation
 }
 
@@ -42,10 +42,10 @@ type deleteWisdomIn struct {
 
 type deletedOut struct {
 	tool.Aside `json:"-"`
-	Deleted    bool       `json:"deleted" jsonschema:"false: it was not there"`
+	Deleted    bool       `json:"deleted" jsonschema:"false: it did not exist"`
 	DryRun     bool       `json:"dry_run,omitempty"`
 	Erased     *erased    `json:"erased,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"the erasing, if it goes on"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job of the erasure, while it runs"`
 }
 
 // erased counts what an erasure took away.
@@ -63,7 +63,7 @@ func (f tools) deleteMemory() *tool.Tool {
 		Job:      mutate.JobTool,
 		Asks: []tool.Ask{{
 			With: "erase", Skip: "dry_run",
-			Question: "Erase {memory_id} and its whole history? It cannot be brought back.",
+			Question: "Permanently erase {memory_id} and its whole history?",
 		}},
 	}, func(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
 		if in.Erase {

@@ -44,7 +44,7 @@ type exportOut struct {
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
-	Part    int    `json:"part,omitempty" jsonschema:"of a file in several pieces: which this is, from 1; put them one behind the other"`
+	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
 func (f tools) export() *tool.Tool {

@@ -22,7 +22,7 @@ var historyDoc string
 
 type historyIn struct {
 	tool.Vault
-	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…; also of one that is deleted"`
+	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…; also of a deleted memory"`
 	tool.AsOf
 	tool.Page
 }
@@ -38,10 +38,10 @@ type revision struct {
 	Version   string   `json:"version"`
 	TS        int64    `json:"ts" format:"unix-ms" title:"when" jsonschema:"Unix milliseconds"`
 	Op        string   `json:"op" title:"change" jsonschema:"create, update, link or delete"`
-	Tool      string   `json:"tool" jsonschema:"by which it was made"`
+	Tool      string   `json:"tool" jsonschema:"the tool that made the change"`
 	Principal string   `json:"principal" title:"who"`
 	Agent     string   `json:"agent"`
-	Changed   []string `json:"changed,omitempty" jsonschema:"members that are other than before: outcome.summary"`
+	Changed   []string `json:"changed,omitempty" jsonschema:"members that changed: outcome.summary"`
 }
 
 func (f tools) history() *tool.Tool {

@@ -24,12 +24,12 @@ const (
 
 type identityIn struct {
 	tool.Vault
-	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: go on as one; info: only look"`
+	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: continue as an agent; info: only show it"`
 	Type           string   `json:"type,omitempty" enum:"main,subagent" default:"main" jsonschema:"of an agent that is registered"`
-	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the agent that it works for; a subagent needs one"`
-	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: which agent; default: the one that was active last, or that acts"`
-	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: what it is good at"`
-	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: what it can do"`
+	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the parent agent; required for a subagent"`
+	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: the agent; default: your agent that was active last, or the acting agent"`
+	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: its strengths"`
+	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: its capabilities"`
 	tool.Mutation
 	tool.AsOf
 }
@@ -39,11 +39,11 @@ type identityOut struct {
 	AgentID      string  `json:"agent_id"`
 	Type         string  `json:"type" jsonschema:"main or subagent"`
 	ParentID     string  `json:"parent_id,omitempty"`
-	CreatedAt    int64   `json:"created_at" format:"unix-ms" jsonschema:"Unix milliseconds; 0: it has done nothing yet"`
+	CreatedAt    int64   `json:"created_at" format:"unix-ms" jsonschema:"Unix milliseconds; 0: never active"`
 	MemoryCount  int     `json:"memory_count"`
 	LastActive   int64   `json:"last_active" format:"unix-ms"`
-	SessionCount int     `json:"session_count" jsonschema:"how often it was registered or resumed"`
-	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories that tell of a success"`
+	SessionCount int     `json:"session_count" jsonschema:"number of times it was registered or resumed"`
+	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories with a successful outcome"`
 
 	Specialization string   `json:"specialization,omitempty"`
 	Capabilities   []string `json:"capabilities,omitempty"`
@@ -65,7 +65,7 @@ func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (ident
 	case in.Action == actInfo:
 		return f.agentInfo(ctx, c, in)
 	case in.AsOf.AsOf != "":
-		return identityOut{}, fault.New(fault.InvalidQuery, "as_of is for info: what is past cannot be changed").
+		return identityOut{}, fault.New(fault.InvalidQuery, "as_of can only be used with info: the past cannot be changed").
 			With("argument", "as_of")
 	case in.Action == actResume:
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.resume(c))
@@ -162,7 +162,7 @@ func (in identityIn) register(c auth.Caller, id string) func(context.Context, *r
 func (in identityIn) checkParent(a author) error {
 	if in.ParentID == "" {
 		if in.Type == memory.AgentSub {
-			return fault.New(fault.InvalidQuery, "a subagent works for another agent: give parent_id").
+			return fault.New(fault.InvalidQuery, "a subagent has a parent agent: give parent_id").
 				With("argument", "parent_id")
 		}
 		return nil
@@ -170,10 +170,10 @@ func (in identityIn) checkParent(a author) error {
 	k, ok := a.index().Agent(in.ParentID)
 	switch {
 	case !ok:
-		return fault.New(fault.NotFound, "there is no agent %q that it could work for", in.ParentID).
+		return fault.New(fault.NotFound, "there is no parent agent %q", in.ParentID).
 			With("id", in.ParentID).With("argument", "parent_id")
 	case k.Value.Principal != a.Principal && !a.isAdmin():
-		return fault.New(fault.PermissionDenied, "the agent that it would work for belongs to another principal").
+		return fault.New(fault.PermissionDenied, "the parent agent belongs to another principal").
 			With("argument", "parent_id")
 	}
 	return nil
@@ -221,7 +221,7 @@ func (in identityIn) resumed(a author) (*memory.Kept[memory.Agent], error) {
 		}
 	}
 	if last == nil {
-		return nil, fault.New(fault.NotFound, "no agent of yours was ever active here").
+		return nil, fault.New(fault.NotFound, "none of your agents has been active in this vault").
 			Try("memory_identity", fault.Args{"action": actRegister})
 	}
 	return last, nil

@@ -36,9 +36,9 @@ type importFile struct {
 type importOut struct {
 	tool.Aside `json:"-"`
 	Created    int       `json:"created" jsonschema:"memories"`
-	Skipped    int       `json:"skipped" jsonschema:"that are there already"`
+	Skipped    int       `json:"skipped" jsonschema:"existing ones"`
 	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
-	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines that say nothing that could be stored"`
+	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines without anything to store"`
 	DryRun     bool      `json:"dry_run,omitempty"`
 }
 
@@ -140,7 +140,7 @@ func (in *importIn) lines() ([]brought, error) {
 		all = append(all, lines...)
 	}
 	if len(all) > mostImported {
-		problems = append(problems, fault.New(fault.BatchTooLarge, "one call brings at most %d lines, not %d",
+		problems = append(problems, fault.New(fault.BatchTooLarge, "one call imports at most %d lines, not %d",
 			mostImported, len(all)).Fix("split them over several calls"))
 	}
 	if f := fault.Join(Family.Several, problems); f != nil {
@@ -154,7 +154,7 @@ func (f importFile) lines() ([]brought, error) {
 	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".md" || ext == ".markdown" {
 		line, ok, err := memory.FromMarkdown(f.Content)
 		if err != nil || !ok {
-			return nil, f.wrong(1, "it is no memory that memory_export wrote")
+			return nil, f.wrong(1, "it is not a memory from memory_export")
 		}
 		b, err := memory.ReadLine(line)
 		if err != nil {
@@ -171,7 +171,7 @@ func (f importFile) lines() ([]brought, error) {
 		}
 		b, err := memory.ReadLine([]byte(text))
 		if err != nil {
-			return nil, f.wrong(n, "the line is no JSON object of an export")
+			return nil, f.wrong(n, "the line is not a JSON object of an export")
 		}
 		all = append(all, brought{b, f.Path, n})
 	}

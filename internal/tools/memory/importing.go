@@ -85,7 +85,7 @@ func (j importing) take(b brought) error {
 			return j.dated(&w.Created)
 		})
 	}
-	return b.wrong("there is no such kind of line: one of memory, links, agent, chapter, wisdom")
+	return b.wrong("kind must be one of memory, links, agent, chapter, wisdom")
 }
 
 // agent drafts an agent. One of another principal is left out: its record is made when it stores something.
@@ -109,7 +109,7 @@ func (j importing) dated(at *int64) string {
 		*at = j.now()
 	}
 	if *at < 0 || *at > j.now() {
-		return "nothing can be created in the future, nor before 1970"
+		return "created_at must not be in the future or before 1970"
 	}
 	return ""
 }
@@ -123,7 +123,7 @@ func (b brought) wrong(what string, args ...any) error {
 func (j importing) memory(b brought) error {
 	m := memory.Memory{Importance: memory.DefaultImportance}
 	if err := b.Into(&m); err != nil {
-		return b.wrong("the line is no memory")
+		return b.wrong("the line is not a memory")
 	}
 	if err := tool.CheckValue(Family, b.Value, checkedMemory{}); err != nil {
 		return fault.Of(err).At(b.file, b.line)
@@ -190,7 +190,7 @@ func (j importing) date(m *memory.Memory, b brought) error {
 	case string:
 		t, err := time.Parse(time.RFC3339Nano, at)
 		if err != nil {
-			return b.wrong("created_at is no time: Unix time, or a text such as 2026-03-02T08:00:00Z")
+			return b.wrong("created_at is not a time: Unix time, or a string such as 2026-03-02T08:00:00Z")
 		}
 		m.Created = t.UnixMilli()
 	}
@@ -204,7 +204,7 @@ func (j importing) date(m *memory.Memory, b brought) error {
 func (j importing) links(b brought) error {
 	var l memory.Links
 	if err := b.Into(&l); err != nil {
-		return b.wrong("the line is no links")
+		return b.wrong("the line is not a links object")
 	}
 	owner, there := j.owners[b.ID]
 	if source, ok := j.index().Card(b.ID); ok {
@@ -232,7 +232,7 @@ func (j importing) link(b brought, l memory.Links) error {
 	for _, kind := range memory.LinkKinds() {
 		for _, target := range *l.Of(kind) {
 			if !j.has(memory.KindMemory, target) || target == b.ID {
-				j.leave(b, fmt.Sprintf("%s leads to no other memory", kind))
+				j.leave(b, fmt.Sprintf("%s does not name another memory", kind))
 				continue
 			}
 			if len(*all.Of(kind)) < memory.MaxLinks && all.Add(kind, target) {
@@ -265,7 +265,7 @@ func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
 	}
 	value := new(T)
 	if b.ID == "" || b.Into(value) != nil {
-		return b.wrong("the line is no %s with an id", b.Kind)
+		return b.wrong("the line is not a %s with an id", b.Kind)
 	}
 	if wrong := own(value); wrong != "" {
 		return b.wrong("%s", wrong)

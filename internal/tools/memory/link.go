@@ -19,13 +19,13 @@ type linkIn struct {
 	tool.Vault
 	SourceID string `json:"source_id" complete:"memory" names:"target" jsonschema:"mem_…, one of yours"`
 	TargetID string `json:"target_id" complete:"memory" names:"target" jsonschema:"mem_…"`
-	LinkType string `json:"link_type" enum:"caused_by,led_to,related_to,supersedes,blocked_by" jsonschema:"what the target is to the source"`
+	LinkType string `json:"link_type" enum:"caused_by,led_to,related_to,supersedes,blocked_by" jsonschema:"relation of the source to the target"`
 	tool.Mutation
 }
 
 type linkOut struct {
 	tool.Aside `json:"-"`
-	Created    bool   `json:"created" jsonschema:"false: they were linked so already"`
+	Created    bool   `json:"created" jsonschema:"false: the link existed already"`
 	LinkID     string `json:"link_id"`
 	DryRun     bool   `json:"dry_run,omitempty"`
 }

@@ -25,7 +25,7 @@ type listIn struct {
 	SessionID string       `json:"session_id,omitempty" max:"128" jsonschema:"only those of this session"`
 	Since     tool.Instant `json:"since,omitzero" jsonschema:"not before: Unix time, or RFC 3339"`
 	Limit     int          `json:"limit,omitempty" default:"20" min:"1" max:"200" means:"limit" jsonschema:"memories of a page"`
-	Sort      string       `json:"sort,omitempty" enum:"recent,importance,access_count" default:"recent" jsonschema:"which come first"`
+	Sort      string       `json:"sort,omitempty" enum:"recent,importance,access_count" default:"recent" jsonschema:"the order"`
 	PageToken string       `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
 	tool.AsOf
 }

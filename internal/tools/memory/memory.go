@@ -24,8 +24,8 @@ var Family = &tool.Family{
 	Bare:    bare,
 	Groups: map[string]string{
 		"memory":  "Store, find, link and delete memories of work",
-		"chapter": "Make, list and delete chapters: memories that belong together",
-		"wisdom":  "Make, find and delete wisdom: what chapters have in common",
+		"chapter": "Create, list and delete chapters: groups of related memories",
+		"wisdom":  "Create, find and delete wisdom: lessons that chapters have in common",
 	},
 }
 
@@ -96,8 +96,8 @@ func (a author) mine(agent string) error {
 	if a.isAdmin() || agent == a.Agent || a.descends(agent) {
 		return nil
 	}
-	return fault.New(fault.PermissionDenied, "it belongs to another agent; only that agent, one above it, or an "+
-		"admin may change it").With("agent_id", agent)
+	return fault.New(fault.PermissionDenied, "it belongs to another agent; only that agent, an agent above it, or an "+
+		"admin can change it").With("agent_id", agent)
 }
 
 // descends reports whether an agent is below the caller's, under the same principal.
@@ -122,7 +122,7 @@ func (a author) acts() error {
 		return nil
 	}
 	return fault.New(fault.PermissionDenied, "the agent id belongs to another principal").
-		With("argument", "agent_id").Fix("choose another agent id, or leave it out")
+		With("argument", "agent_id").Fix("choose another agent id, or omit it")
 }
 
 // appear records an agent that has no record yet.

@@ -18,12 +18,12 @@ var afterFailureText string
 
 type afterFailureIn struct {
 	tool.Vault
-	File string `json:"file,omitempty" size:"id" jsonschema:"the file that work failed on"`
+	File string `json:"file,omitempty" size:"id" jsonschema:"the file for which the work failed"`
 }
 
 type promptOut struct {
 	tool.Aside `json:"-"`
-	Text       string `json:"text" jsonschema:"the instruction, for a model"`
+	Text       string `json:"text" jsonschema:"the instructions, for a model"`
 }
 
 func (f tools) afterFailure() *tool.Tool {

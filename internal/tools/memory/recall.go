@@ -19,24 +19,24 @@ var recallDoc string
 type recallIn struct {
 	tool.Vault
 	MemoryID string `json:"memory_id,omitempty" complete:"memory" names:"target" jsonschema:"this one"`
-	File     string `json:"file,omitempty" size:"id" jsonschema:"about this file: a path or its end, a folder with / behind it, or a pattern with * and **"`
-	Intent   string `json:"intent,omitempty" size:"query" jsonschema:"what you are about to do, in words"`
+	File     string `json:"file,omitempty" size:"id" jsonschema:"about this file: a path or its end, a folder that ends in /, or a pattern with * and **"`
+	Intent   string `json:"intent,omitempty" size:"query" jsonschema:"the planned work, in words"`
 	TaskType string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
 	AgentID  string `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"of this agent"`
 	Query    string `json:"query,omitempty" size:"query" jsonschema:"any words"`
 
-	SuccessOnly  bool         `json:"success_only,omitempty" jsonschema:"only what succeeded"`
-	FailuresOnly bool         `json:"failures_only,omitempty" jsonschema:"only what failed"`
+	SuccessOnly  bool         `json:"success_only,omitempty" jsonschema:"only successful ones"`
+	FailuresOnly bool         `json:"failures_only,omitempty" jsonschema:"only failed ones"`
 	Since        tool.Instant `json:"since,omitzero" jsonschema:"not before: Unix time, or RFC 3339"`
 	Before       tool.Instant `json:"before,omitzero" jsonschema:"not after"`
 	Tags         []string     `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
 
-	Depth        string `json:"depth" enum:"summary,outcome,reasoning,full,complete" jsonschema:"how much to tell of each"`
+	Depth        string `json:"depth" enum:"summary,outcome,reasoning,full,complete" jsonschema:"level of detail"`
 	Limit        int    `json:"limit,omitempty" default:"5" min:"1" max:"100" means:"limit" jsonschema:"memories at most"`
-	IncludeLinks bool   `json:"include_links,omitempty" jsonschema:"with the ids of linked memories"`
+	IncludeLinks bool   `json:"include_links,omitempty" jsonschema:"include the ids of linked memories"`
 	Strategy     string `json:"strategy,omitempty" enum:"exact,semantic,auto" default:"auto" rare:"true" jsonschema:"exact: no search by words; semantic: by meaning only"`
-	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"say why each was found"`
-	MaxTokens    int    `json:"max_tokens,omitempty" min:"100" max:"100000" rare:"true" jsonschema:"tell less of some, so that the answer has so many at most"`
+	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"explain why each memory matched"`
+	MaxTokens    int    `json:"max_tokens,omitempty" min:"100" max:"100000" rare:"true" jsonschema:"reduce the depth of some memories to limit the answer to about this many tokens"`
 	tool.AsOf
 }
 
@@ -117,7 +117,7 @@ func (in *recallIn) check() (memory.Filter, error) {
 	in.File = strings.TrimSpace(in.File)
 	switch text := in.text(); {
 	case in.MemoryID+in.File+text+in.TaskType+in.AgentID == "":
-		return f, fault.New(fault.InvalidQuery, "say what to recall: one of memory_id, file, intent, task_type, "+
+		return f, fault.New(fault.InvalidQuery, "give at least one of memory_id, file, intent, task_type, "+
 			"agent_id and query").With("available", []string{
 			"memory_id", "file", "intent", "task_type", "agent_id", "query",
 		})
@@ -128,8 +128,8 @@ func (in *recallIn) check() (memory.Filter, error) {
 		return f, fault.New(fault.InvalidQuery, "the strategy semantic needs an intent or a query").
 			With("argument", "strategy")
 	case in.Strategy == semantic:
-		return f, fault.New(fault.EmbeddingUnavailable, "this deployment has no vectors: nothing is found by meaning").
-			Fix("use the strategy auto: it finds by words")
+		return f, fault.New(fault.EmbeddingUnavailable, "this deployment has no vectors for a semantic search").
+			Fix("use the strategy auto, which searches by words")
 	}
 	if in.SuccessOnly || in.FailuresOnly {
 		f.Success = &in.SuccessOnly

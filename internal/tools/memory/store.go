@@ -17,26 +17,26 @@ var storeDoc string
 
 type storeIn struct {
 	tool.Vault
-	Intent     memory.Intent      `json:"intent" jsonschema:"what was to be done"`
-	Outcome    memory.Outcome     `json:"outcome" jsonschema:"what came of it"`
-	Perception *memory.Perception `json:"perception,omitempty" jsonschema:"what was seen"`
-	Reasoning  *memory.Reasoning  `json:"reasoning,omitempty" jsonschema:"why it was done so"`
-	Actions    []memory.Action    `json:"actions,omitempty" jsonschema:"what was done, step by step"`
+	Intent     memory.Intent      `json:"intent" jsonschema:"the goal"`
+	Outcome    memory.Outcome     `json:"outcome" jsonschema:"the result"`
+	Perception *memory.Perception `json:"perception,omitempty" jsonschema:"the observations"`
+	Reasoning  *memory.Reasoning  `json:"reasoning,omitempty" jsonschema:"the reasons"`
+	Actions    []memory.Action    `json:"actions,omitempty" jsonschema:"the steps"`
 	Links      *linksIn           `json:"links,omitempty" jsonschema:"ids of memories it belongs to"`
 	Tags       []string           `json:"tags,omitempty" size:"tag" jsonschema:"words to find it by"`
 	Importance *float64           `json:"importance,omitempty" min:"0" max:"1" rare:"true" jsonschema:"0 to 1; default 0.5"`
-	Key        string             `json:"key,omitempty" max:"256" rare:"true" jsonschema:"yours: storing under it again updates the same memory"`
+	Key        string             `json:"key,omitempty" max:"256" rare:"true" jsonschema:"a key of your own: storing with it again updates the same memory"`
 
-	TargetAgentID string `json:"target_agent_id,omitempty" max:"128" rare:"true" complete:"agent" jsonschema:"store it for this agent below yours"`
+	TargetAgentID string `json:"target_agent_id,omitempty" max:"128" rare:"true" complete:"agent" jsonschema:"store it for this descendant of your agent"`
 	tool.Mutation
 }
 
 // linksIn are the links of a memory that is stored.
 type linksIn struct {
-	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"what led to it"`
-	LedTo      []string `json:"led_to,omitempty" jsonschema:"what it led to"`
-	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"what is like it"`
-	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"what it waits for"`
+	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
+	LedTo      []string `json:"led_to,omitempty" jsonschema:"the memories that it led to"`
+	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"related memories"`
+	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"the memories that it waits for"`
 	Supersedes string   `json:"supersedes,omitempty" jsonschema:"what it replaces"`
 }
 
@@ -44,9 +44,9 @@ type storeOut struct {
 	tool.Aside   `json:"-"`
 	MemoryID     string       `json:"memory_id,omitempty"`
 	StoredAt     int64        `json:"stored_at,omitempty" format:"unix-ms" jsonschema:"Unix milliseconds"`
-	IndexedFiles []string     `json:"indexed_files" jsonschema:"files it is found by"`
-	Created      *bool        `json:"created,omitempty" jsonschema:"with a key: false if it was there and is updated"`
-	Times        int          `json:"times,omitempty" jsonschema:"with a key: how often it was stored"`
+	IndexedFiles []string     `json:"indexed_files" jsonschema:"files by which it is found"`
+	Created      *bool        `json:"created,omitempty" jsonschema:"with a key: false if an existing memory was updated"`
+	Times        int          `json:"times,omitempty" jsonschema:"with a key: the number of times it was stored"`
 	DryRun       bool         `json:"dry_run,omitempty"`
 	WouldCreate  *wouldCreate `json:"would_create,omitempty"`
 }
@@ -140,7 +140,7 @@ func (in *storeIn) owner(a author) (string, error) {
 	k, ok := a.index().Agent(in.TargetAgentID)
 	switch {
 	case !a.isAdmin() && !a.descends(in.TargetAgentID):
-		return "", fault.New(fault.PermissionDenied, "an agent stores for itself and the agents below it").
+		return "", fault.New(fault.PermissionDenied, "an agent can store memories only for itself and the agents below it").
 			With("argument", "target_agent_id")
 	case !ok || k.Value.Principal == "":
 		return "", fault.New(fault.NotFound, "there is no agent %q", in.TargetAgentID).

@@ -14,10 +14,10 @@ var traceDoc string
 
 type traceIn struct {
 	tool.Vault
-	MemoryID  string `json:"memory_id" complete:"memory" names:"target" jsonschema:"where to begin"`
-	Direction string `json:"direction" enum:"causes,effects,both" jsonschema:"what led to it, what it led to, or both"`
-	MaxDepth  int    `json:"max_depth,omitempty" default:"3" min:"1" max:"10" jsonschema:"links away at most"`
-	Depth     string `json:"depth" enum:"summary,outcome,reasoning" jsonschema:"how much to tell of each"`
+	MemoryID  string `json:"memory_id" complete:"memory" names:"target" jsonschema:"the memory to start from"`
+	Direction string `json:"direction" enum:"causes,effects,both" jsonschema:"causes, effects, or both"`
+	MaxDepth  int    `json:"max_depth,omitempty" default:"3" min:"1" max:"10" jsonschema:"the maximum number of links"`
+	Depth     string `json:"depth" enum:"summary,outcome,reasoning" jsonschema:"level of detail"`
 	tool.AsOf
 }
 

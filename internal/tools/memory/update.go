@@ -20,13 +20,13 @@ var updateDoc string
 type updateIn struct {
 	tool.Vault
 	MemoryID   string           `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
-	Intent     *intentPatch     `json:"intent,omitempty" jsonschema:"members to change; the others stay"`
+	Intent     *intentPatch     `json:"intent,omitempty" jsonschema:"members to change; the others are kept"`
 	Outcome    *outcomePatch    `json:"outcome,omitempty" jsonschema:"likewise"`
-	Perception *perceptionPatch `json:"perception,omitempty" jsonschema:"likewise; a list takes the place of the old one"`
+	Perception *perceptionPatch `json:"perception,omitempty" jsonschema:"in the same form; a list replaces the old one"`
 	Reasoning  *reasoningPatch  `json:"reasoning,omitempty" jsonschema:"likewise"`
-	Actions    []memory.Action  `json:"actions,omitzero" jsonschema:"in place of the old ones"`
-	Links      *linksPatch      `json:"links,omitempty" jsonschema:"each list in place of the old one of its kind; [] clears it"`
-	Tags       []string         `json:"tags,omitzero" size:"tag" jsonschema:"in place of the old ones"`
+	Actions    []memory.Action  `json:"actions,omitzero" jsonschema:"replaces the old ones"`
+	Links      *linksPatch      `json:"links,omitempty" jsonschema:"each list replaces the old one of its type; [] clears it"`
+	Tags       []string         `json:"tags,omitzero" size:"tag" jsonschema:"replaces the old ones"`
 	Importance *float64         `json:"importance,omitempty" min:"0" max:"1" jsonschema:"0 to 1"`
 	tool.Mutation
 }
@@ -42,32 +42,32 @@ func (p *patch) UnmarshalJSON(data []byte) error {
 
 type intentPatch struct {
 	patch
-	Goal        *string  `json:"goal,omitempty" size:"passage" jsonschema:"what was to be done"`
+	Goal        *string  `json:"goal,omitempty" size:"passage" jsonschema:"the goal"`
 	TaskType    *string  `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
 	Context     *string  `json:"context,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
-	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"in place of the old ones"`
+	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"replaces the old ones"`
 }
 
 type outcomePatch struct {
 	patch
 	Success         *bool          `json:"success,omitempty" jsonschema:"whether the goal was reached"`
-	Summary         *string        `json:"summary,omitempty" size:"passage" jsonschema:"what came of it"`
-	Learnings       []string       `json:"learnings,omitempty" size:"passage" jsonschema:"in place of the old ones"`
+	Summary         *string        `json:"summary,omitempty" size:"passage" jsonschema:"the result"`
+	Learnings       []string       `json:"learnings,omitempty" size:"passage" jsonschema:"replaces the old ones"`
 	FailureReason   *string        `json:"failure_reason,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
 	FailureCategory *string        `json:"failure_category,omitempty" null:"kept" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"null clears it"`
 	VerifiedBy      *verifiedPatch `json:"verified_by,omitempty" null:"kept" jsonschema:"null clears it"`
-	FollowUpNeeded  []string       `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"in place of the old ones"`
+	FollowUpNeeded  []string       `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"replaces the old ones"`
 }
 
 type verifiedPatch struct {
 	Type    *string `json:"type,omitempty" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
 	Command *string `json:"command,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
-	Result  *string `json:"result,omitempty" size:"output" jsonschema:"what it said"`
+	Result  *string `json:"result,omitempty" size:"output" jsonschema:"the output"`
 }
 
 type perceptionPatch struct {
 	patch
-	Observations    []memory.Observation  `json:"observations,omitempty" jsonschema:"in place of the old ones"`
+	Observations    []memory.Observation  `json:"observations,omitempty" jsonschema:"replaces the old ones"`
 	RelevantFiles   []memory.RelevantFile `json:"relevant_files,omitempty" jsonschema:"likewise"`
 	PatternsNoticed []string              `json:"patterns_noticed,omitempty" size:"passage" jsonschema:"likewise"`
 	Anomalies       []string              `json:"anomalies,omitempty" size:"passage" jsonschema:"likewise"`
@@ -75,19 +75,19 @@ type perceptionPatch struct {
 
 type reasoningPatch struct {
 	patch
-	ApproachChosen         *string              `json:"approach_chosen,omitempty" size:"passage" jsonschema:"what was decided"`
+	ApproachChosen         *string              `json:"approach_chosen,omitempty" size:"passage" jsonschema:"the decision"`
 	WhyChosen              *string              `json:"why_chosen,omitempty" size:"passage" jsonschema:"why"`
-	AlternativesConsidered []memory.Alternative `json:"alternatives_considered,omitempty" jsonschema:"in place of the old ones"`
+	AlternativesConsidered []memory.Alternative `json:"alternatives_considered,omitempty" jsonschema:"replaces the old ones"`
 	Assumptions            []string             `json:"assumptions,omitempty" size:"passage" jsonschema:"likewise"`
 	RisksIdentified        []string             `json:"risks_identified,omitempty" size:"passage" jsonschema:"likewise"`
 }
 
 type linksPatch struct {
 	patch
-	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"what led to it"`
-	LedTo      []string `json:"led_to,omitempty" jsonschema:"what it led to"`
-	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"what is like it"`
-	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"what it waits for"`
+	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
+	LedTo      []string `json:"led_to,omitempty" jsonschema:"the memories that it led to"`
+	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"related memories"`
+	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"the memories that it waits for"`
 	Supersedes *string  `json:"supersedes,omitempty" null:"kept" jsonschema:"what it replaces; null or empty clears it"`
 }
 
@@ -95,7 +95,7 @@ type updateOut struct {
 	tool.Aside `json:"-"`
 	MemoryID   string           `json:"memory_id"`
 	UpdatedAt  int64            `json:"updated_at" format:"unix-ms" jsonschema:"Unix milliseconds"`
-	Memory     memory.Retrieved `json:"memory" jsonschema:"the whole memory as it is now"`
+	Memory     memory.Retrieved `json:"memory" jsonschema:"the whole memory"`
 	DryRun     bool             `json:"dry_run,omitempty"`
 }
 

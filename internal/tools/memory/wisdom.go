@@ -27,7 +27,7 @@ type synthesizeIn struct {
 	tool.Vault
 	ChapterIDs  []string `json:"chapter_ids,omitempty" complete:"chapter" names:"target" jsonschema:"of these chapters"`
 	Tags        []string `json:"tags,omitempty" size:"tag" jsonschema:"of the newest chapters that have all of these"`
-	MinChapters int      `json:"min_chapters,omitempty" default:"2" min:"1" max:"200" jsonschema:"fewer are not enough"`
+	MinChapters int      `json:"min_chapters,omitempty" default:"2" min:"1" max:"200" jsonschema:"the minimum number of chapters"`
 	tool.Mutation
 }
 
@@ -73,7 +73,7 @@ func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
 
 func (f tools) synthesize() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Make wisdom of chapters",
+		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Create wisdom from chapters",
 		Doc: synthesizeDoc, Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/wisdom"},
 		Commands: []tool.Command{{Words: "wisdom synthesize", Args: []string{"chapter_ids..."}}},
@@ -95,10 +95,10 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 		return err
 	}
 	if len(chapters) < in.MinChapters {
-		return fault.New(fault.InvalidQuery, "there are %d such chapters, and wisdom takes %d", len(chapters),
+		return fault.New(fault.InvalidQuery, "there are %d such chapters; wisdom needs %d", len(chapters),
 			in.MinChapters).With("reason", "not_enough_chapters").With("found", len(chapters)).
 			Try("memory_list_chapters", fault.Args{}).
-			Fix("make chapters first with memory_create_chapter, or give a smaller min_chapters")
+			Fix("create chapters first with memory_create_chapter, or give a smaller min_chapters")
 	}
 	w := memory.NewWisdom(chapters)
 	w.Agent, w.Principal, w.Created = a.Agent, a.Principal, a.now()
@@ -144,7 +144,7 @@ type recallWisdomIn struct {
 	Tags            []string `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
 	Query           string   `json:"query,omitempty" size:"query" jsonschema:"any words"`
 	Limit           int      `json:"limit,omitempty" default:"5" min:"1" max:"200" means:"limit" jsonschema:"at most"`
-	IncludeChapters bool     `json:"include_chapters,omitempty" jsonschema:"with the ids of the chapters it was made of"`
+	IncludeChapters bool     `json:"include_chapters,omitempty" jsonschema:"include the ids of its chapters"`
 	tool.AsOf
 }
 

@@ -123,7 +123,7 @@ func Vault[Out any](
 
 // ErrUnwritten is what a Draft returns that succeeded and is not to be written, nor to use its idempotency
 // key. Its output must be a tool.Partial.
-var ErrUnwritten = errors.New("nothing is to be written")
+var ErrUnwritten = errors.New("nothing to write")
 
 // An unwritten is a call of which nothing is written, and its output all the same.
 type unwritten[Out any] struct {

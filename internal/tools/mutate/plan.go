@@ -17,9 +17,9 @@ type FileChange struct {
 	Action     string  `json:"action" jsonschema:"create, modify or delete"`
 	Preview    string  `json:"content_preview,omitempty"`
 	Line       int     `json:"line,omitempty"`
-	OldContent *string `json:"old_content,omitempty" jsonschema:"left out where lines only come"`
-	NewContent *string `json:"new_content,omitempty" jsonschema:"left out where lines only go"`
-	Cut        bool    `json:"content_cut,omitempty" jsonschema:"of the lines, only a part around the change is shown"`
+	OldContent *string `json:"old_content,omitempty" jsonschema:"absent if lines are only added"`
+	NewContent *string `json:"new_content,omitempty" jsonschema:"absent if lines are only removed"`
+	Cut        bool    `json:"content_cut,omitempty" jsonschema:"only the parts of the lines around the change are shown"`
 }
 
 // maxPreview is how many characters of a new file a plan shows.

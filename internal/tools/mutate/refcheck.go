@@ -138,13 +138,13 @@ func (m Mention) problem(idx *index.Index, to index.Resolution) string {
 	above := idx.From(m.in, id)
 	switch {
 	case len(to.Matches) > 0:
-		return fmt.Sprintf("the reference %q is ambiguous; matches has what it may mean", ref)
+		return fmt.Sprintf("the reference %q is ambiguous; matches lists the candidates", ref)
 	case inside && id == "":
 		return fmt.Sprintf("%s has no section %q", m.in.ID, FirstRunes(fragment, maxEcho))
 	case inside && above.ID != "":
 		return fmt.Sprintf("%s has no section %q", above.ID, FirstRunes(fragment, maxEcho))
 	}
-	return fmt.Sprintf("nothing is called %q yet", ref)
+	return fmt.Sprintf("nothing has the name %q yet", ref)
 }
 
 // facts are what a warning says beside its message. What is missing is suggested where a command can

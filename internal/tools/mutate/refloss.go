@@ -72,8 +72,8 @@ func Unresolved(after *index.Index, id string, links []index.Link) []string {
 	}
 	var all []string
 	if lost > 0 {
-		all = append(all, fmt.Sprintf("%s to %s %s to nothing", Count(lost, "reference"), id,
-			Plural(lost, "leads", "lead")))
+		all = append(all, fmt.Sprintf("%s to %s %s no target", Count(lost, "reference"), id,
+			Plural(lost, "has", "have")))
 	}
 	if note, _, _ := strings.Cut(id, "#"); short > 0 {
 		all = append(all, fmt.Sprintf("%s to %s %s to %s, which has no such section", Count(short, "reference"),

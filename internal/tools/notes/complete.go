@@ -23,7 +23,7 @@ const (
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"the text typed so far"`
 	tool.Completing
 }
 

@@ -30,9 +30,9 @@ const maxExported = 50
 
 type exportIn struct {
 	tool.Vault
-	Target    string `json:"target" size:"query" alias:"path,query" complete:"path" jsonschema:"path of a note; or words: the notes that match best"`
+	Target    string `json:"target" size:"query" alias:"path,query" complete:"path" jsonschema:"path of a note; or a query: the notes that match best"`
 	Format    string `json:"format,omitempty" enum:"md,html" default:"md" jsonschema:"Markdown, or a page of HTML for each note"`
-	Project   string `json:"project,omitempty" jsonschema:"of a query, only notes of this project"`
+	Project   string `json:"project,omitempty" jsonschema:"with a query: only notes of this project"`
 	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
 	tool.AsOf
 }
@@ -40,21 +40,21 @@ type exportIn struct {
 type exportOut struct {
 	tool.Aside `json:"-"`
 	Exported   []exported   `json:"exported" jsonschema:"the notes of this page"`
-	Provenance string       `json:"provenance" jsonschema:"names all notes of the export"`
+	Provenance string       `json:"provenance" jsonschema:"lists all notes of the export"`
 	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
 }
 
 // An exported note, and the name of its file.
 type exported struct {
 	Path   string `json:"path"`
-	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the file that was written"`
+	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the written file"`
 }
 
 // An exportFile is a file of an export, or a piece of one.
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
-	Part    int    `json:"part,omitempty" jsonschema:"of a file in several pieces: which this is, from 1; put them one behind the other"`
+	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
 func (f tools) export() *tool.Tool {
@@ -99,8 +99,8 @@ func (f tools) chosen(
 		return f.matching(ctx, c, in)
 	}
 	if in.Project != "" {
-		return state.View{}, nil, fault.New(fault.InvalidParameter, "project narrows a query, and target is a path").
-			With("argument", "project").Fix("leave project out, or give words to look for as target")
+		return state.View{}, nil, fault.New(fault.InvalidParameter, "project can only be used with a query, and target is a path").
+			With("argument", "project").Fix("omit project, or give search words as target")
 	}
 	path, err := notePath("target", in.Target)
 	if err != nil {
@@ -153,7 +153,7 @@ func (f tools) matching(
 	}
 	if len(found) == 0 {
 		return view, nil, fault.New(fault.NotFound, "no note matches").With("argument", "target").
-			Fix("give other words, or the path of a note")
+			Fix("use other words, or give the path of a note")
 	}
 	slices.SortFunc(found, comparePaths)
 	return view, found, nil

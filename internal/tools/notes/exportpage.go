@@ -123,7 +123,7 @@ func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	out, err := markdown.SetFields(text, []markdown.Field{{Key: "source_notes", Value: sources}})
 	if err != nil {
 		line, _ := fault.Of(err).Details["line"].(int)
-		e.out.Warn("NOTE_QUARANTINED", fmt.Sprintf("%s is exported as it is, without source_notes: its frontmatter "+
+		e.out.Warn("NOTE_QUARANTINED", fmt.Sprintf("%s is exported without source_notes: its frontmatter "+
 			"cannot be edited because of its line %d", n.Path, line), map[string]any{"path": n.Path, "line": line})
 		return string(text), nil
 	}

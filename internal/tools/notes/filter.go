@@ -23,7 +23,7 @@ type narrowing struct {
 	WalletAddress string `json:"wallet_address,omitempty" rare:"true" jsonschema:"only notes with this wallet_address"`
 	PaymentStatus string `json:"payment_status,omitempty" rare:"true" jsonschema:"only notes with this payment_status"`
 
-	ContentScope string `json:"content_scope,omitempty" rare:"true" enum:"all,notes,approval_logs" default:"all" jsonschema:"leave approval logs out, or everything else"`
+	ContentScope string `json:"content_scope,omitempty" rare:"true" enum:"all,notes,approval_logs" default:"all" jsonschema:"exclude approval logs, or everything else"`
 }
 
 // ContentScope values.

@@ -20,15 +20,15 @@ type naming struct {
 
 type getIn struct {
 	naming
-	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"leave out the frontmatter"`
-	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true" jsonschema:"leave out the body"`
+	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"omit the frontmatter"`
+	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true" jsonschema:"omit the body"`
 	tool.AsOf
 }
 
 type getOut struct {
 	tool.Aside  `json:"-"`
 	Path        string      `json:"path"`
-	Frontmatter tool.Object `json:"frontmatter,omitempty" jsonschema:"the head of the note, in the order of the text; {} without one"`
+	Frontmatter tool.Object `json:"frontmatter,omitempty" jsonschema:"the fields in the order of the text; {} without frontmatter"`
 	Body        *string     `json:"body,omitempty"`
 }
 

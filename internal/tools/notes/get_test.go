@@ -64,7 +64,7 @@ func TestGetPart(t *testing.T) {
 		{args{"path": "a"}, "NOT_FOUND", `{"error":"there is no note at that path","code":"NOT_FOUND"}`},
 		{args{}, "INVALID_PARAMETER", ""},
 		{args{"path": ""}, "INVALID_PARAMETER", ""},
-		{args{"path": "../a/b.md"}, "INVALID_PATH", `{"error":"a path has no folder ..","code":"INVALID_PATH"}`},
+		{args{"path": "../a/b.md"}, "INVALID_PATH", `{"error":"a path must not contain the folder ..","code":"INVALID_PATH"}`},
 	} {
 		f, answer := p.refused(t, "notes_get", c.in)
 		require.Equal(t, c.code, string(f.Code))

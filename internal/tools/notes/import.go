@@ -32,11 +32,11 @@ const maxImportFiles = 1000
 
 type importIn struct {
 	tool.Vault
-	Type      string       `json:"type" enum:"markdown,chatgpt-export,claude-export,mem0-export,mif,json-rows,generic-csv,raven,memory" jsonschema:"the program or format that the files are from"`
+	Type      string       `json:"type" enum:"markdown,chatgpt-export,claude-export,mem0-export,mif,json-rows,generic-csv,raven,memory" jsonschema:"the source program or format"`
 	Files     []importFile `json:"files" jsonschema:"the files of the export; one whose name ends in .zip is unpacked"`
 	Project   string       `json:"project,omitempty" complete:"project" jsonschema:"project of the new notes"`
 	OutputDir string       `json:"output_dir,omitempty" what:"path" jsonschema:"folder of the new notes" absent:"projects/PROJECT/inbox; without a project inbox"`
-	Tags      []string     `json:"tags,omitempty" jsonschema:"tags of the new notes, beside their own"`
+	Tags      []string     `json:"tags,omitempty" jsonschema:"tags to add to the new notes"`
 	tool.Mutation
 }
 
@@ -44,14 +44,14 @@ type importIn struct {
 type importFile struct {
 	Path    string `json:"path" size:"id" jsonschema:"its path in the export"`
 	Content string `json:"content,omitempty" max:"4194304" jsonschema:"its text"`
-	Base64  string `json:"content_base64,omitempty" max:"4194304" jsonschema:"its bytes, if it is no text"`
-	Part    int    `json:"part,omitempty" min:"0" jsonschema:"of a file in several pieces: which this is, from 1"`
+	Base64  string `json:"content_base64,omitempty" max:"4194304" jsonschema:"its bytes, if it is not text"`
+	Part    int    `json:"part,omitempty" min:"0" jsonschema:"for a file in several pieces: the number of this piece, from 1"`
 	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"elements or rows of the file in the pieces before"`
 }
 
 type importOut struct {
 	tool.Aside `json:"-"`
-	Imported   []importedNote `json:"imported" jsonschema:"notes that this call wrote; those that were there already are counted in meta.skipped"`
+	Imported   []importedNote `json:"imported" jsonschema:"notes that this call wrote; meta.skipped counts existing ones"`
 	Count      int            `json:"count"`
 	DryRun     bool           `json:"dry_run,omitempty"`
 
@@ -64,7 +64,7 @@ func (o *importOut) Partly() bool { return o.partly }
 // An importedNote is a note that was made.
 type importedNote struct {
 	Path     string `json:"path"`
-	SourceID string `json:"source_id" jsonschema:"what it is called where it is from"`
+	SourceID string `json:"source_id" jsonschema:"its id in the source"`
 }
 
 func (f tools) importFiles() *tool.Tool {
@@ -225,7 +225,7 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 	j := &importJob{importIn: in, folder: folder, today: now.UTC().Format(time.DateOnly), refused: read.Refused}
 	if in.Project != "" {
 		if j.project = markdown.PlainSlug(in.Project); j.project == "" {
-			return nil, fault.New(fault.InvalidParameter, "a project has a letter a to z or a digit at least").
+			return nil, fault.New(fault.InvalidParameter, "a project must contain a letter a to z or a digit").
 				With("argument", "project")
 		}
 	}

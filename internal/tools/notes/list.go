@@ -29,10 +29,10 @@ type listIn struct {
 	tool.Vault
 	narrowing
 	Limit  int    `json:"limit,omitempty" default:"20" min:"0" max:"100" means:"limit" jsonschema:"rows at most"`
-	Offset int    `json:"offset,omitempty" default:"0" min:"0" jsonschema:"rows to leave out at the beginning"`
+	Offset int    `json:"offset,omitempty" default:"0" min:"0" jsonschema:"rows to skip"`
 	Order  string `json:"order,omitempty" enum:"date,date-asc,path" default:"date" jsonschema:"newest first, oldest first, or by path"`
 
-	Fields    string `json:"fields,omitempty" enum:"path,path+metadata,full" default:"path+metadata" jsonschema:"what a row has"`
+	Fields    string `json:"fields,omitempty" enum:"path,path+metadata,full" default:"path+metadata" jsonschema:"contents of a row"`
 	CountOnly bool   `json:"count_only,omitempty" jsonschema:"only the total"`
 	tool.AsOf
 }

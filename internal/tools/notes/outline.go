@@ -32,7 +32,7 @@ type outlineOut struct {
 	tool.Aside `json:"-"`
 	Schema     string    `json:"schema"`
 	Path       string    `json:"path"`
-	Title      *string   `json:"title" jsonschema:"the field title, else the file name as words"`
+	Title      *string   `json:"title" jsonschema:"the field title, otherwise the file name as words"`
 	Headings   []heading `json:"headings" jsonschema:"the first 500"`
 	Truncated  bool      `json:"truncated" jsonschema:"there are more than 500 headings"`
 }

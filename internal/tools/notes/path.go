@@ -23,11 +23,11 @@ func cleanPath(argument, path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", badPath(argument, "a path must not contain NUL")
 	case strings.HasPrefix(path, "/"):
-		return "", badPath(argument, "a path is relative to the vault; it does not begin with /")
+		return "", badPath(argument, "a path must be relative to the vault and not begin with /")
 	case drive.MatchString(path):
-		return "", badPath(argument, "a path is relative to the vault; it does not name a drive")
+		return "", badPath(argument, "a path must be relative to the vault and not contain a drive")
 	case slices.Contains(segments, ".."):
-		return "", badPath(argument, "a path has no folder ..")
+		return "", badPath(argument, "a path must not contain the folder ..")
 	}
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" || s == "." })
 	return vault.CleanPath(strings.Join(segments, "/")), nil
@@ -42,7 +42,7 @@ func badPath(argument, message string) error {
 func notePath(argument, path string) (string, error) {
 	path, err := cleanPath(argument, path)
 	if err == nil && path == "" {
-		err = badPath(argument, "a path cannot be empty")
+		err = badPath(argument, "a path must not be empty")
 	}
 	return path, err
 }

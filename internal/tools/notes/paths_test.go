@@ -12,9 +12,9 @@ import (
 func pathsOut() map[string]string {
 	const (
 		nul      = "a path must not contain NUL"
-		absolute = "a path is relative to the vault; it does not begin with /"
-		letter   = "a path is relative to the vault; it does not name a drive"
-		above    = "a path has no folder .."
+		absolute = "a path must be relative to the vault and not begin with /"
+		letter   = "a path must be relative to the vault and not contain a drive"
+		above    = "a path must not contain the folder .."
 	)
 	all := map[string]string{}
 	for _, p := range []string{"secret", "etc/passwd", "Users/x.md", "a b", "日本", ".hidden", "x/../y", "~"} {

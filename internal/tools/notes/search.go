@@ -30,11 +30,11 @@ type searchIn struct {
 	Limit int    `json:"limit,omitempty" default:"10" min:"0" max:"100" means:"limit" refused:"INVALID_LIMIT" jsonschema:"results at most"`
 	Order string `json:"order,omitempty" rare:"true" enum:"date,date-asc,path" jsonschema:"newest first, oldest first, or by path" absent:"the best first; with keyword, by path"`
 
-	Fields       string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" rare:"true" jsonschema:"what a result has"`
+	Fields       string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" rare:"true" jsonschema:"contents of a result"`
 	SnippetChars int    `json:"snippet_chars,omitempty" rare:"true" default:"300" min:"1" max:"10000" jsonschema:"length of a snippet"`
 	CountOnly    bool   `json:"count_only,omitempty" rare:"true" jsonschema:"only the number of matches"`
-	Keyword      bool   `json:"keyword,omitempty" jsonschema:"find the exact text, in any case, and nothing else"`
-	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"say why each note was found; not with keyword"`
+	Keyword      bool   `json:"keyword,omitempty" jsonschema:"match the exact text, ignoring case"`
+	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"explain why each note matched; not with keyword"`
 	Match        string `json:"match,omitempty" rare:"true" enum:"phrase,all-terms,all_terms" default:"phrase" jsonschema:"with keyword: the query as it is, or each of its words"`
 	tool.AsOf
 }
@@ -50,13 +50,13 @@ type searchOut struct {
 // A result is a note that was found.
 type result struct {
 	Path    string   `json:"path"`
-	Snippet *string  `json:"snippet,omitempty" jsonschema:"the passage that was found; with keyword, the beginning of the body"`
+	Snippet *string  `json:"snippet,omitempty" jsonschema:"the matching passage; with keyword, the beginning of the body"`
 	Score   float64  `json:"score" jsonschema:"higher is better, within one query"`
 	Project *string  `json:"project" jsonschema:"a slug"`
 	Tags    []string `json:"tags" jsonschema:"slugs"`
 	*Whole
 
-	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"paths of notes found too that have the very same text"`
+	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"paths of other matching notes with identical text"`
 	Explanation *search.Why `json:"explanation,omitempty"`
 }
 

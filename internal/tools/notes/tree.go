@@ -21,7 +21,7 @@ type treeOut struct {
 	tool.Aside `json:"-"`
 	Schema     string   `json:"schema"`
 	Path       string   `json:"path"`
-	Title      *string  `json:"title" jsonschema:"the field title, else the file name as words"`
+	Title      *string  `json:"title" jsonschema:"the field title, otherwise the file name as words"`
 	Root       treeRoot `json:"root"`
 	Truncated  bool     `json:"truncated" jsonschema:"there are more than 500 headings"`
 }

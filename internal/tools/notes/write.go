@@ -23,9 +23,9 @@ var writeDoc string
 type writeIn struct {
 	tool.Vault
 	Path        string      `json:"path" complete:"path" names:"target" jsonschema:"inbox/plan.md"`
-	Content     *string     `json:"content,omitempty" text:"true" alias:"body" jsonschema:"Markdown behind the frontmatter; default: it stays"`
-	Frontmatter tool.Fields `json:"frontmatter,omitempty" jsonschema:"fields and their new values; null removes one, others stay"`
-	Append      bool        `json:"append,omitempty" jsonschema:"add content at the end of the note, as it is"`
+	Content     *string     `json:"content,omitempty" text:"true" alias:"body" jsonschema:"Markdown after the frontmatter; default: the text is kept"`
+	Frontmatter tool.Fields `json:"frontmatter,omitempty" jsonschema:"fields and their new values; null removes a field, others are kept"`
+	Append      bool        `json:"append,omitempty" jsonschema:"append content to the note, unchanged"`
 	tool.Mutation
 }
 
@@ -77,7 +77,7 @@ func (in writeIn) writing() (*writing, error) {
 		return nil, fault.New(fault.InvalidParameter, "give content, frontmatter, or both").
 			With("argument", "content")
 	case in.Content == nil && in.Append:
-		return nil, fault.New(fault.InvalidParameter, "append adds content: give it").With("argument", "content")
+		return nil, fault.New(fault.InvalidParameter, "append needs content").With("argument", "content")
 	}
 	clean, err := cleanPath("path", in.Path)
 	if err != nil {
@@ -109,7 +109,7 @@ func newPath(clean string) (vault.Path, error) {
 	}
 	f := *fault.Of(err)
 	f.Fixes = nil
-	return "", (&f).With("argument", "path").Fix("name a note: folder/name.md")
+	return "", (&f).With("argument", "path").Fix("give the path of a note: folder/name.md")
 }
 
 // reserved are the fields by which the system behind the document keeps who wrote a note. Here the log does.
@@ -252,7 +252,7 @@ func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
 // warnReserved warns of the fields that were left out.
 func (w *writing) warnReserved(a *tool.Aside) {
 	for _, name := range w.reserved {
-		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log keeps who wrote a note",
+		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log records the authors of a note",
 			map[string]any{"field": name})
 	}
 }

@@ -109,7 +109,7 @@ func TestWriteRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ args, code, message string }{
 		"nothing":         {`"path":"a.md"`, "INVALID_PARAMETER", "give content, frontmatter, or both"},
 		"no fields":       {`"path":"a.md","frontmatter":{}`, "INVALID_PARAMETER", "give content, frontmatter, or both"},
-		"append alone":    {`"path":"a.md","append":true,"frontmatter":{"a":1}`, "INVALID_PARAMETER", "append adds content: give it"},
+		"append alone":    {`"path":"a.md","append":true,"frontmatter":{"a":1}`, "INVALID_PARAMETER", "append needs content"},
 		"a map":           {`"path":"a.md","frontmatter":{"m":{"k":1}}`, "INVALID_PARAMETER", "Field 'm' must be"},
 		"a number":        {`"path":"p.md","frontmatter":{"age":"old"}`, "INVALID_PARAMETER", "age"},
 		"of a new type":   {`"path":"a.md","frontmatter":{"type":"person","age":"old"}`, "INVALID_PARAMETER", "age"},

@@ -28,15 +28,15 @@ type facetsIn struct {
 
 type facetsOut struct {
 	tool.Aside `json:"-"`
-	Facets     []Facet        `json:"facets" jsonschema:"those of the most notes first"`
+	Facets     []Facet        `json:"facets" jsonschema:"the most common first"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
 // A Facet is a field of frontmatter.
 type Facet struct {
 	Name   string       `json:"name"`
-	Notes  int          `json:"noteCount" title:"notes" jsonschema:"notes with the field, if it has no value too"`
-	Values []FacetValue `json:"values,omitzero" jsonschema:"only of type and status, at most 1000: those of the most notes first"`
+	Notes  int          `json:"noteCount" title:"notes" jsonschema:"notes with the field, also without a value"`
+	Values []FacetValue `json:"values,omitzero" jsonschema:"only of type and status, at most 1000, the most common first"`
 }
 
 // A FacetValue is a value of a field.

@@ -45,7 +45,7 @@ func (f *freshness) swept() int {
 
 // notFound is the fault of a vault that has files and no index of them.
 func (f *freshness) notFound() error {
-	missing := fault.New(fault.IndexNotFound, "the vault has files, and none of them is indexed").
+	missing := fault.New(fault.IndexNotFound, "the vault has files, but none of them is indexed").
 		With("state", f.state)
 	if f.control.Held.Count() > 0 {
 		return missing.Try("raven_reindex", fault.Args{"pending": "accept"})
@@ -69,13 +69,13 @@ func (f *freshness) warn(a *tool.Aside) {
 	case repo.Pending:
 		f.pending(a)
 	case repo.Updating:
-		f.warning(a, "INDEX_UPDATING", "a reindex is running; this is true of the version before it: repeat the call "+
+		f.warning(a, "INDEX_UPDATING", "a reindex is running; the answer describes the version before it: repeat the call "+
 			"in a moment")
 	case repo.Unknown:
 		f.warning(a, "INDEX_UNKNOWN", "the files have not been compared with the index yet; repeat the call in a "+
 			"moment, or compare them with raven_reindex", compare)
 	case repo.Incompatible:
-		f.warning(a, "INDEX_INCOMPATIBLE", "the stored vault is of a newer format than this release reads; run the "+
+		f.warning(a, "INDEX_INCOMPATIBLE", "the format of the stored vault is newer than this release supports; run the "+
 			"release that wrote it, or a newer one")
 	}
 }
@@ -83,13 +83,13 @@ func (f *freshness) warn(a *tool.Aside) {
 // pending warns of changes from outside: those that are picked up by themselves, and those that need confirmation.
 func (f *freshness) pending(a *tool.Aside) {
 	if held := f.control.Held.Count(); held > 0 {
-		f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d changes from outside need confirmation, because they would remove "+
-			"or revert much; confirm or discard them with raven_reindex", held),
+		f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d outside edits need confirmation, because they would remove "+
+			"or revert many notes; confirm or discard them with raven_reindex", held),
 			fault.Args{"pending": "accept"}, fault.Args{"pending": "discard"})
 		return
 	}
-	f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d files changed outside and are not indexed yet; this happens by "+
-		"itself while the vault is served, and at once with raven_reindex", f.control.Noticed.Count), compare)
+	f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d files changed outside and are not indexed yet; they are indexed "+
+		"automatically while the vault is served, or at once with raven_reindex", f.control.Noticed.Count), compare)
 }
 
 // compare are the arguments of a raven_reindex that compares the files with the index.

@@ -210,7 +210,7 @@ func TestTruncation(t *testing.T) {
 	_, warnings = p.answered(t, "vault_tree", args{"vault": "main"})
 	require.Equal(t, []string{"TREE_LIMIT_EXCEEDED"}, codes(warnings))
 	require.Equal(t, map[string]any{"total": 56.0}, warnings[0].Fields)
-	require.Equal(t, "50 of 56 folders, with the vault itself, are shown; use a higher limit, or less depth", warnings[0].Message)
+	require.Equal(t, "50 of 56 folders, including the root, are shown; use a higher limit, or less depth", warnings[0].Message)
 }
 
 // states are what the control item of a vault may say, with the state and the warning of it.

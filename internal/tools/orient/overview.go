@@ -23,17 +23,17 @@ const (
 type overviewOut struct {
 	tool.Aside `json:"-"`
 	Notes      int            `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
-	Chunks     int            `json:"chunkCount" title:"chunks" jsonschema:"parts that search cuts the notes into"`
-	Folders    []FolderCount  `json:"topLevelFolders" title:"folders" jsonschema:"folders in the vault itself, at most 20: those with the most notes first"`
-	Tags       []TagCount     `json:"topTags" title:"tags" jsonschema:"tags of frontmatter, at most 50: those of the most notes first"`
-	Fields     []FieldCount   `json:"frontmatterFields" title:"fields" jsonschema:"fields of frontmatter, at most 50: those of the most notes first"`
+	Chunks     int            `json:"chunkCount" title:"chunks" jsonschema:"passages of the notes that search ranks"`
+	Folders    []FolderCount  `json:"topLevelFolders" title:"folders" jsonschema:"top-level folders, at most 20, those with the most notes first"`
+	Tags       []TagCount     `json:"topTags" title:"tags" jsonschema:"tags of frontmatter, at most 50, the most common first"`
+	Fields     []FieldCount   `json:"frontmatterFields" title:"fields" jsonschema:"fields of frontmatter, at most 50, the most common first"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
 // A FolderCount is a folder in the vault itself, and how many notes are in it and below.
 type FolderCount struct {
 	Path  string `json:"path"`
-	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes in the folder and below"`
+	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes in the folder and its subfolders"`
 }
 
 // A FieldCount is the name of a field, and how many notes have it.

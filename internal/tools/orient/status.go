@@ -25,20 +25,20 @@ type statusOut struct {
 // StatusCounts are what the index says of a vault, and how far what follows it has come.
 type StatusCounts struct {
 	Notes        int        `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
-	Chunks       int        `json:"chunkCount" title:"chunks" jsonschema:"parts that search cuts the notes into"`
+	Chunks       int        `json:"chunkCount" title:"chunks" jsonschema:"passages of the notes that search ranks"`
 	Bytes        int64      `json:"byteCount" title:"bytes" jsonschema:"of all notes"`
 	Quarantined  int        `json:"quarantinedCount" title:"quarantined" jsonschema:"notes that do not parse"`
-	Pending      int        `json:"pendingChangeCount" title:"pending changes" jsonschema:"changes from outside that are not indexed yet"`
-	Held         int        `json:"heldChangeCount" title:"held changes" jsonschema:"changes from outside that need confirmation"`
-	SweptAt      *time.Time `json:"sweptAt,omitempty" title:"swept" jsonschema:"since when every comparison of the files found the same"`
-	SweptVersion string     `json:"sweptVersion,omitempty" title:"swept version" jsonschema:"of the vault, at the last comparison that found something new"`
+	Pending      int        `json:"pendingChangeCount" title:"pending changes" jsonschema:"outside edits that are not indexed yet"`
+	Held         int        `json:"heldChangeCount" title:"held changes" jsonschema:"outside edits that need confirmation"`
+	SweptAt      *time.Time `json:"sweptAt,omitempty" title:"swept" jsonschema:"time since which all comparisons of the files found no change"`
+	SweptVersion string     `json:"sweptVersion,omitempty" title:"swept version" jsonschema:"the version at the last comparison that found a change"`
 	CommittedAt  *time.Time `json:"committedAt,omitempty" title:"committed" jsonschema:"time of the version; absent before the first"`
 	Cursors      *Cursors   `json:"cursors,omitempty" jsonschema:"the version up to which each copy of the vault is complete; absent with as_of"`
 }
 
 // Cursors are the versions up to which the copies of a vault are complete.
 type Cursors struct {
-	Checkout string `json:"checkout" jsonschema:"the files that people see"`
+	Checkout string `json:"checkout" jsonschema:"the files in the folder of the vault"`
 	Image    string `json:"image" jsonschema:"the stored index"`
 	Segments string `json:"segments" jsonschema:"the stored log"`
 	Audit    string `json:"audit" jsonschema:"the audit log"`

@@ -23,7 +23,7 @@ type tagsIn struct {
 
 type tagsOut struct {
 	tool.Aside `json:"-"`
-	Tags       []TagCount     `json:"tags" jsonschema:"those of the most notes first"`
+	Tags       []TagCount     `json:"tags" jsonschema:"the most common first"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 

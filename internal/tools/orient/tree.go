@@ -15,24 +15,24 @@ var treeDoc string
 
 type treeIn struct {
 	tool.Vault
-	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the vault"`
-	Limit      int  `json:"limit,omitempty" default:"50" min:"1" max:"500" jsonschema:"folders to show at most, with the vault itself"`
-	DirectOnly bool `json:"directOnly,omitempty" alias:"direct_only" jsonschema:"count only the notes in a folder itself, not those below it"`
+	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the root"`
+	Limit      int  `json:"limit,omitempty" default:"50" min:"1" max:"500" jsonschema:"the maximum number of folders, including the root"`
+	DirectOnly bool `json:"directOnly,omitempty" alias:"direct_only" jsonschema:"count only the notes directly in a folder, not those in subfolders"`
 	tool.AsOf
 }
 
 type treeOut struct {
 	tool.Aside `json:"-"`
-	Tree       *Node          `json:"tree" jsonschema:"the vault itself, whose path is empty"`
+	Tree       *Node          `json:"tree" jsonschema:"the root of the vault, whose path is empty"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
 // A Node is a folder with those in it.
 type Node struct {
 	Path     string  `json:"path" jsonschema:"in the vault"`
-	Notes    int     `json:"noteCount" title:"notes" jsonschema:"notes in the folder and below; with directOnly in the folder itself"`
-	Folders  int     `json:"childFolders" title:"folders" jsonschema:"folders in the folder itself, shown or not"`
-	Children []*Node `json:"children" jsonschema:"those of them that are shown, by path"`
+	Notes    int     `json:"noteCount" title:"notes" jsonschema:"notes in the folder and its subfolders; with directOnly, directly in the folder"`
+	Folders  int     `json:"childFolders" title:"folders" jsonschema:"direct subfolders, shown or not"`
+	Children []*Node `json:"children" jsonschema:"the direct subfolders that are shown, by path"`
 }
 
 func (f tools) tree() *tool.Tool {
@@ -54,7 +54,7 @@ func (f tools) tree() *tool.Tool {
 			total += s.Index.FoldersAt(level + 1)
 		}
 		cutting{
-			code: "TREE_LIMIT_EXCEEDED", what: "folders, with the vault itself,", shown: in.Limit, total: total,
+			code: "TREE_LIMIT_EXCEEDED", what: "folders, including the root,", shown: in.Limit, total: total,
 			more: "use a higher limit, or less depth",
 		}.warn(&out.Aside)
 		return out, nil

@@ -29,7 +29,7 @@ type addIn struct {
 	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
 	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
-	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes an item of a list, with the indented lines below it; text: Markdown that is appended as it is, headings too"`
+	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes a list item, with the indented lines below it; text: Markdown that is appended unchanged, with headings"`
 	tool.Brief
 	tool.Mutation
 }
@@ -219,8 +219,8 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 	}
 	if in.As == asText {
 		if in.Timestamp {
-			return "", fault.New(fault.InvalidValue, "timestamp puts the time before each item; "+
-				"a text has none").With("argument", "timestamp").Fix("leave as or timestamp out")
+			return "", fault.New(fault.InvalidValue, "timestamp adds the time before each item; "+
+				"a text has no items").With("argument", "timestamp").Fix("omit as or timestamp")
 		}
 		return in.Text, nil
 	}
@@ -230,7 +230,7 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in.Text)
 	if n := strings.Count(text, "\n"); n >= maxAdded {
-		return "", fault.New(fault.BatchTooLarge, "the text has %d lines; a call adds at most %d as items of a list",
+		return "", fault.New(fault.BatchTooLarge, "the text has %d lines; a call adds at most %d list items",
 			n+1, maxAdded).With("argument", "text").
 			Fix("split it over several calls, or add it as text: as=text, or on the command line --as text")
 	}
@@ -241,7 +241,7 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 	block := strings.Join(lines, "\n")
 	if hasHeading(text) || hasHeading(block) {
 		return "", fault.New(fault.InvalidValue,
-			"a heading is no item of a list").With("argument", "text").
+			"a heading cannot be a list item").With("argument", "text").
 			Fix("add it as text: as=text, or on the command line --as text")
 	}
 	return block, nil

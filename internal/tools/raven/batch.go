@@ -22,7 +22,7 @@ const maxOperations = 100
 
 type batchIn struct {
 	tool.Vault
-	Operations  []operationIn `json:"operations" jsonschema:"1 to 100 operations, done in order; each sees what the ones before did"`
+	Operations  []operationIn `json:"operations" jsonschema:"1 to 100 operations, done in order; each sees the results of the earlier ones"`
 	Options     *batchOptions `json:"options,omitempty" jsonschema:"the same as the arguments atomic, stop_on_error and dry_run"`
 	Atomic      *bool         `json:"atomic,omitempty" absent:"true" jsonschema:"write nothing if an operation fails; default true"`
 	StopOnError *bool         `json:"stop_on_error,omitempty" absent:"true" jsonschema:"end with the first operation that fails; default true"`
@@ -39,8 +39,8 @@ type batchOptions struct {
 type batchOut struct {
 	tool.Aside  `json:"-"`
 	DryRun      bool                `json:"dry_run,omitempty"`
-	Results     []stepResult        `json:"results" jsonschema:"of the operations, in order; where the batch stopped, up to the one that failed"`
-	RolledBack  *bool               `json:"rolled_back,omitempty" jsonschema:"of a batch that failed: whether nothing was written"`
+	Results     []stepResult        `json:"results" jsonschema:"of the operations, in order; if the batch stopped, up to the failed one"`
+	RolledBack  *bool               `json:"rolled_back,omitempty" jsonschema:"for a failed batch: whether nothing was written"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
 }
 
@@ -53,8 +53,8 @@ type stepResult struct {
 	Op       string          `json:"op"`
 	Entity   string          `json:"entity,omitempty"`
 	OK       bool            `json:"ok"`
-	Data     json.RawMessage `json:"data,omitempty" jsonschema:"as the tool that does this alone answers with slim"`
-	Error    json.RawMessage `json:"error,omitempty" jsonschema:"as the error of a call"`
+	Data     json.RawMessage `json:"data,omitempty" jsonschema:"the answer of the operation's own tool with slim"`
+	Error    json.RawMessage `json:"error,omitempty" jsonschema:"the error as the call would return it"`
 	Warnings []tool.Warning  `json:"warnings,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func (b *batch) choose(in *batchIn) error {
 	} {
 		one, other := option.values[0], option.values[1]
 		if one != nil && other != nil && *one != *other {
-			return fault.New(fault.InvalidValue, "%s is given twice, and differently: once in options",
+			return fault.New(fault.InvalidValue, "%s is given twice with different values: once in options",
 				option.name).With("argument", option.name).Fix("give it once")
 		}
 		for _, given := range option.values {
@@ -153,7 +153,7 @@ func (b *batch) read(all []operationIn, kinds map[string]operation, out *batchOu
 func countOperations(n int) error {
 	switch {
 	case n == 0:
-		return fault.New(fault.MissingRequired, "name an operation").With("argument", "operations")
+		return fault.New(fault.MissingRequired, "give at least one operation").With("argument", "operations")
 	case n > maxOperations:
 		return fault.New(fault.BatchTooLarge, "a batch has at most %d operations; this one has %d",
 			maxOperations, n).With("operations", n).With("max", maxOperations).

@@ -15,9 +15,9 @@ import (
 
 // bulkIn is embedded in the input of a mutation that can be about all that a query finds, in place of one thing.
 type bulkIn struct {
-	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all that this query, or saved query, finds; with dry_run first, then with plan_token"`
+	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all objects of this query or saved query; first with dry_run, then with plan_token"`
 	Filter    tool.Structure `json:"filter,omitempty" rare:"true" jsonschema:"the query as JSON"`
-	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 }
 
 // isBulk reports whether the call is about what a query finds.
@@ -33,12 +33,12 @@ func (b bulkIn) one(id string, dry bool) error {
 	}
 	switch {
 	case given == 0:
-		return fault.New(fault.MissingRequired, "name what is to be changed: an id, or a query or a filter").
+		return fault.New(fault.MissingRequired, "give an id, a query or a filter").
 			With("argument", "id")
 	case given > 1:
 		return fault.New(fault.InvalidValue, "give one of id, query and filter").With("argument", "query")
 	case b.isBulk() && !dry && b.PlanToken == "":
-		return fault.New(fault.MissingRequired, "a query or filter may find more than is meant: "+
+		return fault.New(fault.MissingRequired, "a query or filter can match more than intended: "+
 			"call with dry_run first, then with its plan_token").With("argument", "plan_token")
 	}
 	return nil
@@ -52,8 +52,8 @@ const maxBulkItems = 200
 
 // BulkAnswer is what a call did to all that a query found.
 type BulkAnswer struct {
-	Items     []bulkItem `json:"items" jsonschema:"what became of each, the first 200"`
-	Total     int        `json:"total" jsonschema:"things that the query found"`
+	Items     []bulkItem `json:"items" jsonschema:"the result for each, the first 200"`
+	Total     int        `json:"total" jsonschema:"objects or traits that the query found"`
 	Modified  int        `json:"modified"`
 	Unchanged int        `json:"unchanged"`
 	Skipped   int        `json:"skipped"`
@@ -80,13 +80,13 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 	q := wanted.query
 	for _, branch := range q.Branches {
 		if branch.Kind != kind {
-			return nil, fault.New(fault.InvalidQuery, "this call changes what a query for %ss finds, not for %ss",
+			return nil, fault.New(fault.InvalidQuery, "this call changes the results of a query for %ss, not for %ss",
 				kind, branch.Kind).With("argument", "query")
 		}
 	}
 	if q.Searches() {
-		return nil, fault.New(fault.InvalidQuery, "content() cannot choose what is changed").
-			With("argument", "query").Fix("name a field in place of content()")
+		return nil, fault.New(fault.InvalidQuery, "content() cannot select objects to change").
+			With("argument", "query").Fix("use a field instead of content()")
 	}
 	items, err := query.Select(q, query.State{Index: v.Index, Clock: v.Clock, Ended: ctx.Err})
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *BulkAnswer) count(status string) {
 
 // bulkFault has the problem of each thing that cannot be changed.
 func bulkFault(problems []*fault.Fault) *fault.Fault {
-	f := fault.New(Family.Several, "nothing is changed: %s cannot be", mutate.Count(len(problems), "thing"))
+	f := fault.New(Family.Several, "nothing was changed: %s cannot be changed", mutate.Count(len(problems), "result"))
 	f.Errors = firstOf(problems, fault.MaxProblems)
 	return f.With("failed", len(problems))
 }
@@ -164,7 +164,7 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 type bulkMutated struct {
 	mutated
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }
@@ -173,7 +173,7 @@ type bulkMutated struct {
 type bulkTraitMutated struct {
 	traitMutated
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }

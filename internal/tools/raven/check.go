@@ -22,8 +22,8 @@ var checkDoc string
 // checkFilter says what a check looks at.
 type checkFilter struct {
 	ID      string   `json:"id,omitempty" complete:"id" size:"id" jsonschema:"only this note, object or section, or a folder with a slash at its end"`
-	Type    string   `json:"type,omitempty" complete:"type" jsonschema:"only what is about objects of this type"`
-	Trait   string   `json:"trait,omitempty" complete:"trait" jsonschema:"only what is about this trait"`
+	Type    string   `json:"type,omitempty" complete:"type" jsonschema:"only issues of objects of this type"`
+	Trait   string   `json:"trait,omitempty" complete:"trait" jsonschema:"only issues of this trait"`
 	Issues  []string `json:"issues,omitempty" jsonschema:"only issues of these codes: missing_reference, INVALID_REF"`
 	Exclude []string `json:"exclude,omitempty" jsonschema:"no issues of these codes"`
 
@@ -34,7 +34,7 @@ type checkFilter struct {
 type checkIn struct {
 	tool.Vault
 	checkFilter
-	CreateMissing bool `json:"create_missing,omitempty" jsonschema:"make the notes that references lead to and that are not there, where their type is certain or inferred (role editor)"`
+	CreateMissing bool `json:"create_missing,omitempty" jsonschema:"create missing notes that references name, if their type is certain or inferred (needs the editor role)"`
 	tool.AsOf
 	tool.Mutation
 }
@@ -42,13 +42,13 @@ type checkIn struct {
 // checkOut is what a check found.
 type checkOut struct {
 	tool.Aside `json:"-"`
-	Files      int          `json:"file_count" jsonschema:"notes that were looked at"`
+	Files      int          `json:"file_count" jsonschema:"notes that were checked"`
 	Errors     int          `json:"error_count"`
 	Warnings   int          `json:"warning_count"`
 	Issues     []checkIssue `json:"issues" jsonschema:"the warnings, the first 200; errors are in error.errors"`
 
-	Created     []createdNote       `json:"created,omitzero" jsonschema:"of create_missing: the notes that were made, the first 200"`
-	Unknown     []string            `json:"unknown,omitzero" jsonschema:"of create_missing: references whose type is not known, the first 200"`
+	Created     []createdNote       `json:"created,omitzero" jsonschema:"create_missing: the created notes, the first 200"`
+	Unknown     []string            `json:"unknown,omitzero" jsonschema:"create_missing: references whose type is unknown, the first 200"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
 
@@ -218,13 +218,13 @@ type createdNote struct {
 	Type       string `json:"type"`
 	File       string `json:"file"`
 	Confidence string `json:"confidence" jsonschema:"certain or inferred"`
-	References int    `json:"references" jsonschema:"references that lead to it now"`
+	References int    `json:"references" jsonschema:"references that resolve to it now"`
 }
 
 // createMissing checks, and makes what is missing.
 func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
 	if in.AsOf.AsOf != "" {
-		return checkOut{}, fault.New(fault.InvalidValue, "nothing is made in the past").With("argument", "as_of")
+		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").With("argument", "as_of")
 	}
 	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
 }

@@ -22,7 +22,7 @@ var checkFixDoc string
 type checkFixIn struct {
 	tool.Vault
 	checkFilter
-	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 	tool.Mutation
 }
 
@@ -32,12 +32,12 @@ type checkFixed struct {
 	Action      string              `json:"action,omitempty" jsonschema:"updated or unchanged"`
 	Fixed       []fixedIssue        `json:"fixed" jsonschema:"the first 200"`
 	FixedTotal  int                 `json:"fixed_total"`
-	Skipped     []fixedIssue        `json:"skipped" jsonschema:"what has a fix that cannot be made here, the first 200"`
-	Errors      int                 `json:"error_count" jsonschema:"of a check after it, with the same filter"`
+	Skipped     []fixedIssue        `json:"skipped" jsonschema:"issues with a fix that this call cannot make, the first 200"`
+	Errors      int                 `json:"error_count" jsonschema:"of a check after the fixes, with the same filter"`
 	Warnings    int                 `json:"warning_count" jsonschema:"likewise"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	PlanToken   string              `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken   string              `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 }
 
 // A fixedIssue is an issue that is fixed.
@@ -98,8 +98,8 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 		}
 	}
 	if len(x.paths) > maxBulkNotes {
-		return fault.New(fault.BatchTooLarge, "%d notes have something to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
-			With("notes", len(x.paths)).Fix("fix a folder at a time")
+		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
+			With("notes", len(x.paths)).Fix("fix one folder at a time")
 	}
 	for _, path := range x.paths {
 		if err := x.note(ctx, path); err != nil {
@@ -220,7 +220,7 @@ func (x *fixer) note(ctx context.Context, path string) error {
 	for i, f := range all {
 		switch {
 		case failed[i]:
-			x.tell(f, "it cannot be written otherwise without changing more")
+			x.tell(f, "it cannot be changed without changing other text")
 		default:
 			x.tell(f, locked)
 		}
@@ -268,7 +268,7 @@ func (x *fixer) move(ctx context.Context) error {
 	for _, f := range x.moves {
 		to := f.fix.to.ID()
 		if taken[vault.Fold(to)] {
-			x.tell(f, "another note goes to that path")
+			x.tell(f, "another note would get the same path")
 			continue
 		}
 		taken[vault.Fold(to)] = true

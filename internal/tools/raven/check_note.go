@@ -382,27 +382,27 @@ func (c noteCheck) reference(r checkedRef) {
 		f.fault = f.fault.With("matches", firstOf(to.Matches, maxMatches))
 		c.tell(*f, r.line)
 	case local:
-		f := tell(fault.InvalidRef, "local_fragment_ref", false, "the reference %q names no note, only a part of its own")
+		f := tell(fault.InvalidRef, "local_fragment_ref", false, "the reference %q names only a part of its own note")
 		if to.ID != "" && !to.FragmentMissing {
 			f.fix = inFull
 		}
 		c.tell(*f, r.line)
 	case to.ID == "":
-		f := tell(fault.InvalidRef, "missing_reference", false, "nothing is called %q")
+		f := tell(fault.InvalidRef, "missing_reference", false, "nothing has the name %q")
 		m := c.missing(r)
 		f.fault = f.fault.With("suggested_type", m.typ.Name).With("confidence", m.confidence)
 		f.missing = &m
 		f.more = func(f *fault.Fault) *fault.Fault { return m.more(c.idx, f) }
 		c.tell(*f, r.line)
 	case to.FragmentMissing:
-		c.tell(*tell(fault.InvalidRef, "stale_fragment", true, "the reference %q leads to a note that has no such section"), r.line)
+		c.tell(*tell(fault.InvalidRef, "stale_fragment", true, "the reference %q resolves to a note without such a section"), r.line)
 	case r.form == markdown.MarkdownLink:
-		f := tell(fault.InvalidRef, "markdown_link_to_vault_note", false, "the link to %q leads to a note; a reference in double brackets is kept by every tool")
+		f := tell(fault.InvalidRef, "markdown_link_to_vault_note", false, "the target of the link %q is a note; use a reference in double brackets, which every tool updates")
 		f.fix = inFull
 		c.tell(*f, r.line)
 	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") && to.Object.Note != nil &&
 		strings.Contains(to.Object.Note.ID, "/"):
-		f := tell(fault.InvalidRef, "short_ref_could_be_full_path", true, "the reference %q is short; its full id stays right when another note gets the name")
+		f := tell(fault.InvalidRef, "short_ref_could_be_full_path", true, "the reference %q is short; a full id stays unambiguous when another note gets the name")
 		f.fix = inFull
 		c.tell(*f, r.line)
 	}
@@ -423,7 +423,7 @@ func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	}
 	f := r.about
 	f.code = "wrong_target_type"
-	f.fault = fault.New(fault.InvalidField, "the reference %q leads to a %s; it is to lead to a %s",
+	f.fault = fault.New(fault.InvalidField, "the target of the reference %q is a %s; it must be a %s",
 		firstRunes(r.target), typ, r.wants).With("ref", firstRunes(r.target)).With("target_type", typ).With("expected", r.wants)
 	if r.field != "" {
 		f.fault = f.fault.With("field", r.field)

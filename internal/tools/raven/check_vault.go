@@ -72,7 +72,7 @@ func (c *vaultCheck) run(ctx context.Context) bool {
 		return false
 	}
 	for t := range c.idx.Duplicates {
-		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this one counts for nothing", t.Pin()).
+		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this declaration is ignored", t.Pin()).
 			With("id", t.Pin()), code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
 	}
 	c.names()
@@ -117,7 +117,7 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going}.run()
 		c.place(n)
 		if vault.Path(n.Path).IsConflictCopy() {
-			c.tell(finding{fault: fault.New(fault.FileError, "the note keeps a text that could not be merged into the one beside it"),
+			c.tell(finding{fault: fault.New(fault.FileError, "the note is a conflict copy: its text could not be merged into the original"),
 				code: "conflict_copy", warning: true, typ: n.Type}, n.Path, 1)
 		}
 	}
@@ -151,7 +151,7 @@ func (c *vaultCheck) place(n *index.Note) {
 		return
 	}
 	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily && len(t.DefaultPath) > len(root) {
-		about.fault = fault.New(fault.InvalidValue, "the note is a %s, and in the folder of the type %s", typ, t.Name).
+		about.fault = fault.New(fault.InvalidValue, "the note is a %s, but in the folder of the type %s", typ, t.Name).
 			With("expected", t.Name)
 		about.code = "directory_type_mismatch"
 		c.tell(about, n.Path, 1)
@@ -281,20 +281,20 @@ func (c *vaultCheck) definitions() {
 			continue
 		}
 		if c.idx.Count(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "nothing is of the type %s", t.Name).With("type", t.Name),
+			c.tell(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).With("type", t.Name),
 				code: "unused_type", warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name))
 		}
 		for _, f := range t.Fields {
 			if f.Required && !f.HasDefault && f.Type == "ref" && f.Target == t.Name {
-				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and leads to another %s: "+
-					"the first one cannot have it", f.Name, t.Name, t.Name).With("field", f.Name), code: "self_referential_required",
+				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and refers to another %s: "+
+					"the first object cannot have a target", f.Name, t.Name, t.Name).With("field", f.Name), code: "self_referential_required",
 					warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name, "fields", f.Name))
 			}
 		}
 	}
 	for _, t := range s.Traits {
 		if c.idx.TraitCount(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "nothing is of the trait %s", t.Name).With("trait", t.Name),
+			c.tell(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).With("trait", t.Name),
 				code: "unused_trait", warning: true, trait: t.Name}, vault.SchemaFile, line("traits", t.Name))
 		}
 	}
@@ -338,16 +338,16 @@ func (c *vaultCheck) settings() {
 		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true}, vault.ConfigRaven, 1)
 	}
 	if config.Deletion.Behavior == "permanent" {
-		odd("deletion.behavior permanent is not followed: what is deleted goes to the trash")
+		odd("deletion.behavior permanent is not supported: deleted notes are moved to the trash")
 	}
 	if dir := strings.TrimSuffix(config.Deletion.TrashDir, "/"); dir != strings.TrimSuffix(vault.Trash, "/") {
-		odd("deletion.trash_dir is not followed: what is deleted goes to .trash")
+		odd("deletion.trash_dir is not supported: deleted notes are moved to .trash")
 	}
 	world := query.State{Index: c.idx, Clock: c.clock}.World()
 	world.Leads = nil // what is missing is told where it is written
 	for _, q := range config.Queries {
 		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
-			c.tell(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q cannot be answered: %s", firstRunes(q.Name),
+			c.tell(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
 				fault.Of(err).Message).With("name", firstRunes(q.Name)).With("cause", string(fault.Of(err).Code)),
 				code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
 		}
@@ -359,7 +359,7 @@ func checkSaved(s vault.Query, w query.World) error {
 	if s.Query == "" {
 		for name := range s.Filters {
 			if !slices.Contains(s.Traits, name) {
-				return fault.New(fault.InvalidValue, "the filter of %q narrows nothing: it is not among traits", name)
+				return fault.New(fault.InvalidValue, "the filter of %q has no effect: traits does not list it", name)
 			}
 		}
 		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
@@ -374,21 +374,21 @@ func checkSaved(s vault.Query, w query.World) error {
 // files tells how the files stand to what is checked, as far as the control item of the vault says.
 func (c *vaultCheck) files(control repo.Control, fresh repo.Freshness) {
 	if control.Sweep != nil && fresh != repo.Fresh { // what was never compared has no files beside it
-		c.tell(finding{fault: fault.New(fault.IndexError, "the files are not compared yet with what is checked: %s", fresh).
+		c.tell(finding{fault: fault.New(fault.IndexError, "the files have not been compared with the checked version yet: %s", fresh).
 			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
 	}
 	if control.Left == nil {
 		return
 	}
 	for _, f := range control.Left.Files {
-		c.tell(finding{fault: fault.New(fault.FileError, "the file is not taken in: %s", f.Problem()).
+		c.tell(finding{fault: fault.New(fault.FileError, "the file is not synced: %s", f.Problem()).
 			With("reason", f.Why), code: "left_file", warning: true}, f.Path, 0)
 	}
 }
 
 // incomplete tells that the time of the call was up.
 func (c *vaultCheck) incomplete() {
-	c.tell(finding{fault: fault.New(fault.IndexError, "the time of the call was up before all notes were checked").
+	c.tell(finding{fault: fault.New(fault.IndexError, "the call ran out of time before all notes were checked").
 		Fix("check a folder: %s", "id with a slash at its end"), code: "check_incomplete", warning: true}, "", 0)
 }
 
@@ -459,7 +459,7 @@ func codesIn(argument string, names []string) (map[string]bool, error) {
 			for _, code := range ourCodes {
 				allowed = append(allowed, string(code))
 			}
-			return nil, fault.New(fault.InvalidValue, "%s names what no check finds", argument).With("argument", argument).
+			return nil, fault.New(fault.InvalidValue, "%s names an unknown kind of issue", argument).With("argument", argument).
 				With("allowed", allowed).Suggest(name, allowed)
 		}
 	}

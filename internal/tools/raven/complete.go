@@ -17,8 +17,8 @@ var completeDoc string
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"what is being typed"`
-	Of   string `json:"of,omitempty" max:"512" jsonschema:"of a field: the object, of a type_field: the type, of a trait_value: the trait"`
+	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the text typed so far"`
+	Of   string `json:"of,omitempty" max:"512" jsonschema:"for a field: the object; for a type_field: the type; for a trait_value: the trait"`
 	tool.Completing
 }
 

@@ -82,6 +82,6 @@ func otherDate(day vault.Date, fields map[string]any) *fault.Fault {
 	if given := fields["date"]; given == nil || given == string(day) {
 		return nil
 	}
-	return fault.New(fault.InvalidField, "the date of a daily note is that of its name, %s", day).
+	return fault.New(fault.InvalidField, "the date of a daily note is in its name, %s", day).
 		With("field", "date")
 }

@@ -33,7 +33,7 @@ type dateOut struct {
 	DailyPath   string           `json:"daily_path"`
 	DailyExists bool             `json:"daily_exists"`
 	DailyNote   *object          `json:"daily_note" jsonschema:"null if there is none"`
-	Items       []datedItem      `json:"items" jsonschema:"fields and traits that name the day"`
+	Items       []datedItem      `json:"items" jsonschema:"fields and traits with this date"`
 	Backlinks   []quotedBacklink `json:"backlinks" jsonschema:"the references to the day, at most 200"`
 	Total       int              `json:"backlinks_total" jsonschema:"how many there are"`
 }

@@ -20,8 +20,8 @@ var deleteDoc string
 type deleteIn struct {
 	tool.Vault
 	ID    string `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Force bool   `json:"force,omitempty" jsonschema:"do not ask first; only a terminal asks"`
-	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"erase a note with its whole history, for good (role admin)"`
+	Force bool   `json:"force,omitempty" jsonschema:"do not ask for confirmation; only a terminal asks"`
+	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"permanently destroy a note with its whole history (needs the admin role)"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -33,7 +33,7 @@ func (f tools) remove() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy, Aliases: []string{"raven_object_delete"},
 		Raises: map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
 		Job:    mutate.JobTool,
-		Asks:   []tool.Ask{{With: "erase", Skip: "force", Question: "Erase {id} with its whole history, for good?"}},
+		Asks:   []tool.Ask{{With: "erase", Skip: "force", Question: "Permanently erase {id} with its whole history?"}},
 		Route:  tool.Route{Method: "DELETE", Path: "/objects/{id}"},
 		Commands: []tool.Command{
 			{Words: "delete", Args: []string{"id?"}},
@@ -54,7 +54,7 @@ func (f tools) remove() *tool.Tool {
 // legal is why the call cannot be made, whatever the vault has.
 func (in deleteIn) legal() error {
 	if in.Erase && (in.isBulk() || in.PlanToken != "") {
-		return fault.New(fault.InvalidValue, "one note is erased at a time, by its id").With("argument", "erase")
+		return fault.New(fault.InvalidValue, "erase one note at a time, by its id").With("argument", "erase")
 	}
 	return in.one(in.ID, in.DryRun)
 }

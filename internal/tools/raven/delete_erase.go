@@ -70,7 +70,7 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 		return out, "", err
 	}
 	if o.Section != nil {
-		return out, "", fault.New(Family.Malformed, "only a whole note can be erased, and %q is a part of one",
+		return out, "", fault.New(Family.Malformed, "only a whole note can be erased, and %q is part of a note",
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
 	links := mutate.LinksFromOutside(v.Index, o)

@@ -26,7 +26,7 @@ const (
 func (d detail) level() (int, error) {
 	switch {
 	case d.Slim && d.Depth != nil && *d.Depth != slim:
-		return 0, fault.New(fault.InvalidValue, "slim is depth 0: leave out one of the two").
+		return 0, fault.New(fault.InvalidValue, "slim is depth 0: omit one of the two").
 			With("argument", "depth")
 	case d.Slim:
 		return slim, nil

@@ -25,9 +25,9 @@ var editDoc string
 type editIn struct {
 	tool.Vault
 	ID     string  `json:"id" complete:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
-	OldStr *string `json:"old_str,omitempty" text:"true" jsonschema:"text that is there exactly once"`
-	NewStr *string `json:"new_str,omitempty" text:"true" jsonschema:"what takes its place; may be empty"`
-	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, one after the other: all of them or none"`
+	OldStr *string `json:"old_str,omitempty" text:"true" jsonschema:"text that occurs exactly once"`
+	NewStr *string `json:"new_str,omitempty" text:"true" jsonschema:"the replacement; can be empty"`
+	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, applied in order: all of them or none"`
 	tool.Brief
 	tool.Mutation
 }
@@ -74,7 +74,7 @@ type change struct {
 	Line    int    `json:"line"`
 	OldStr  string `json:"old_str" jsonschema:"the first 1,024 bytes"`
 	NewStr  string `json:"new_str" jsonschema:"the first 1,024 bytes"`
-	Context string `json:"context" jsonschema:"the lines that hold the new text; of long ones, what is around it"`
+	Context string `json:"context" jsonschema:"the lines with the new text, or the parts of long lines around it"`
 }
 
 func (f tools) edit() *tool.Tool {
@@ -263,7 +263,7 @@ func (in editIn) refused(err error, p index.Object, i int) error {
 	if !errors.As(err, &m) {
 		return at(err, p.Note.Path)
 	}
-	f := fault.New(fault.InvalidValue, "old_str is in %s %d times, not once", p.ID(), m.N).
+	f := fault.New(fault.InvalidValue, "old_str occurs %[2]d times in %[1]s, not once", p.ID(), m.N).
 		With("argument", "old_str").With("matches", m.N).At(p.Note.Path, 0)
 	if len(in.Edits) > 0 {
 		f = f.With("index", i)

@@ -14,7 +14,7 @@ type heldBatch struct {
 	Since    time.Time `json:"since"`
 	Count    int       `json:"count"`
 	Removed  int       `json:"removed"`
-	Reverted int       `json:"reverted" jsonschema:"files as they were once"`
+	Reverted int       `json:"reverted" jsonschema:"former contents of files"`
 	Changed  int       `json:"changed"`
 	Moved    int       `json:"moved"`
 	Created  int       `json:"created"`
@@ -39,8 +39,8 @@ func (h *heldBatch) warn(a *tool.Aside) {
 	if h == nil {
 		return
 	}
-	a.Warn("INDEX_PENDING", fmt.Sprintf("%d changes from outside need confirmation, because they would "+
-		"remove or revert much; confirm or discard them with raven_reindex", h.Count),
+	a.Warn("INDEX_PENDING", fmt.Sprintf("%d outside edits need confirmation, because they would "+
+		"remove or revert many notes; confirm or discard them with raven_reindex", h.Count),
 		map[string]any{"count": h.Count, "would_go": h.Going, "would_go_count": h.Removed + h.Reverted,
 			"fixes": pendingFixes})
 }

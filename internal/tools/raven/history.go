@@ -27,7 +27,7 @@ var historyDoc string
 
 type historyIn struct {
 	tool.Vault
-	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of what is deleted" alias:"object_id,reference,trait_id"`
+	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of a deleted one" alias:"object_id,reference,trait_id"`
 	Diff bool   `json:"diff,omitempty" jsonschema:"show the lines that each version changed"`
 	tool.AsOf
 	tool.Page
@@ -45,23 +45,23 @@ type historyOut struct {
 type revision struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts" title:"when"`
-	Op        string    `json:"op" title:"change" jsonschema:"create, update, delete, or reindex if it was done outside"`
-	Tool      string    `json:"tool" jsonschema:"by which it was made"`
+	Op        string    `json:"op" title:"change" jsonschema:"create, update, delete, or reindex for an outside edit"`
+	Tool      string    `json:"tool" jsonschema:"the tool that made the change"`
 	Principal string    `json:"principal" title:"who"`
 	Agent     string    `json:"agent"`
 	Path      string    `json:"path"`
 	told
-	Inside      []within `json:"inside,omitempty" jsonschema:"what else changed in it, the first 20"`
+	Inside      []within `json:"inside,omitempty" jsonschema:"other changes in it, the first 20"`
 	InsideTotal int      `json:"inside_total,omitempty"`
-	Diff        string   `json:"diff,omitempty" jsonschema:"the lines that changed, in the unified format"`
+	Diff        string   `json:"diff,omitempty" jsonschema:"a unified diff"`
 	DiffCut     bool     `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
 }
 
 // told is what an event of the log tells beside what it is about.
 type told struct {
 	Found   string         `json:"found,omitempty" jsonschema:"of a reindex: discovered, modified or removed"`
-	Changes map[string]any `json:"changes" jsonschema:"by field: old and new; of a text, how many lines were added and removed"`
-	Fields  map[string]any `json:"fields,omitempty" jsonschema:"of what was deleted"`
+	Changes map[string]any `json:"changes" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
+	Fields  map[string]any `json:"fields,omitempty" jsonschema:"for a deleted object"`
 	Parent  string         `json:"parent,omitempty" jsonschema:"of a trait"`
 	Value   any            `json:"value,omitempty" jsonschema:"of a trait"`
 	Content string         `json:"content,omitempty" jsonschema:"of a trait"`
@@ -117,7 +117,7 @@ func (f tools) showHistory(
 }
 
 func noHistory(idx *index.Index, id string) error {
-	return noObject(idx, "there is no note, section or trait %q, and there was none", id)
+	return noObject(idx, "no note, section or trait has or had the id %q", id)
 }
 
 // A subject is what a history is of.

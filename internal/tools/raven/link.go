@@ -14,7 +14,7 @@ import (
 
 // A source is what refers, and where (raven.md §6.8).
 type source struct {
-	SourceID   string `json:"source_id" jsonschema:"the object in whose text or fields it stands"`
+	SourceID   string `json:"source_id" jsonschema:"the object that contains it"`
 	SourceType string `json:"source_type"`
 	FilePath   string `json:"file_path"`
 	Line       int    `json:"line"`
@@ -23,15 +23,15 @@ type source struct {
 // A backlink is a reference seen from what it leads to.
 type backlink struct {
 	source
-	Kind        string  `json:"kind" jsonschema:"how it is written: link, embed, markdown, field"`
+	Kind        string  `json:"kind" jsonschema:"its form: link, embed, markdown, field"`
 	DisplayText *string `json:"display_text"`
-	TargetID    string  `json:"target_id" jsonschema:"the target, or what it leads to in it"`
+	TargetID    string  `json:"target_id" jsonschema:"the id of the target, or of the section in it"`
 }
 
 // A quoted backlink has the line too on which the reference stands.
 type quotedBacklink struct {
 	backlink
-	Content string `json:"content" jsonschema:"the line; of a long one, what is around the reference"`
+	Content string `json:"content" jsonschema:"the line, or the part of a long line around the reference"`
 }
 
 func sourceOf(l index.Link) source {

@@ -70,7 +70,7 @@ func ambiguous(ref string, matches []string) *fault.Fault {
 	if len(some) < len(matches) {
 		names += ", …"
 	}
-	return fault.New(fault.AmbiguousRef, "%q may be each of: %s", ref, names).
+	return fault.New(fault.AmbiguousRef, "%q is ambiguous: it can be any of: %s", ref, names).
 		With("matches", some).Fix("use one of these ids")
 }
 
@@ -78,7 +78,7 @@ func ambiguous(ref string, matches []string) *fault.Fault {
 func notFound(format, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, format, id)
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
-		f = fault.New(fault.NotFound, "no object of that id")
+		f = fault.New(fault.NotFound, "no object with that id")
 	}
 	return f
 }

@@ -16,9 +16,9 @@ var logDoc string
 
 type logIn struct {
 	tool.Vault
-	Since  string `json:"since,omitempty" jsonschema:"from this time on: yesterday, 24 hours ago, 2026-03-01; without since, until, id and all: the last seven days"`
-	Until  string `json:"until,omitempty" jsonschema:"up to the end of this time"`
-	ID     string `json:"id,omitempty" complete:"id" jsonschema:"what was done to this object, section, trait or settings file"`
+	Since  string `json:"since,omitempty" jsonschema:"only from this time: yesterday, 24 hours ago, 2026-03-01; without since, until, id and all: the last seven days"`
+	Until  string `json:"until,omitempty" jsonschema:"only up to the end of this time"`
+	ID     string `json:"id,omitempty" complete:"id" jsonschema:"only changes of this object, section, trait or configuration file"`
 	Op     string `json:"op,omitempty" enum:"create,update,delete,reindex,erase" jsonschema:"what was done"`
 	Entity string `json:"entity,omitempty" enum:"object,trait,file" jsonschema:"to what"`
 	Type   string `json:"type,omitempty" complete:"type" jsonschema:"of this type of object, or this trait"`
@@ -37,7 +37,7 @@ type logOut struct {
 // A logEntry is one entry of the log (raven.md §6.9).
 type logEntry struct {
 	TS     time.Time `json:"ts" title:"when"`
-	Op     string    `json:"op" title:"change" jsonschema:"create, update or delete; reindex if it was done outside; erase if a history was erased"`
+	Op     string    `json:"op" title:"change" jsonschema:"create, update or delete; reindex for an outside edit; erase if a history was erased"`
 	File   string    `json:"file,omitempty" jsonschema:"of a reindex"`
 	Entity string    `json:"entity,omitempty" jsonschema:"object, trait or file"`
 	ID     string    `json:"id,omitempty"`
@@ -48,23 +48,23 @@ type logEntry struct {
 
 	Content    string         `json:"content,omitempty"`
 	Line       int            `json:"line,omitempty"`
-	Changes    map[string]any `json:"changes,omitempty" jsonschema:"by field: old and new; of a text, how many lines were added and removed"`
-	Fields     map[string]any `json:"fields,omitempty" jsonschema:"of what was deleted"`
-	Discovered []string       `json:"discovered,omitempty" jsonschema:"what a reindex found that was not there before: object:… or trait:…"`
+	Changes    map[string]any `json:"changes,omitempty" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
+	Fields     map[string]any `json:"fields,omitempty" jsonschema:"for a deleted object"`
+	Discovered []string       `json:"discovered,omitempty" jsonschema:"new objects and traits that a reindex found: object:… or trait:…"`
 	Modified   []string       `json:"modified,omitempty"`
 	Removed    []string       `json:"removed,omitempty"`
 
-	Tool      string `json:"tool,omitempty" jsonschema:"by which it was made"`
+	Tool      string `json:"tool,omitempty" jsonschema:"the tool that made the change"`
 	Principal string `json:"principal,omitempty" title:"who"`
 	Agent     string `json:"agent,omitempty"`
-	RequestID string `json:"request_id,omitempty" jsonschema:"the same for all that one call changed"`
-	Version   string `json:"version" jsonschema:"that the change made, or that brought the line in"`
-	Imported  bool   `json:"imported,omitempty" jsonschema:"the line is of an audit log that another Raven wrote"`
+	RequestID string `json:"request_id,omitempty" jsonschema:"the same for all changes of one call"`
+	Version   string `json:"version" jsonschema:"of the change, or of the import"`
+	Imported  bool   `json:"imported,omitempty" jsonschema:"the entry is from an imported audit log of another Raven"`
 }
 
 func (f tools) log() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_log", Family: Family, Title: "List what was changed", Doc: logDoc,
+		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
 		Role: auth.Reader, Kind: tool.Read, List: "entries",
 		Route:    tool.Route{Method: "GET", Path: "/log"},
 		Commands: []tool.Command{{Words: "log"}},

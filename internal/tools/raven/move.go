@@ -26,8 +26,8 @@ var moveDoc string
 type moveIn struct {
 	tool.Vault
 	Source      string `json:"source,omitempty" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
-	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, where the name stays"`
-	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer lead to it; default true"`
+	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, which keeps the name"`
+	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer resolve to it; default true"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -36,11 +36,11 @@ type moveIn struct {
 // moved is the answer of a move.
 type moved struct {
 	mutated
-	Source      string `json:"source,omitempty" jsonschema:"the id that it had"`
+	Source      string `json:"source,omitempty" jsonschema:"its former id"`
 	Destination string `json:"destination,omitempty" jsonschema:"the id that it has"`
 
 	UpdatedRefs      []string   `json:"updated_refs,omitzero" jsonschema:"ids of the objects whose references were rewritten, the first 200"`
-	UpdatedRefsTotal int        `json:"updated_refs_total" jsonschema:"how many references were rewritten"`
+	UpdatedRefsTotal int        `json:"updated_refs_total" jsonschema:"the number of rewritten references"`
 	UpdatedRefFields []refField `json:"updated_ref_fields,omitzero" jsonschema:"the fields and traits among them, the first 200"`
 }
 
@@ -82,12 +82,12 @@ func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs
 func (in moveIn) legal() error {
 	if err := in.one(in.Source, in.DryRun); err != nil {
 		if f := fault.Of(err); f.Details["argument"] == "id" {
-			return fault.New(f.Code, "name what is moved: a source, or a query or a filter").With("argument", "source")
+			return fault.New(f.Code, "give a source, a query or a filter").With("argument", "source")
 		}
 		return err
 	}
 	if in.isBulk() && !strings.HasSuffix(in.Destination, "/") {
-		return fault.New(fault.InvalidValue, "what a query finds moves into a folder: destination must end with a slash").
+		return fault.New(fault.InvalidValue, "the results of a query are moved into a folder: destination must end with a slash").
 			With("argument", "destination")
 	}
 	return nil
@@ -148,7 +148,7 @@ func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 	config := tx.Index().Config()
 	if _, was := config.DailyID(n.ID); n.Type == vault.Daily && was {
 		if _, day := config.DailyID(to.ID()); !day {
-			return "", fault.New(fault.InvalidValue, "%s is a daily note; at another path than that of a day "+
+			return "", fault.New(fault.InvalidValue, "%s is a daily note; at a path that is not the path of a day "+
 				"it would lose its type", n.ID).With("argument", "destination").
 				Try("raven_reclassify", fault.Args{"id": n.ID, "type": vault.Page})
 		}
@@ -160,7 +160,7 @@ func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 func moveEffects(after *index.Index, o index.Object, to vault.Path) []string {
 	effects := []string{o.Note.ID + " goes by " + to.ID()}
 	if t := typeOfFolder(after.Schema(), to.ID()); t != nil && t.Name != o.Note.Type {
-		effects = append(effects, fmt.Sprintf("%s is the folder of the type %s, and the note stays a %s; "+
+		effects = append(effects, fmt.Sprintf("%s is the folder of the type %s, but the note stays a %s; "+
 			"raven_reclassify changes its type", t.DefaultPath, t.Name, o.Note.Type))
 	}
 	return effects
@@ -256,9 +256,9 @@ func (u *refUpdates) effects() []string {
 		}
 	}
 	add(u.total, "is rewritten", "are rewritten")
-	add(u.broken, "stays and no longer leads to it", "stay and no longer lead to it")
-	add(u.unwritable, "cannot be written with the new id, and stays as it is",
-		"cannot be written with the new id, and stay as they are")
-	add(u.gained, "that led nowhere leads somewhere now", "that led nowhere lead somewhere now")
+	add(u.broken, "is not changed and no longer resolves to it", "are not changed and no longer resolve to it")
+	add(u.unwritable, "cannot be written with the new id, and is not changed",
+		"cannot be written with the new id, and are not changed")
+	add(u.gained, "that did not resolve resolves now", "that did not resolve resolve now")
 	return effects
 }

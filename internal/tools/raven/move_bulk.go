@@ -15,7 +15,7 @@ import (
 type bulkMoved struct {
 	moved
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }
@@ -75,11 +75,11 @@ func (in moveIn) place(
 ) (bulkItem, error) {
 	o, ok := tx.Index().Find(id)
 	if !ok {
-		return bulkItem{ID: id, Status: "skipped", Reason: "it is gone"}, nil
+		return bulkItem{ID: id, Status: "skipped", Reason: "it does not exist"}, nil
 	}
 	one := bulkItem{ID: o.ID(), File: o.Note.Path, Status: "updated"}
 	if o.Section != nil {
-		one.Status, one.Reason = "skipped", "it is in a note; only notes move"
+		one.Status, one.Reason = "skipped", "it is part of a note; only whole notes are moved"
 		return one, nil
 	}
 	to, err := in.to(tx, o.Note)
@@ -90,7 +90,7 @@ func (in moveIn) place(
 		one.Status = "unchanged"
 		return one, nil
 	case taken[vault.Fold(to.ID())]:
-		return one, fault.New(fault.DuplicateID, "another note goes to %q", to.ID()).With("argument", "destination").
+		return one, fault.New(fault.DuplicateID, "another note is moved to %q", to.ID()).With("argument", "destination").
 			Fix("move them into several folders")
 	}
 	taken[vault.Fold(to.ID())], ids[o.Note.ID] = true, to.ID()

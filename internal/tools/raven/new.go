@@ -24,10 +24,10 @@ var newDoc string
 type newIn struct {
 	tool.Vault
 	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
-	Title    string      `json:"title,omitempty" jsonschema:"what it is called; fills the type's name field and names the file"`
-	Path     string      `json:"path,omitempty" size:"id" jsonschema:"where it goes, without .md; default: the type's folder and the title"`
+	Title    string      `json:"title,omitempty" jsonschema:"its name, which sets the type's name field and the file name"`
+	Path     string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title"`
 	Fields   tool.Fields `json:"fields,omitempty" complete:"type_field" of:"type" jsonschema:"values of the frontmatter" alias:"field"`
-	Content  string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; default: the template, else a heading"`
+	Content  string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; default: the template, otherwise a heading"`
 	Template string      `json:"template,omitempty" rare:"true" jsonschema:"id of a template of the schema"`
 	tool.Brief
 	tool.Mutation
@@ -96,7 +96,7 @@ func noSection(s *vault.Schema) error {
 		return name == vault.Section
 	})
 	return fault.New(fault.InvalidType,
-		"a section is a heading in a note, and no note of its own; new makes one of: %s",
+		"a section is a heading in a note, not a note; new creates one of: %s",
 		strings.Join(vault.Offered(others), ", ")).With("available_types", vault.Offered(others)).
 		Fix("write a heading into a note")
 }
@@ -192,7 +192,7 @@ func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 		slug := vault.FileName(title)
 		if slug == "" {
 			return "", fault.New(fault.MissingRequired,
-				"say what it is called: argument \"title\"").With("argument", "title")
+				"give the argument \"title\"").With("argument", "title")
 		}
 		id = t.DefaultPath + slug
 	}

@@ -29,8 +29,8 @@ type ObjectContext struct {
 	Heading      *string        `json:"heading"`
 	HeadingLevel *int           `json:"heading_level"`
 	Fields       map[string]any `json:"fields"`
-	CutFields    []string       `json:"cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
-	FromDefault  []string       `json:"from_default,omitempty" jsonschema:"fields that the schema's default fills"`
+	CutFields    []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
+	FromDefault  []string       `json:"from_default,omitempty" jsonschema:"fields with a default value of the schema"`
 	Parent       *kin           `json:"parent"`
 	FileRoot     *kin           `json:"file_root"`
 	Refs         []reference    `json:"refs" jsonschema:"the references in the fields; the first 200"`
@@ -44,7 +44,7 @@ type ObjectContext struct {
 
 // Subtree is what an answer says beside of something under a heading.
 type Subtree struct {
-	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of it and all beneath it; null at the end of the file"`
+	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of the section with its subsections; null at the end of the file"`
 }
 
 // A kin is an object that something stands in.
@@ -53,7 +53,7 @@ type kin struct {
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
 	Fields  map[string]any `json:"fields"`
-	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
+	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
 	*Above
 }
 
@@ -68,7 +68,7 @@ type grandparent struct {
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
 	Fields  map[string]any `json:"fields"`
-	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
+	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
 }
 
 // A problem is why a note does not parse.

@@ -120,7 +120,7 @@ func (f tools) operations() map[string]operation {
 type operationIn struct {
 	Op     string    `json:"op" jsonschema:"create, update or delete an object or a trait; or add, edit, upsert, unset, move, reclassify"`
 	Entity string    `json:"entity,omitempty" jsonschema:"object or trait"`
-	Data   tool.JSON `json:"data" jsonschema:"an object: the arguments of the tool that does this alone, such as raven_new for create object"`
+	Data   tool.JSON `json:"data" jsonschema:"an object: the arguments of the operation's own tool, such as raven_new for create object"`
 }
 
 // step reads the operation.

@@ -39,7 +39,7 @@ func TestMoveTells(t *testing.T) {
 	p.must(t, "raven_move", args{"source": "people/freya", "destination": "projects/freya"}, &out)
 	told := strings.Join(out.SideEffects, "\n")
 	require.Contains(t, told, "people/freya goes by projects/freya")
-	require.Contains(t, told, "projects/ is the folder of the type project, and the note stays a person; raven_reclassify changes its type")
+	require.Contains(t, told, "projects/ is the folder of the type project, but the note stays a person; raven_reclassify changes its type")
 	require.Contains(t, told, "capture.destination of raven.yaml still names people/freya")
 	require.Contains(t, told, "the saved query hers of raven.yaml still names people/freya")
 	require.Contains(t, told, "the template card of schema.yaml still names people/freya")
@@ -52,7 +52,7 @@ func TestMoveTells(t *testing.T) {
 
 	p = open(t, orderVault())
 	p.must(t, "raven_move", args{"source": "people/freya", "destination": "team/"}, &out)
-	require.Contains(t, strings.Join(out.SideEffects, "\n"), "1 reference that led nowhere leads somewhere now")
+	require.Contains(t, strings.Join(out.SideEffects, "\n"), "1 reference that did not resolve resolves now")
 }
 
 // TestMoveKeepsOthers covers that a reference which the new name would make ambiguous is written in full.

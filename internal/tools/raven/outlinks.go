@@ -16,7 +16,7 @@ var outlinksDoc string
 
 type outlinksIn struct {
 	tool.Vault
-	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"the object whose references are meant: an id, a name or an alias"`
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"the object whose references are listed: an id, a name or an alias"`
 	tool.AsOf
 	tool.Page
 }
@@ -31,7 +31,7 @@ type outlinksOut struct {
 type outlink struct {
 	source
 	reference
-	Content string `json:"content" jsonschema:"the line; of a long one, what is around the reference"`
+	Content string `json:"content" jsonschema:"the line, or the part of a long line around the reference"`
 }
 
 func (f tools) outlinks() *tool.Tool {

@@ -37,7 +37,7 @@ func (d *did) aside() *tool.Aside { return &d.Aside }
 type assigned struct {
 	UpdatedFields []string       `json:"updated_fields,omitzero"`
 	NewValues     map[string]any `json:"new_values,omitzero"`
-	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"what was to be unset and was not there"`
+	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"fields of unset that did not exist"`
 }
 
 // plan is what a dry run answers in place of the rest. C is what it says of a thing that would be made.
@@ -75,7 +75,7 @@ type mutated struct {
 	Content   string       `json:"content,omitempty"`
 	Object    *object      `json:"object,omitempty"`
 	Erased    *erasedParts `json:"erased,omitempty"`
-	Job       *job.Brief   `json:"job,omitempty" jsonschema:"that erases; alone, as long as nothing is erased yet"`
+	Job       *job.Brief   `json:"job,omitempty" jsonschema:"the job that erases; the only member until something is erased"`
 	plan[wouldCreate]
 
 	was *object // before an update

@@ -45,11 +45,11 @@ func planOf(token, tool string, arguments ...any) (planned, error) {
 	_, call, _, ok := readPlanToken(token)
 	switch {
 	case !ok:
-		return p, fault.New(fault.InvalidValue, "plan_token is none that a dry run gave").
+		return p, fault.New(fault.InvalidValue, "plan_token is not from a dry run").
 			With("argument", "plan_token").Fix("call with dry_run, and use data.plan_token of the answer")
 	case !bytes.Equal(call, p.call[:]):
-		return p, fault.New(fault.InvalidValue, "plan_token is of another call: of another tool, or with other arguments").
-			With("argument", "plan_token").Fix("repeat the call that was planned, with the plan_token in place of dry_run")
+		return p, fault.New(fault.InvalidValue, "plan_token is from another call: of another tool, or with other arguments").
+			With("argument", "plan_token").Fix("repeat the planned call, with plan_token in place of dry_run")
 	}
 	return p, nil
 }
@@ -75,9 +75,9 @@ func (p planned) check(ctx context.Context, tx *repo.Tx) (token string, err erro
 	}
 	if version, _, plan, ok := readPlanToken(p.token); ok && !bytes.Equal(plan, sum) {
 		latest := repo.Version(tx.Before().Version())
-		return "", fault.New(fault.Conflict, "the call would not do now what its plan showed").
+		return "", fault.New(fault.Conflict, "the result of the call would differ from the plan").
 			With("latest_version", latest).With("changed", changedAfter(tx.Before(), version)).
-			Fix("call with dry_run again, and look at the new plan")
+			Fix("call with dry_run again, and check the new plan")
 	}
 	if !tx.DryRun() {
 		return "", nil

@@ -28,22 +28,22 @@ func promptFile(name string) string {
 
 type promptOut struct {
 	tool.Aside `json:"-"`
-	Text       string `json:"text" jsonschema:"the instruction, for a model"`
+	Text       string `json:"text" jsonschema:"the instructions, for a model"`
 }
 
 type startWorkIn struct {
 	tool.Vault
-	Path string `json:"path" max:"512" complete:"path" jsonschema:"the file that work begins on: one of the code, or a note of the vault"`
+	Path string `json:"path" max:"512" complete:"path" jsonschema:"the file to work on: a file of the code, or a note of the vault"`
 }
 
 type recordLearntIn struct {
 	tool.Vault
-	About string `json:"about,omitempty" max:"512" complete:"id" jsonschema:"what was worked on: a file, a topic or the id of a note"`
+	About string `json:"about,omitempty" max:"512" complete:"id" jsonschema:"subject of the work: a file, a topic or the id of a note"`
 }
 
 type weeklySummaryIn struct {
 	tool.Vault
-	To string `json:"to,omitempty" max:"512" complete:"path" jsonschema:"the note that the summary goes into; without it, it is only shown"`
+	To string `json:"to,omitempty" max:"512" complete:"path" jsonschema:"the note to which the summary is added; by default it is only shown"`
 }
 
 // promptFacts fill in the texts; see fill.

@@ -20,8 +20,8 @@ type queryIn struct {
 	asked
 	List      bool     `json:"list,omitempty" rare:"true" jsonschema:"list the saved queries instead"`
 	Sort      []string `json:"sort,omitempty" jsonschema:"fields, the largest first with -: -.due"`
-	IDs       bool     `json:"ids,omitempty" jsonschema:"answer ids only"`
-	CountOnly bool     `json:"count_only,omitempty" jsonschema:"answer the number only"`
+	IDs       bool     `json:"ids,omitempty" jsonschema:"return only ids"`
+	CountOnly bool     `json:"count_only,omitempty" jsonschema:"return only the number"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -40,8 +40,8 @@ type queryOut struct {
 	tool.Aside `json:"-"`
 	QueryName  string `json:"query_name,omitempty" jsonschema:"the saved query"`
 	QueryKind  string `json:"query_kind,omitempty" jsonschema:"type, trait, section, link or mixed"`
-	Type       string `json:"type,omitempty" jsonschema:"of the objects, where they are of one"`
-	Trait      string `json:"trait,omitempty" jsonschema:"the type of the traits, where they are of one"`
+	Type       string `json:"type,omitempty" jsonschema:"the type of the objects, if it is the same for all"`
+	Trait      string `json:"trait,omitempty" jsonschema:"the type of the traits, if it is the same for all"`
 	*QueryItems
 	*QueryIDs
 	*QueryTotal
@@ -55,7 +55,7 @@ type QueryItems struct {
 
 // QueryIDs are the ids of what a query finds.
 type QueryIDs struct {
-	IDs []string `json:"ids" jsonschema:"of a link, that of what it is in"`
+	IDs []string `json:"ids" jsonschema:"for a link, the id of the object that contains it"`
 }
 
 // QueryTotal is how much a query finds.
@@ -78,7 +78,7 @@ func (f tools) query() *tool.Tool {
 			"kind", "id", "type", "trait_type", "value", "heading", "title", "raw_target", "source_id", "file_path",
 			"line_number", "line_start", "content_text", "fields",
 		},
-		Empty: []tool.Empty{{Of: "things that match"}},
+		Empty: []tool.Empty{{Of: "results that match"}},
 	}, f.runQuery)
 }
 
@@ -161,7 +161,7 @@ func (r *queryRun) sort() error {
 		return nil
 	}
 	if len(r.found.query.Sort) > 0 {
-		return fault.New(fault.InvalidValue, "the query says itself by what it is sorted: leave out one of the two").
+		return fault.New(fault.InvalidValue, "the query has a sort: too; omit one of the two").
 			With("argument", "sort")
 	}
 	keys, err := query.ParseKeys(r.in.Sort)

@@ -114,7 +114,7 @@ func (a asked) bound(s vault.Query) (query.Query, error) {
 		}
 		q := query.FromList(s.Types, s.Traits, s.Filters, s.Tags)
 		if len(q.Branches) == 0 {
-			return q, fault.New(fault.InvalidQuery, "the saved query asks for nothing").With("query", s.Name)
+			return q, fault.New(fault.InvalidQuery, "the saved query is empty").With("query", s.Name)
 		}
 		return q, nil
 	}
@@ -155,7 +155,7 @@ func inputsFor(in tool.Inputs, names []string) (map[string]string, error) {
 		}
 	}
 	if len(inOrder) > 0 {
-		return nil, fault.New(fault.InvalidValue, "the query has %d arguments, and more inputs are given", len(names)).
+		return nil, fault.New(fault.InvalidValue, "the query has %d arguments, but more inputs are given", len(names)).
 			With("argument", "inputs").With("allowed", append([]string{}, names...))
 	}
 	return values, nil

@@ -26,12 +26,12 @@ type querySaveIn struct {
 	tool.Vault
 	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
 	Query       string      `json:"query,omitempty" size:"query" jsonschema:"the text of a query; {{args.name}} stands for an input"`
-	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; without it, as they appear"`
+	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; default: in the order of the text"`
 	Types       []string    `json:"types,omitempty" complete:"type" jsonschema:"in place of query: objects of these types"`
 	Traits      []string    `json:"traits,omitempty" complete:"trait" jsonschema:"and these traits"`
 	Filters     tool.Fields `json:"filters,omitempty" jsonschema:"trait=value,value: only these values of a trait"`
 	Tags        []string    `json:"tags,omitempty" complete:"tag" jsonschema:"and the notes with all of these tags"`
-	Description string      `json:"description,omitempty" size:"query" jsonschema:"what it is for"`
+	Description string      `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
 	tool.Mutation
 }
 
@@ -39,7 +39,7 @@ type querySaveIn struct {
 type querySaved struct {
 	tool.Aside  `json:"-"`
 	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Name        string              `json:"name,omitempty" jsonschema:"of a query that is removed"`
+	Name        string              `json:"name,omitempty" jsonschema:"for a removed query"`
 	Query       *saved              `json:"query,omitempty" jsonschema:"as it is saved"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
@@ -87,7 +87,7 @@ func (in querySaveIn) check() error {
 		return fault.New(fault.MissingRequired, "give query, or one of types, traits and tags").
 			With("argument", "query")
 	case in.Query == "" && len(in.Args) > 0:
-		return fault.New(fault.InvalidValue, "args are of a query text").With("argument", "args")
+		return fault.New(fault.InvalidValue, "args can only be used with the text of a query").With("argument", "args")
 	}
 	return nil
 }
@@ -146,11 +146,11 @@ func (in querySaveIn) saved() (vault.Query, error) {
 		value := in.Filters[name]
 		switch value.(type) {
 		case []any, map[string]any:
-			return q, fault.New(fault.InvalidValue, "a filter is a text: values with commas between them").
+			return q, fault.New(fault.InvalidValue, "a filter is a string: values separated by commas").
 				With("argument", "filters")
 		}
 		if !slices.Contains(in.Traits, name) {
-			return q, fault.New(fault.InvalidValue, "the filter of %q narrows nothing: it is not among traits", name).
+			return q, fault.New(fault.InvalidValue, "the filter of %q has no effect: traits does not list it", name).
 				With("argument", "filters").With("allowed", append([]string{}, in.Traits...))
 		}
 		if q.Filters == nil {
@@ -172,7 +172,7 @@ func (in querySaveIn) valid(s vault.Query, w query.World) error {
 	}
 	for _, name := range q.Args() {
 		if len(s.Args) > 0 && !slices.Contains(s.Args, name) {
-			return fault.New(fault.InvalidValue, "the query has an argument %q that args do not list", name).
+			return fault.New(fault.InvalidValue, "args does not list the argument %q of the query", name).
 				With("argument", "args")
 		}
 	}

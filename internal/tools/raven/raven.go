@@ -21,7 +21,7 @@ var Family = &tool.Family{
 	Several: fault.ValidationFailed, Told: withCodes,
 	Groups: map[string]string{
 		"section": "Create, move, rename and delete sections of a note",
-		"trash":   "List what was deleted",
+		"trash":   "List deleted notes and sections",
 		"object":  "Create, list, search and change objects: notes and sections with a type",
 		"prompt":  "Print instructions for an agent: start work, record, summarize",
 	},

@@ -22,8 +22,8 @@ type readIn struct {
 	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
 	Lines string `json:"lines,omitempty" jsonschema:"only these lines: 10-25, 7, 10-"`
 
-	References bool `json:"references,omitempty" rare:"true" jsonschema:"say what it refers to, too"`
-	Backlinks  bool `json:"backlinks,omitempty" rare:"true" jsonschema:"say what refers to it, too"`
+	References bool `json:"references,omitempty" rare:"true" jsonschema:"include the references in it"`
+	Backlinks  bool `json:"backlinks,omitempty" rare:"true" jsonschema:"include the references to it"`
 	tool.AsOf
 }
 

@@ -28,7 +28,7 @@ type reclassifyIn struct {
 	Fields tool.Fields `json:"fields,omitempty" jsonschema:"values of fields of the new type" alias:"field"`
 	Force  bool        `json:"force,omitempty" jsonschema:"remove the fields that the new type does not have"`
 
-	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 	tool.Brief
 	tool.Mutation
 }
@@ -44,7 +44,7 @@ type reclassified struct {
 // plannedReclassified is the answer of a call that changes a type.
 type plannedReclassified struct {
 	reclassified
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	planned planned
 }
@@ -125,7 +125,7 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 	case !ok:
 		return nil, s.NoType(in.Type)
 	case t.Name == vault.Section || t.Name == vault.Daily:
-		return nil, fault.New(fault.InvalidType, "no object can be given the type %s: it follows from where it is", t.Name).
+		return nil, fault.New(fault.InvalidType, "no object can be given the type %s: it depends on the place of the object", t.Name).
 			With("available_types", vault.Offered(slices.DeleteFunc(s.TypeNames(), func(name string) bool {
 				return name == vault.Section || name == vault.Daily
 			})))
@@ -199,7 +199,7 @@ func (in reclassifyIn) apply(
 func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) []string {
 	var effects []string
 	if folder := typeOfFolder(idx.Schema(), o.Note.ID); o.Section == nil && t.DefaultPath != "" && folder != t {
-		effects = append(effects, fmt.Sprintf("the note stays where it is; raven_move moves it to %s", t.DefaultPath))
+		effects = append(effects, fmt.Sprintf("the note is not moved; raven_move can move it to %s", t.DefaultPath))
 	}
 	wrong := 0
 	for _, l := range mutate.LinksFromOutside(idx, o) {
@@ -213,7 +213,7 @@ func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) 
 	}
 	if wrong > 0 {
 		effects = append(effects, mutate.Count(wrong, "reference")+" "+
-			mutate.Plural(wrong, "is in a field that leads", "are in fields that lead")+" to another type")
+			mutate.Plural(wrong, "is in a field whose target is", "are in fields whose target is")+" another type")
 	}
 	return effects
 }

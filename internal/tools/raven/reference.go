@@ -14,21 +14,21 @@ import (
 // leads to nothing, or to several things, which Matches are.
 type reference struct {
 	TargetRaw   string   `json:"target_raw"`
-	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: leads to a file that is not a note"`
+	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: names a file that is not a note"`
 	TargetID    *string  `json:"target_id"`
 	TargetType  *string  `json:"target_type"`
 	TargetName  *string  `json:"target_name"`
 	DisplayText *string  `json:"display_text"`
 	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous; at most 20"`
-	Missing     bool     `json:"fragment_missing,omitempty" jsonschema:"the target has no such heading or block as the part behind # names"`
-	TargetLine  int      `json:"target_line,omitempty" jsonschema:"the line of the block that the part behind #^ names"`
+	Missing     bool     `json:"fragment_missing,omitempty" jsonschema:"the target has no heading or block with the name after #"`
+	TargetLine  int      `json:"target_line,omitempty" jsonschema:"the line of the block with the id after #^"`
 	*Leading
 }
 
 // Leading are the fields of what a reference leads to, at depth 2.
 type Leading struct {
 	TargetFields map[string]any `json:"target_fields"`
-	TargetCut    []string       `json:"target_cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
+	TargetCut    []string       `json:"target_cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
 }
 
 // maxRefs is how many references of one thing an answer shows.

@@ -22,8 +22,8 @@ var reindexDoc string
 
 type reindexIn struct {
 	tool.Vault
-	Full    bool   `json:"full,omitempty" jsonschema:"build the index from the first commit on, and check each against the chain"`
-	Pending string `json:"pending,omitempty" enum:"accept,discard" jsonschema:"what becomes of the held batch: accept takes it in, discard writes the files as the vault has them"`
+	Full    bool   `json:"full,omitempty" jsonschema:"rebuild the index from the first commit, and verify the hash chain"`
+	Pending string `json:"pending,omitempty" enum:"accept,discard" jsonschema:"decision on the batch that needs confirmation: accept applies it, discard writes the files as the vault has them"`
 	tool.Mutation
 }
 
@@ -31,15 +31,15 @@ type reindexOut struct {
 	tool.Aside `json:"-"`
 	*Reindexed // nil: the job goes on
 
-	Job *job.Brief `json:"job,omitempty" jsonschema:"of a full reindex; alone, as long as it goes on"`
+	Job *job.Brief `json:"job,omitempty" jsonschema:"job of a full reindex; the only member while it runs"`
 }
 
 // Reindexed is what a reindex came to.
 type Reindexed struct {
-	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts of files are of what would be"`
+	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts are those of the call without dry_run"`
 
 	Indexed    int `json:"files_indexed" jsonschema:"notes in the vault"`
-	Deleted    int `json:"files_deleted" jsonschema:"files that were gone, and are taken out of the vault"`
+	Deleted    int `json:"files_deleted" jsonschema:"deleted files, which were removed from the vault"`
 	Objects    int `json:"objects"`
 	Traits     int `json:"traits"`
 	References int `json:"references"`
@@ -50,11 +50,11 @@ type Reindexed struct {
 	Created   int `json:"files_created"`
 	Changed   int `json:"files_changed"`
 	Moved     int `json:"files_moved"`
-	Restored  int `json:"files_restored" jsonschema:"files that were written again as the vault has them"`
-	Conflicts int `json:"conflicts" jsonschema:"copies that were made of texts which could not be merged"`
+	Restored  int `json:"files_restored" jsonschema:"files that were restored from the vault"`
+	Conflicts int `json:"conflicts" jsonschema:"conflict copies that were created"`
 
-	Held    *heldBatch     `json:"held,omitempty" jsonschema:"a batch that takes away too much to be taken in without a word"`
-	Errors  []reindexError `json:"errors" jsonschema:"notes that do not parse or have too much in them to be indexed, and files that cannot be taken in"`
+	Held    *heldBatch     `json:"held,omitempty" jsonschema:"a batch that needs confirmation, because it removes or reverts many notes"`
+	Errors  []reindexError `json:"errors" jsonschema:"notes that do not parse or have too many elements to be indexed, and files that cannot be synced"`
 	Omitted int            `json:"errors_omitted,omitempty" jsonschema:"errors of a full reindex beyond the first 200"`
 }
 
@@ -265,7 +265,7 @@ func (r *reindexing) pending(ctx context.Context) error {
 	if err != nil || control.Held.Count() > 0 {
 		return err
 	}
-	return fault.New(Family.Malformed, "no batch is held, so there is nothing to %s", r.in.Pending).
+	return fault.New(Family.Malformed, "no batch needs confirmation, so there is nothing to %s", r.in.Pending).
 		With("argument", "pending").
 		Try("raven_reindex", nil)
 }

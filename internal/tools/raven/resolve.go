@@ -31,8 +31,8 @@ type resolveOut struct {
 type Found struct {
 	ID          string  `json:"id"`
 	Type        string  `json:"type"`
-	FilePath    *string `json:"file_path" jsonschema:"null for a day that has no note yet"`
-	MatchSource string  `json:"match_source" jsonschema:"by what it was found: id, path, short_name, name_field, title, alias, suffix, date, section, keyword"`
+	FilePath    *string `json:"file_path" jsonschema:"null for a day without a note"`
+	MatchSource string  `json:"match_source" jsonschema:"kind of the match: id, path, short_name, name_field, title, alias, suffix, date, section, keyword"`
 }
 
 // Candidates are what a reference may lead to.

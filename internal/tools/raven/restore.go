@@ -22,7 +22,7 @@ var restoreDoc string
 
 type restoreIn struct {
 	tool.Vault
-	ID      string `json:"id" size:"id" jsonschema:"the id that it had, or its path in the trash"`
+	ID      string `json:"id" size:"id" jsonschema:"its former id, or its path in the trash"`
 	Confirm bool   `json:"confirm,omitempty" jsonschema:"restore it; without, the answer is a preview"`
 	tool.Brief
 	tool.Mutation
@@ -34,7 +34,7 @@ type restored struct {
 	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
 	Kind        string `json:"kind,omitempty" jsonschema:"note or section"`
 	RestorePath string `json:"restore_path,omitempty"`
-	From        string `json:"restored_from,omitempty" jsonschema:"the path that it had in the trash"`
+	From        string `json:"restored_from,omitempty" jsonschema:"its former path in the trash"`
 }
 
 func (f tools) restore() *tool.Tool {
@@ -116,13 +116,13 @@ func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	files := trashFiles(idx, id, func() bool { return true })
 	switch {
 	case id == "" || len(files) == 0:
-		return nil, notFound("nothing in the trash had the id %q", id).Try("raven_trash_list", nil)
+		return nil, notFound("nothing in the trash has the id %q", id).Try("raven_trash_list", nil)
 	case len(files) > 1:
 		var paths []string
 		for _, f := range files {
 			paths = append(paths, f.Path)
 		}
-		return nil, fault.New(fault.AmbiguousRef, "several things in the trash had this id; name one by its path").
+		return nil, fault.New(fault.AmbiguousRef, "several files in the trash have this id; give the path of one").
 			With("matches", firstOf(paths, maxMatches)).Fix("use one of these paths").
 			Try("raven_trash_list", fault.Args{"id": id})
 	}
@@ -156,7 +156,7 @@ func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
 // run drafts that the thing is where it was, and no longer in the trash.
 func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
 	if _, there := tx.Before().File(r.item.TrashPath); !there {
-		return notFound("nothing in the trash had the id %q", r.item.ID).Try("raven_trash_list", nil)
+		return notFound("nothing in the trash has the id %q", r.item.ID).Try("raven_trash_list", nil)
 	}
 	if err := r.free(tx.Index()); err != nil {
 		return err
@@ -186,17 +186,17 @@ func (r restoring) free(idx *index.Index) error {
 		if !there {
 			return nil
 		}
-		return fault.New(fault.DuplicateID, "there is a note %q again", n.ID).With("id", n.ID).
-			Fix("move that one away first").Try("raven_read", fault.Args{"path": n.ID})
+		return fault.New(fault.DuplicateID, "another note has the id %q now", n.ID).With("id", n.ID).
+			Fix("move that note first").Try("raven_read", fault.Args{"path": n.ID})
 	}
 	note := vault.Path(r.item.RestorePath).ID()
 	if !there {
-		return notFound("the note %q of the section is gone; restore the note first", note).
+		return notFound("the note %q of the section does not exist; restore the note first", note).
 			Try("raven_restore", fault.Args{"id": note})
 	}
 	if _, taken := idx.Find(r.item.ID); taken {
-		return fault.New(fault.DuplicateID, "there is a section %q again", r.item.ID).With("id", r.item.ID).
-			Fix("rename that one first").Try("raven_read", fault.Args{"path": r.item.ID})
+		return fault.New(fault.DuplicateID, "another section has the id %q now", r.item.ID).With("id", r.item.ID).
+			Fix("rename that section first").Try("raven_read", fault.Args{"path": r.item.ID})
 	}
 	return nil
 }

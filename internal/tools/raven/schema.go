@@ -38,7 +38,7 @@ type schemaOut struct {
 // A template is a text that new notes begin with.
 type template struct {
 	ID          string  `json:"id"`
-	File        string  `json:"file" jsonschema:"its path in the vault, as schema.yaml has it"`
+	File        string  `json:"file" jsonschema:"its path in the vault, as in schema.yaml"`
 	Description *string `json:"description"`
 }
 
@@ -48,19 +48,19 @@ type config struct {
 	Directories       directories `json:"directories"`
 	Capture           capture     `json:"capture"`
 	Deletion          deletion    `json:"deletion"`
-	Exclude           []string    `json:"exclude" jsonschema:"patterns of files that are no notes"`
-	ProtectedPrefixes []string    `json:"protected_prefixes" jsonschema:"beginnings of paths that are read only"`
+	Exclude           []string    `json:"exclude" jsonschema:"patterns of files that are not notes"`
+	ProtectedPrefixes []string    `json:"protected_prefixes" jsonschema:"path prefixes that are read-only"`
 	Timezone          string      `json:"timezone"`
 	WeekStart         string      `json:"week_start"`
-	Language          string      `json:"language" jsonschema:"what its notes are written in, for search"`
+	Language          string      `json:"language" jsonschema:"language of the notes, for search"`
 }
 
 // directories are the folders of the vault's settings, each with a slash at the end; null where it has none of its own.
 type directories struct {
-	Daily    string  `json:"daily" jsonschema:"of daily notes; ./ is the vault itself"`
-	Type     *string `json:"type" jsonschema:"of objects, above default_path"`
-	Page     *string `json:"page" jsonschema:"of notes without a type"`
-	Template *string `json:"template" jsonschema:"of templates"`
+	Daily    string  `json:"daily" jsonschema:"folder of daily notes; ./ is the root of the vault"`
+	Type     *string `json:"type" jsonschema:"folder above each default_path"`
+	Page     *string `json:"page" jsonschema:"folder of notes without a type"`
+	Template *string `json:"template" jsonschema:"folder of templates"`
 }
 
 type capture struct {
@@ -142,8 +142,8 @@ type typeFull struct {
 	Description *string             `json:"description"`
 	Fields      map[string]field    `json:"fields"`
 	Traits      map[string]traitUse `json:"traits"`
-	Templates   []string            `json:"templates" jsonschema:"ids of the templates that it may use"`
-	Default     *string             `json:"default_template" jsonschema:"the one that it uses"`
+	Templates   []string            `json:"templates" jsonschema:"ids of the templates of the type"`
+	Default     *string             `json:"default_template" jsonschema:"the default template"`
 }
 
 // A field is what the schema says of one field.

@@ -49,7 +49,7 @@ func (in schemaUpdateIn) complete() error {
 	for _, name := range in.Unset {
 		switch {
 		case !slices.Contains(unsettableOf[in.Kind], name):
-			return fault.New(fault.InvalidValue, "unset names what can be taken back of a %s", in.Kind).
+			return fault.New(fault.InvalidValue, "unset names an unknown property of a %s", in.Kind).
 				With("argument", "unset").With("allowed", unsettableOf[in.Kind]).
 				Suggest(name, unsettableOf[in.Kind])
 		case slices.Contains(given, name):
@@ -61,7 +61,7 @@ func (in schemaUpdateIn) complete() error {
 		return fault.New(fault.InvalidValue, "only a type has traits").With("argument", "add_traits")
 	}
 	if len(given)+len(in.Unset)+ofTraits == 0 {
-		return fault.New(fault.MissingRequired, "name what is to be changed: one of the other arguments, or unset").
+		return fault.New(fault.MissingRequired, "nothing to change: give one of the other arguments, or unset").
 			With("argument", "unset")
 	}
 	return nil
@@ -92,7 +92,7 @@ func (e *schemaEdit) isThere() error {
 
 // noField is the fault of a field that a type does not have.
 func noField(t *vault.Type, name string) *fault.Fault {
-	return fault.New(fault.InvalidField, "the type %s has no field of this name", t.Name).With("argument", "name").
+	return fault.New(fault.InvalidField, "the type %s has no field with this name", t.Name).With("argument", "name").
 		With("allowed", vault.Offered(t.FieldNames())).Suggest(name, t.FieldNames())
 }
 
@@ -215,7 +215,7 @@ func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 func (e *schemaEdit) updateUses(t *vault.Type, more []namedUse, gone []string) error {
 	for _, name := range gone {
 		if !slices.Contains(t.TraitNames(), name) {
-			return fault.New(fault.InvalidTrait, "the type %s has no trait of this name", t.Name).
+			return fault.New(fault.InvalidTrait, "the type %s has no trait with this name", t.Name).
 				With("argument", "remove_traits").With("allowed", vault.Offered(t.TraitNames())).
 				Suggest(name, t.TraitNames())
 		}
@@ -302,7 +302,7 @@ func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited
 		if in.Type != "" {
 			call["type"] = in.Type
 		}
-		return inUse(users, "the "+in.Kind+" is in use").Fix("force removes it all the same").
+		return inUse(users, "the "+in.Kind+" is in use").Fix("force removes it nevertheless").
 			Try("raven_schema_remove", call)
 	}
 	out.SideEffects = e.leaves(tx.Index())

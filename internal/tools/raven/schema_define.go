@@ -98,7 +98,7 @@ func (in definitionIn) given() []string {
 func (in definitionIn) fits(kind string) error {
 	for _, name := range in.given() {
 		if !slices.Contains(argumentsOf[kind], name) {
-			return fault.New(fault.InvalidValue, "%s is none of a %s", name, kind).With("argument", name).
+			return fault.New(fault.InvalidValue, "%s is not an argument for a %s", name, kind).With("argument", name).
 				With("allowed", argumentsOf[kind])
 		}
 	}
@@ -121,10 +121,10 @@ func newName(kind, name string) error {
 	}
 	switch {
 	case !form.MatchString(name):
-		return fault.New(fault.InvalidValue, "the name of a %s is up to 64 letters, digits, _ and -, and begins with %s",
+		return fault.New(fault.InvalidValue, "the name of a %s has up to 64 letters, digits, _ and -, and begins with %s",
 			kind, begins).With("argument", "name")
 	case slices.Contains(reservedFor[kind], name):
-		return fault.New(fault.InvalidValue, "the name %q is reserved: it means the same everywhere", name).
+		return fault.New(fault.InvalidValue, "the name %q is reserved", name).
 			With("argument", "name").With("reserved", reservedFor[kind])
 	}
 	return nil
@@ -228,7 +228,7 @@ func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	if d.Type != nil {
 		read, ok := vault.ParseValueType(*d.Type)
 		if !ok {
-			return fault.New(fault.InvalidValue, "a value type is one of %s, or a list of it, as in string[]",
+			return fault.New(fault.InvalidValue, "a value type is one of %s, or a list of it, such as string[]",
 				strings.Join(vault.ValueTypes(), ", ")).With("argument", "value_type").
 				With("allowed", vault.ValueTypes()).Suggest(*d.Type, vault.ValueTypes())
 		}
@@ -236,7 +236,7 @@ func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	}
 	element := strings.TrimSuffix(typ, "[]")
 	only := func(argument, of string) error {
-		return fault.New(fault.InvalidValue, "%s is only of a %s of type %s", argument, kind, of).
+		return fault.New(fault.InvalidValue, "%s is only for a %s of type %s", argument, kind, of).
 			With("argument", argument)
 	}
 	least, most := was.Min, was.Max
@@ -258,10 +258,10 @@ func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	case d.Max != nil && element != "number":
 		return only("max", "number")
 	case d.Required != nil && kind == kindTrait:
-		return fault.New(fault.InvalidValue, "a trait is not required by itself, but by a type").
+		return fault.New(fault.InvalidValue, "a trait cannot be required by itself, only by a type").
 			With("argument", "required")
 	case least != nil && most != nil && *least > *most:
-		return fault.New(fault.InvalidValue, "min is over max").With("argument", "min")
+		return fault.New(fault.InvalidValue, "min is greater than max").With("argument", "min")
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func valueOf(raw json.RawMessage) (value any, given bool, err error) {
 		return nil, false, nil
 	}
 	if err := json.Unmarshal(raw, &value); err != nil {
-		return nil, false, fault.New(fault.InvalidValue, "default is no JSON").With("argument", "default")
+		return nil, false, fault.New(fault.InvalidValue, "default is not JSON").With("argument", "default")
 	}
 	switch v := value.(type) {
 	case float64:
@@ -326,7 +326,7 @@ func valueOf(raw json.RawMessage) (value any, given bool, err error) {
 			}
 		}
 	case map[string]any:
-		return nil, false, fault.New(fault.InvalidValue, "default must be a text, a number, true or false, or a list of these").
+		return nil, false, fault.New(fault.InvalidValue, "default must be a string, a number, true or false, or a list of these").
 			With("argument", "default")
 	}
 	return value, true, nil
@@ -459,7 +459,7 @@ func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 		if json.Unmarshal(members[name], &word) == nil {
 			d.Type = said(word)
 		} else if err := strictly(members[name], &d); err != nil {
-			return nil, inField(fault.New(fault.InvalidValue, "a field is a value type, or an object of "+
+			return nil, inField(fault.New(fault.InvalidValue, "a field is a value type, or an object with "+
 				"type, required, default, values, target, min, max and description"), name)
 		}
 		all[name] = d

@@ -32,22 +32,22 @@ var schemaRemoveDoc string
 // thingIn names what is added to a schema, changed in it or removed from it.
 type thingIn struct {
 	Kind string `json:"kind" enum:"type,trait,field" jsonschema:"what it is"`
-	Type string `json:"type,omitempty" complete:"type" jsonschema:"of a field: the type that has it"`
+	Type string `json:"type,omitempty" complete:"type" jsonschema:"for a field: its type of object"`
 	Name string `json:"name" complete:"field" of:"type" size:"name" jsonschema:"letters, digits, _ and -"`
 }
 
 // definitionIn is what a schema says of a thing.
 type definitionIn struct {
-	ValueType   string         `json:"value_type,omitempty" jsonschema:"of a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list of it as in string[]"`
-	DefaultPath string         `json:"default_path,omitempty" jsonschema:"of a type: the folder of new objects"`
-	NameField   string         `json:"name_field,omitempty" jsonschema:"of a type: the field that says what an object is called"`
-	Description string         `json:"description,omitempty" size:"query" jsonschema:"what it is for"`
-	Fields      tool.Structure `json:"fields,omitempty" jsonschema:"of a type: by name, each a value type or an object as raven_schema_type shows it"`
-	Traits      tool.JSON      `json:"traits,omitempty" jsonschema:"of a type: a list of traits, or by name {required, default}"`
-	Values      []string       `json:"values,omitempty" jsonschema:"of an enum; one text with commas in it is several"`
-	Default     tool.JSON      `json:"default,omitempty" jsonschema:"of a field or trait: the value where there is none"`
-	Required    *bool          `json:"required,omitempty" jsonschema:"of a field: every object must have it"`
-	Target      string         `json:"target,omitempty" complete:"type" jsonschema:"of a ref: the type that it leads to"`
+	ValueType   string         `json:"value_type,omitempty" jsonschema:"for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such as string[]"`
+	DefaultPath string         `json:"default_path,omitempty" jsonschema:"for a type: the folder of new objects"`
+	NameField   string         `json:"name_field,omitempty" jsonschema:"for a type: the field with the name of an object"`
+	Description string         `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
+	Fields      tool.Structure `json:"fields,omitempty" jsonschema:"for a type: by name, each a value type or an object as in raven_schema_type"`
+	Traits      tool.JSON      `json:"traits,omitempty" jsonschema:"for a type: a list of traits, or by name {required, default}"`
+	Values      []string       `json:"values,omitempty" jsonschema:"for an enum; commas separate values"`
+	Default     tool.JSON      `json:"default,omitempty" jsonschema:"for a field or trait: the default value"`
+	Required    *bool          `json:"required,omitempty" jsonschema:"for a field: every object must have it"`
+	Target      string         `json:"target,omitempty" complete:"type" jsonschema:"for a ref: the type of its target"`
 	Min         *float64       `json:"min,omitempty" jsonschema:"of a number"`
 	Max         *float64       `json:"max,omitempty" jsonschema:"of a number"`
 }
@@ -63,16 +63,16 @@ type schemaUpdateIn struct {
 	tool.Vault
 	thingIn
 	definitionIn
-	Unset        []string `json:"unset,omitempty" jsonschema:"what is not said any more: default, description, target and the like"`
-	AddTraits    []string `json:"add_traits,omitempty" complete:"trait" jsonschema:"of a type: traits that it has too" alias:"add_trait"`
-	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" jsonschema:"of a type: traits that it has no more" alias:"remove_trait"`
+	Unset        []string `json:"unset,omitempty" jsonschema:"properties to remove: default, description, target, ..."`
+	AddTraits    []string `json:"add_traits,omitempty" complete:"trait" jsonschema:"for a type: traits to add" alias:"add_trait"`
+	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" jsonschema:"for a type: traits to remove" alias:"remove_trait"`
 	tool.Mutation
 }
 
 type schemaRemoveIn struct {
 	tool.Vault
 	thingIn
-	Force bool `json:"force,omitempty" jsonschema:"remove it also where it is in use"`
+	Force bool `json:"force,omitempty" jsonschema:"remove it even if it is in use"`
 	tool.Mutation
 }
 
@@ -81,13 +81,13 @@ type schemaEdited struct {
 	tool.Aside  `json:"-"`
 	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
 	Kind        string              `json:"kind" jsonschema:"type, trait or field"`
-	Type        string              `json:"type,omitempty" jsonschema:"of a field: the type that has it"`
+	Type        string              `json:"type,omitempty" jsonschema:"for a field: its type of object"`
 	Name        string              `json:"name"`
-	Definition  any                 `json:"definition,omitempty" jsonschema:"as it is now; of what is removed, as it was"`
-	Changes     map[string]oldNew   `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: what it said, and what it says"`
+	Definition  any                 `json:"definition,omitempty" jsonschema:"the current definition, or the removed one"`
+	Changes     map[string]oldNew   `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: the old and the new value"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string            `json:"side_effects,omitzero" jsonschema:"what it means for what is in the vault"`
+	SideEffects []string            `json:"side_effects,omitzero" jsonschema:"effects on the notes of the vault"`
 }
 
 func (f tools) schemaAdd() *tool.Tool {
@@ -196,9 +196,9 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 func (t *thingIn) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
-		return fault.New(fault.MissingRequired, "a field needs type: the type that has it").With("argument", "type")
+		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").With("argument", "type")
 	case t.Kind != kindField && t.Type != "":
-		return fault.New(fault.InvalidValue, "type is the type that has a field; a %s has none", t.Kind).
+		return fault.New(fault.InvalidValue, "type is only for fields; a %s has none", t.Kind).
 			With("argument", "type")
 	}
 	t.Type = vault.TypeName(t.Type)
@@ -251,7 +251,7 @@ func (e *schemaEdit) owner(name string) (*vault.Type, error) {
 
 // builtin is the fault of a change of a built-in type.
 func builtin(name string) *fault.Fault {
-	return fault.New(fault.InvalidType, "the type %s is built in, and cannot be changed", vault.TypeName(name)).
+	return fault.New(fault.InvalidType, "the type %s is built-in, and cannot be changed", vault.TypeName(name)).
 		With("builtin", []string{vault.Daily, vault.Page, vault.Section})
 }
 
@@ -260,7 +260,7 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 	is, err := vault.ParseSchema(e.text)
 	if err != nil {
 		problem := problemsOf(err)[0]
-		return nil, fault.New(fault.InvalidValue, "the schema would be none: %s",
+		return nil, fault.New(fault.InvalidValue, "the schema would be invalid: %s",
 			strings.TrimPrefix(problem.Message, vault.SchemaFile+": "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.was.ChangesTo(is))) {
@@ -293,7 +293,7 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, ac
 	}
 	before := tx.Index()
 	if problems := e.impact(before, is, state.Clock(before, tx.Now())); len(problems) > 0 {
-		return inUse(problems, "the change would make what is in the vault wrong")
+		return inUse(problems, "the change would make notes of the vault invalid")
 	}
 	out.Kind, out.Type, out.Name, out.Changes = e.thing.Kind, e.thing.Type, e.thing.Name, map[string]oldNew{}
 	for name, c := range e.was.ChangesTo(is) {

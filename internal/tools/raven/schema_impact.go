@@ -166,7 +166,7 @@ func (e *schemaEdit) removable(idx *index.Index) error {
 			"kind": kindField, "type": t.Name, "name": f.Name, "required": false,
 		})
 	case t.NameField() == f.Name && idx.Count(t.Name) > 0:
-		problem.Message = "the field says what objects of the type are called, and there are such objects"
+		problem.Message = "the field is the name field of a type that has objects"
 		return problem.With("field", f.Name).With("total", idx.Count(t.Name)).
 			Fix("give the type another name_field first")
 	}
@@ -186,7 +186,7 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 			inSchema(fault.InvalidType, where)
 		}
 		for o := range idx.Objects(name, index.Spot{}) {
-			all = append(all, fault.New(fault.InvalidType, "%s is of the type", o.ID()).With("id", o.ID()).
+			all = append(all, fault.New(fault.InvalidType, "%s has the type", o.ID()).With("id", o.ID()).
 				At(o.Note.Path, max(o.Spot().Line, 1)))
 		}
 	case kindTrait:
@@ -194,7 +194,7 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 			inSchema(fault.InvalidTrait, "types."+owner+".traits")
 		}
 		for t := range idx.Traits(name, index.Spot{}) {
-			all = append(all, fault.New(fault.InvalidTrait, "%s is of the trait", t.ID).With("id", t.ID).
+			all = append(all, fault.New(fault.InvalidTrait, "%s has the trait", t.ID).With("id", t.ID).
 				At(t.Note.Path, t.Line))
 		}
 	default:
@@ -237,13 +237,13 @@ func (e *schemaEdit) leaves(idx *index.Index) []string {
 	name := e.thing.Name
 	switch e.thing.Kind {
 	case kindType:
-		add(idx.Count(name), "object", "reads as a page; its text stays", "read as pages; their texts stay")
-		add(len(targetsOf(e.was, name)), "reference field", "leads to any type", "lead to any type")
+		add(idx.Count(name), "object", "becomes a page; its text is kept", "become pages; their texts are kept")
+		add(len(targetsOf(e.was, name)), "reference field", "accepts any type", "accept any type")
 	case kindTrait:
-		add(idx.TraitCount(name), "annotation", "is only text", "are only text")
+		add(idx.TraitCount(name), "annotation", "becomes plain text", "become plain text")
 		add(len(e.was.UsedBy(name)), "type", "loses the trait", "lose the trait")
 	default:
-		add(len(e.users(idx)), "object", "keeps the key, which is unknown", "keep the key, which is unknown")
+		add(len(e.users(idx)), "object", "keeps the key as an unknown field", "keep the key as an unknown field")
 	}
 	return effects
 }

@@ -23,7 +23,7 @@ type searchIn struct {
 	tool.Vault
 	Query   string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
 	Type    string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
-	Explain bool   `json:"explain,omitempty" rare:"true" jsonschema:"say why each note was found"`
+	Explain bool   `json:"explain,omitempty" rare:"true" jsonschema:"explain why each note matched"`
 	tool.AsOf
 	tool.Page
 }
@@ -39,12 +39,12 @@ type hit struct {
 	ID        string   `json:"id"`
 	Title     string   `json:"title"`
 	FilePath  string   `json:"file_path"`
-	Snippet   string   `json:"snippet" jsonschema:"what was found, in one line: of the best section, or a field: value"`
-	Matches   [][2]int `json:"matches" jsonschema:"bytes of the snippet that were looked for: from, up to"`
-	Score     float64  `json:"score" jsonschema:"higher is better; says nothing across queries"`
-	LineStart int      `json:"line_start" title:"line" jsonschema:"where that section or field begins"`
+	Snippet   string   `json:"snippet" jsonschema:"the matching passage of the best section in one line, or field: value"`
+	Matches   [][2]int `json:"matches" jsonschema:"byte ranges of the snippet that match: start, end"`
+	Score     float64  `json:"score" jsonschema:"higher is better; not comparable between queries"`
+	LineStart int      `json:"line_start" title:"line" jsonschema:"the first line of that section or field"`
 
-	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"ids of notes found too that have the very same text"`
+	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"ids of other matching notes with identical text"`
 	Explanation *search.Why `json:"explanation,omitempty"`
 }
 

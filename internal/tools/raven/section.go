@@ -31,11 +31,11 @@ const (
 type sectionIn struct {
 	tool.Vault
 	Op     string `json:"op" enum:"create,move,rename,delete" jsonschema:"what to do"`
-	ID     string `json:"id,omitempty" complete:"id" size:"id" jsonschema:"the section: people/freya#notes; of move, rename and delete"`
-	File   string `json:"file,omitempty" complete:"id" size:"id" jsonschema:"the note in which create writes a section"`
-	Title  string `json:"title,omitempty" size:"id" jsonschema:"the heading as plain text, of create and rename" alias:"new_heading_text"`
-	Level  int    `json:"level,omitempty" minimum:"0" maximum:"6" jsonschema:"of create: 1 to 6; default: the one that the place asks for"`
-	After  string `json:"after,omitempty" complete:"id" size:"id" jsonschema:"behind this section of the same note, and all under it"`
+	ID     string `json:"id,omitempty" complete:"id" size:"id" jsonschema:"move, rename and delete: the section, people/freya#notes"`
+	File   string `json:"file,omitempty" complete:"id" size:"id" jsonschema:"create: the note"`
+	Title  string `json:"title,omitempty" size:"id" jsonschema:"create and rename: the heading as plain text" alias:"new_heading_text"`
+	Level  int    `json:"level,omitempty" minimum:"0" maximum:"6" jsonschema:"create: 1 to 6; default: the level that fits the place"`
+	After  string `json:"after,omitempty" complete:"id" size:"id" jsonschema:"after this section of the same note and its subsections"`
 	Before string `json:"before,omitempty" complete:"id" size:"id" jsonschema:"before this section"`
 	Under  string `json:"under,omitempty" complete:"id" size:"id" jsonschema:"as the last section under this one"`
 	tool.Brief
@@ -46,13 +46,13 @@ type sectionIn struct {
 type sectioned struct {
 	mutated
 	Section          string   `json:"section,omitempty" jsonschema:"the slug of the section"`
-	OldID            string   `json:"old_id,omitempty" jsonschema:"of rename: the id that it had"`
+	OldID            string   `json:"old_id,omitempty" jsonschema:"rename: the former id"`
 	Level            int      `json:"level,omitempty"`
 	Placement        string   `json:"placement,omitempty" jsonschema:"after, before, under or end"`
 	Anchor           string   `json:"anchor,omitempty" jsonschema:"the id of the section that the placement names"`
-	UpdatedRefsTotal int      `json:"updated_refs_total,omitempty" jsonschema:"of rename: how many references were rewritten"`
-	RemovedContent   string   `json:"removed_content,omitempty" jsonschema:"of delete: the text that went, its beginning"`
-	DeletedSections  []string `json:"deleted_sections,omitempty" jsonschema:"of delete: the ids that went"`
+	UpdatedRefsTotal int      `json:"updated_refs_total,omitempty" jsonschema:"rename: the number of rewritten references"`
+	RemovedContent   string   `json:"removed_content,omitempty" jsonschema:"delete: the beginning of the removed text"`
+	DeletedSections  []string `json:"deleted_sections,omitempty" jsonschema:"delete: the ids that were removed"`
 }
 
 func (f tools) section() *tool.Tool {
@@ -97,7 +97,7 @@ func (in sectionIn) complete() error {
 		return fault.New(fault.InvalidValue, "after, before and under exclude each other").
 			With("argument", "after")
 	case in.File != "" && in.ID != "":
-		return fault.New(fault.InvalidValue, "create takes file, the other operations take id").
+		return fault.New(fault.InvalidValue, "create needs file, the other operations need id").
 			With("argument", "file")
 	}
 	return nil

@@ -28,7 +28,7 @@ type setIn struct {
 	tool.Vault
 	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" complete:"field" of:"id" jsonschema:"fields and their new values" alias:"fields"`
-	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
+	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to remove"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -63,7 +63,7 @@ func (in setIn) legal() error {
 type unsetIn struct {
 	tool.Vault
 	ID    string   `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Unset []string `json:"unset" jsonschema:"names of fields to take away" alias:"fields"`
+	Unset []string `json:"unset" jsonschema:"names of fields to remove" alias:"fields"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -237,7 +237,7 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 		return noType(map[string]any{"type": nil})
 	case name == "id" && o.Section != nil:
 		return fault.New(fault.InvalidField, "the id in a declaration is part of the object's own id, "+
-			"to which references lead; edit changes it").With("field", "id").
+			"which references use; edit changes it").With("field", "id").
 			Try("raven_read", fault.Args{"path": o.ID()})
 	case sets && unsets:
 		return fault.New(fault.InvalidValue, "field %q is both set and unset", name).

@@ -24,30 +24,30 @@ type statsOut struct {
 	tool.Aside  `json:"-"`
 	Files       int      `json:"file_count" jsonschema:"notes"`
 	Objects     int      `json:"object_count" jsonschema:"notes and their sections"`
-	Traits      int      `json:"trait_count" jsonschema:"traits that the schema knows"`
+	Traits      int      `json:"trait_count" jsonschema:"traits of the schema"`
 	Refs        int      `json:"ref_count" jsonschema:"references in texts and fields"`
 	Quarantined int      `json:"quarantined_count" jsonschema:"notes that do not parse"`
 	Unparsed    []string `json:"quarantined,omitempty" jsonschema:"the first of them"`
 	Unindexed   int      `json:"unindexed_count,omitempty" jsonschema:"notes with more than 20,000 headings, traits, references and tags, of which none is indexed"`
 	Crowded     []string `json:"unindexed,omitempty" jsonschema:"the first of them"`
-	Conflicts   int      `json:"conflict_count" jsonschema:"notes beside another that keep a text which could not be merged into it"`
+	Conflicts   int      `json:"conflict_count" jsonschema:"conflict copies: notes with a text that could not be merged into another note"`
 	Copies      []string `json:"conflicts,omitempty" jsonschema:"the first of them"`
 	Bytes       int64    `json:"byte_count" jsonschema:"of all notes"`
-	Edited      int      `json:"edited_outside_count" jsonschema:"notes in whose place something else lies, at the last comparison"`
+	Edited      int      `json:"edited_outside_count" jsonschema:"notes whose path has a file that cannot be a note, at the last comparison"`
 	EditedFiles []string `json:"edited_outside,omitempty" jsonschema:"the first of them"`
 	Missing     []string `json:"missing_files,omitempty" jsonschema:"files that are gone and cannot be written"`
 
-	Freshness    repo.Freshness `json:"freshness,omitempty" jsonschema:"of the files beside what is answered: fresh, pending, updating, stale or unknown; absent with as_of"`
-	SweptAt      *time.Time     `json:"swept_at,omitempty" jsonschema:"since when every comparison of the files found the same"`
-	SweptVersion string         `json:"swept_version,omitempty" jsonschema:"of the vault, at the last comparison that found something new"`
-	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"changes from outside that will be taken in"`
+	Freshness    repo.Freshness `json:"freshness,omitempty" jsonschema:"state of the files: fresh, pending, updating, stale or unknown; absent with as_of"`
+	SweptAt      *time.Time     `json:"swept_at,omitempty" jsonschema:"time since which all comparisons of the files found no change"`
+	SweptVersion string         `json:"swept_version,omitempty" jsonschema:"the version at the last comparison that found a change"`
+	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"outside edits that are not synced yet"`
 	PendingFiles []string       `json:"pending_outside,omitempty" jsonschema:"the first of them"`
-	Held         *heldBatch     `json:"held,omitempty" jsonschema:"changes from outside that wait for raven_reindex with pending"`
-	Unwatched    repo.Unwatched `json:"unwatched,omitempty" jsonschema:"why changes may not be noticed at once: watches (the system allows no more) or away (the folder is not where it is served)"`
+	Held         *heldBatch     `json:"held,omitempty" jsonschema:"outside edits that need confirmation with raven_reindex"`
+	Unwatched    repo.Unwatched `json:"unwatched,omitempty" jsonschema:"why changes may be noticed late: watches (the system allows no more) or away (the folder is not at its path)"`
 	Why          string         `json:"unwatched_reason,omitempty"`
 	Remedy       string         `json:"unwatched_fix,omitempty"`
-	Left         int            `json:"left_count,omitempty" jsonschema:"files that cannot be taken in"`
-	Twins        int            `json:"twin_count,omitempty" jsonschema:"of these, those whose name collides with a note's"`
+	Left         int            `json:"left_count,omitempty" jsonschema:"files that cannot be synced"`
+	Twins        int            `json:"twin_count,omitempty" jsonschema:"those of them whose name differs from a note's only by case or normalization"`
 	LeftFiles    []leftFile     `json:"left,omitempty" jsonschema:"the first of them"`
 }
 

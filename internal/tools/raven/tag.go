@@ -23,7 +23,7 @@ var tagDoc string
 type tagIn struct {
 	tool.Vault
 	Tag  string `json:"tag,omitempty" complete:"tag" jsonschema:"list the notes with this tag, with or without #"`
-	List bool   `json:"list,omitempty" jsonschema:"list the tags instead, with how many notes each has"`
+	List bool   `json:"list,omitempty" jsonschema:"list the tags instead, with the number of notes of each"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -45,7 +45,7 @@ type TaggedObjects struct {
 // A taggedObject is a note, and where the tag first stands in it.
 type taggedObject struct {
 	object
-	Line int `json:"line" jsonschema:"where the tag first stands"`
+	Line int `json:"line" jsonschema:"the first line with the tag"`
 }
 
 // TagCounts are the tags of the vault.

@@ -59,7 +59,7 @@ func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 	for _, known := range s.Templates {
 		ids = append(ids, known.ID)
 	}
-	return "", fault.New(fault.InvalidValue, "there is no template of that id").
+	return "", fault.New(fault.InvalidValue, "there is no template with that id").
 		With("argument", "template").With("allowed", ids)
 }
 

@@ -12,7 +12,7 @@ import (
 type trait struct {
 	ID        string `json:"id"`
 	TraitType string `json:"trait_type"`
-	Value     any    `json:"value" jsonschema:"as the schema types it; null where there is none"`
+	Value     any    `json:"value" jsonschema:"with the type of the schema; null if it has no value"`
 	*Within
 	*TraitContext
 }
@@ -22,7 +22,7 @@ type trait struct {
 type TraitContext struct {
 	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
 	Checkbox     string         `json:"checkbox,omitempty" jsonschema:"the mark of the checkbox that the line begins with: a space, x or another"`
-	Done         *bool          `json:"done,omitempty" jsonschema:"whether the line is done, where a checkbox, @status or @done says so"`
+	Done         *bool          `json:"done,omitempty" jsonschema:"whether the line is done, if a checkbox, @status or @done says so"`
 	Fields       *taskFields    `json:"fields,omitempty" jsonschema:"dates of the task, as the plugins Tasks and Dataview of Obsidian write them"`
 	Content      string         `json:"content" jsonschema:"the line; of a long one, a part"`
 	ContentText  string         `json:"content_text" title:"text" jsonschema:"the line without its annotations"`

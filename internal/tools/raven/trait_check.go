@@ -96,7 +96,7 @@ func (c *traitChecker) define(name string) (*vault.Field, bool) {
 	}
 	if c.seen[key] {
 		c.problems = append(c.problems, fault.New(fault.InvalidValue,
-			"trait %q is named twice", key).With("field", name))
+			"trait %q is given twice", key).With("field", name))
 		return nil, false
 	}
 	c.seen[key] = true

@@ -26,8 +26,8 @@ var traitCreateDoc string
 type traitCreateIn struct {
 	tool.Vault
 	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
-	Value       string      `json:"value,omitempty" size:"query" jsonschema:"its value: a date or tomorrow for due, high for priority; not needed where the schema has a default"`
-	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section that it goes into: daily/2026-03-02#standup, or a day such as today"`
+	Value       string      `json:"value,omitempty" size:"query" jsonschema:"its value: a date or tomorrow for due, high for priority; optional if the schema has a default"`
+	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section to which it is added: daily/2026-03-02#standup, or a day such as today"`
 	Content     string      `json:"content" text:"true" jsonschema:"the text that the trait is about; one line"`
 	OtherTraits tool.Fields `json:"other_traits,omitempty" jsonschema:"more traits of the line, with their values: {\"assignee\": \"people/freya\"}"`
 	tool.Brief
@@ -121,7 +121,7 @@ func notOneLine(content string) *fault.Fault {
 			With("argument", "content")
 	case strings.ContainsFunc(content, breaks):
 		return fault.New(fault.InvalidValue,
-			"the content is one line of text, without line breaks and control characters").
+			"the content must be one line of text, without line breaks and control characters").
 			With("argument", "content").Fix("write one line; an edit can write several")
 	}
 	return nil
@@ -179,7 +179,7 @@ type made struct {
 func (m *traitMutated) created(tx *repo.Tx, at made) error {
 	n, ok := tx.Index().Note(string(at.path))
 	if !ok {
-		return fmt.Errorf("find a note that was written: %s", at.path)
+		return fmt.Errorf("find the written note: %s", at.path)
 	}
 	for t := range n.Traits() {
 		if t.Line == at.line && t.Type == at.name && !t.Field {
@@ -189,5 +189,5 @@ func (m *traitMutated) created(tx *repo.Tx, at made) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("find a trait that was written: line %d of %s", at.line, at.path)
+	return fmt.Errorf("find the written trait: line %d of %s", at.line, at.path)
 }

@@ -47,7 +47,7 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 		return err
 	}
 	if t.Task {
-		return fault.New(fault.InvalidTrait, "a checkbox is no annotation, and is not deleted by itself; "+
+		return fault.New(fault.InvalidTrait, "a checkbox is not an annotation, and cannot be deleted by itself; "+
 			"remove the line, or its checkbox, from the text").With("line", t.Line).
 			Fix("use raven_edit on %s", t.Note.ID)
 	}

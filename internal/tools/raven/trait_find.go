@@ -65,7 +65,7 @@ func ownTrait(idx *index.Index, id string) (*index.Trait, error) {
 		return t, err
 	}
 	return nil, fault.New(fault.InvalidValue,
-		"a trait is changed by its id, not by where it stands; the one there has the id %s", t.ID).
+		"a trait is changed by its id, not by its position; the one there has the id %s", t.ID).
 		With("argument", "id").With("id", t.ID).Fix("use the id %s", t.ID)
 }
 
@@ -73,7 +73,7 @@ func ownTrait(idx *index.Index, id string) (*index.Trait, error) {
 func noTrait(idx *index.Index, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, "no trait %q", id)
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
-		f = fault.New(fault.NotFound, "no trait of that id")
+		f = fault.New(fault.NotFound, "no trait with that id")
 	}
 	near := nearTraits(idx, id)
 	if len(near) > 0 {

@@ -14,7 +14,7 @@ var traitGetDoc string
 
 type traitGetIn struct {
 	tool.Vault
-	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0; or where it stands now: daily/2026-03-02.md:11"`
+	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0; or its current position: daily/2026-03-02.md:11"`
 	detail
 	tool.AsOf
 }

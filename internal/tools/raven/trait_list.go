@@ -23,7 +23,7 @@ type traitListIn struct {
 	Value      string `json:"value,omitempty" size:"query" jsonschema:"only this value; for dates also today, tomorrow, this-week, past"`
 	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type" jsonschema:"only in objects of this type: meeting, daily, project"`
 	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note or folder"`
-	Done       *bool  `json:"done,omitempty" absent:"both" jsonschema:"only what is done, or only what is not"`
+	Done       *bool  `json:"done,omitempty" absent:"both" jsonschema:"only done tasks, or only open ones"`
 	timeFilters
 	detail
 	tool.AsOf
@@ -41,7 +41,7 @@ func (f tools) traitList() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
 		Flags:   map[string]string{"trait_type": "type"},
-		Presets: []tool.Preset{{Arg: "done", Value: "false", Flag: "all", Doc: "show what is done too"}},
+		Presets: []tool.Preset{{Arg: "done", Value: "false", Flag: "all", Doc: "include done tasks"}},
 		Commands: []tool.Command{
 			{Words: "trait", Args: []string{"trait_type"}},
 			{Words: "trait list", Args: []string{"trait_type"}},

@@ -14,7 +14,7 @@ type traitMutated struct {
 	did
 	*TraitFacts
 	assigned
-	Trait *trait `json:"trait,omitempty" jsonschema:"as it is now; of one that is deleted, as it was"`
+	Trait *trait `json:"trait,omitempty" jsonschema:"the current state, or the last one of a deleted object"`
 	plan[wouldCreateTrait]
 
 	was *trait // before an update

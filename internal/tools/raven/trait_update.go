@@ -24,7 +24,7 @@ type traitUpdateIn struct {
 	tool.Vault
 	ID    string      `json:"id,omitempty" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
 	Set   tool.Fields `json:"set,omitempty" alias:"fields" complete:"trait_value" of:"id" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
-	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to take from the line; value leaves the bare trait"`
+	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to remove from the line; value removes only the value of the trait itself"`
 	bulkIn
 	tool.Brief
 	tool.Mutation

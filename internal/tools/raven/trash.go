@@ -23,7 +23,7 @@ var trashListDoc string
 
 type trashListIn struct {
 	tool.Vault
-	ID string `json:"id,omitempty" complete:"" size:"id" jsonschema:"only what had this id: people/freya, people/freya#notes"`
+	ID string `json:"id,omitempty" complete:"" size:"id" jsonschema:"only objects with this former id: people/freya, people/freya#notes"`
 	tool.AsOf
 	tool.Page
 }
@@ -36,12 +36,12 @@ type trashListOut struct {
 // A trashed thing is one that raven_restore can bring back.
 type trashed struct {
 	ID          string     `json:"id" jsonschema:"that it had"`
-	Reference   string     `json:"reference" jsonschema:"what raven_restore takes: the id, or the path in the trash where several had it"`
-	Type        string     `json:"type,omitempty" jsonschema:"of a note, as it says"`
+	Reference   string     `json:"reference" jsonschema:"argument for raven_restore: the id, or the path in the trash if several have this id"`
+	Type        string     `json:"type,omitempty" jsonschema:"for a note, its type"`
 	Kind        string     `json:"kind" jsonschema:"note or section"`
 	TrashPath   string     `json:"trash_path"`
-	RestorePath string     `json:"restore_path" jsonschema:"the file that it returns to"`
-	DeletedAt   *time.Time `json:"deleted_at" title:"deleted" jsonschema:"null where nothing in the log says so, as for what follows"`
+	RestorePath string     `json:"restore_path" jsonschema:"the file to which it would be restored"`
+	DeletedAt   *time.Time `json:"deleted_at" title:"deleted" jsonschema:"this and the following members are null if the log does not have them"`
 	Version     string     `json:"version,omitempty" jsonschema:"that deleted it"`
 	Principal   string     `json:"principal,omitempty" title:"who"`
 	Agent       string     `json:"agent,omitempty"`

@@ -17,7 +17,7 @@ var typeDoc string
 type typeIn struct {
 	tool.Vault
 	Name string `json:"name,omitempty" complete:"type" alias:"type,type_name" jsonschema:"list the objects of this type"`
-	List bool   `json:"list,omitempty" jsonschema:"list the types instead, with how many objects each has"`
+	List bool   `json:"list,omitempty" jsonschema:"list the types instead, with the number of objects of each"`
 	detail
 	tool.AsOf
 	tool.Page

@@ -24,15 +24,15 @@ const undoName = "raven_undo"
 
 type undoIn struct {
 	tool.Vault
-	Version string `json:"version" complete:"version" jsonschema:"the version whose change is taken back: v42"`
+	Version string `json:"version" complete:"version" jsonschema:"the version to undo: v42"`
 	tool.Mutation
 }
 
 type undoOut struct {
 	tool.Aside `json:"-"`
 	Action     string       `json:"action,omitempty"`
-	Undone     undone       `json:"undone" jsonschema:"the change that is taken back"`
-	Files      []undoneFile `json:"files,omitzero" jsonschema:"what became of them, the first 200"`
+	Undone     undone       `json:"undone" jsonschema:"the change that is undone"`
+	Files      []undoneFile `json:"files,omitzero" jsonschema:"the result for each, the first 200"`
 	FilesTotal int          `json:"files_total,omitempty"`
 
 	DryRun      bool                `json:"dry_run,omitempty"`
@@ -87,7 +87,7 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
 	version, ok := repo.ParseVersion(strings.TrimSpace(in.Version))
 	if !ok {
-		return undoOut{}, fault.New(fault.InvalidValue, "version must be one such as v42").
+		return undoOut{}, fault.New(fault.InvalidValue, "version must be a version such as v42").
 			With("argument", "version")
 	}
 	call, err := mutate.Call(c, &in.Mutation, Family)

@@ -20,9 +20,9 @@ type upsertIn struct {
 	tool.Vault
 	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
 	Title   string      `json:"title" jsonschema:"title, name or alias of the object; names a new one"`
-	Path    string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title, else the object that the title names"`
-	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; others stay" alias:"field"`
-	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces all that is there; default: it stays"`
+	Path    string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title, otherwise the object with that title"`
+	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; other fields are kept" alias:"field"`
+	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces the whole text; default: the text is kept"`
 	tool.Brief
 	tool.Mutation
 }
@@ -124,7 +124,7 @@ func sameType(n *index.Note, t *vault.Type) error {
 	}
 	return fault.New(fault.DuplicateID, "%s is a %s, not a %s", n.ID, n.Type, t.Name).
 		With("id", n.ID).With("type", n.Type).
-		Fix("name the type %s, or give the new object a path of its own", n.Type)
+		Fix("use the type %s, or give the new object another path", n.Type)
 }
 
 // notesCalled are the notes of a type that a title names, as a reference would.

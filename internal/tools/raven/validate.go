@@ -26,8 +26,8 @@ type validateOut struct {
 	tool.Aside `json:"-"`
 	Valid      bool              `json:"valid"`
 	Normalized any               `json:"normalized,omitempty" jsonschema:"what would be written"`
-	Errors     []json.RawMessage `json:"errors,omitempty" jsonschema:"each as the error of a call, with field, expected, allowed and nearest beside it"`
-	Problems   []json.RawMessage `json:"warnings,omitempty" jsonschema:"what is odd and allowed, likewise"`
+	Errors     []json.RawMessage `json:"errors,omitempty" jsonschema:"errors as the call would return them, with field, expected, allowed and nearest"`
+	Problems   []json.RawMessage `json:"warnings,omitempty" jsonschema:"unusual but valid parts, in the same form"`
 
 	faults, odd []*fault.Fault // of which Errors and Problems are made
 }

@@ -32,7 +32,7 @@ func (f tools) tryNote(
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if strict.Decode(&in) != nil || in.Path == nil || in.Text == nil {
-		out.wrong(fault.New(fault.InvalidValue, "the input must be an object with path and text, both texts").
+		out.wrong(fault.New(fault.InvalidValue, "the input must be an object with path and text, both strings").
 			With("argument", "input"))
 		return nil
 	}
@@ -46,7 +46,7 @@ func (f tools) tryNote(
 	}
 	n, ok := tx.Index().Note(string(path))
 	if !ok {
-		out.wrong(fault.New(fault.InvalidPath, "%s is the path of no note", path))
+		out.wrong(fault.New(fault.InvalidPath, "%s is not a valid path of a note", path))
 		return nil
 	}
 	if err := tx.Index().SchemaErr(); err != nil && n.Quarantine == nil {

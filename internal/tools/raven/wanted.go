@@ -34,7 +34,7 @@ func wants(v view, name string, value any) ([]wanted, error) {
 	for _, value := range list {
 		switch value.(type) {
 		case []any, map[string]any:
-			return nil, fault.New(fault.InvalidValue, "field %q is compared with a plain value", name).
+			return nil, fault.New(fault.InvalidValue, "field %q can only be compared with a plain value", name).
 				With("field", name)
 		}
 		all = append(all, newWanted(v, name, plain(value)))
@@ -81,10 +81,10 @@ func askable(t *vault.Type, values []wanted) error {
 		case !ok || w.text == "":
 			continue
 		case len(f.Values) > 0 && !slices.ContainsFunc(f.Values, w.isText):
-			return fault.New(fault.InvalidValue, "field %q is one of %s", w.name,
+			return fault.New(fault.InvalidValue, "field %q must be one of %s", w.name,
 				strings.Join(vault.Offered(f.Values), ", ")).With("field", w.name).With("allowed", vault.Offered(f.Values))
 		case f.IsTime() && w.time == nil:
-			return fault.New(fault.InvalidValue, "field %q is compared with one of %s", w.name,
+			return fault.New(fault.InvalidValue, "field %q can only be compared with one of %s", w.name,
 				strings.Join(vault.TimeForms(), ", ")).
 				With("field", w.name).With("allowed", vault.TimeForms())
 		}
@@ -100,12 +100,12 @@ func (w wanted) fits(f *vault.Field) error {
 	switch strings.TrimSuffix(f.Type, "[]") {
 	case "number":
 		if _, err := strconv.ParseFloat(w.text, 64); err != nil {
-			return fault.New(fault.InvalidValue, "field %q is compared with a number", w.name).
+			return fault.New(fault.InvalidValue, "field %q can only be compared with a number", w.name).
 				With("field", w.name)
 		}
 	case "bool":
 		if !strings.EqualFold(w.text, "true") && !strings.EqualFold(w.text, "false") {
-			return fault.New(fault.InvalidValue, "field %q is compared with true or false", w.name).
+			return fault.New(fault.InvalidValue, "field %q can only be compared with true or false", w.name).
 				With("field", w.name).With("allowed", []bool{true, false})
 		}
 	}

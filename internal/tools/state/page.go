@@ -117,8 +117,8 @@ func SpotAfter(f *tool.Family, in tool.Page) (index.Spot, error) {
 
 // OtherList is the fault of a page token that some other list gave.
 func OtherList(f *tool.Family) error {
-	return fault.New(f.Malformed, "page_token is of another list").
-		With("argument", "page_token").Fix("use meta.next_page_token of the page before")
+	return fault.New(f.Malformed, "page_token is from another list").
+		With("argument", "page_token").Fix("use meta.next_page_token of the previous page")
 }
 
 // PageOf takes one page of a list that is short enough to be made whole. begins finds where what is

@@ -21,13 +21,13 @@ import (
 var auditDoc string
 
 type auditIn struct {
-	Since     string `json:"since,omitempty" jsonschema:"from this time on: 2 days ago, 2026-11-20, RFC 3339"`
-	Until     string `json:"until,omitempty" jsonschema:"before this time; of a day: to its end"`
-	Agent     string `json:"agent,omitempty" jsonschema:"only what this agent did"`
-	Principal string `json:"principal,omitempty" jsonschema:"only of this principal, as entries name it"`
-	Tool      string `json:"tool,omitempty" jsonschema:"only by the tool of this long name"`
-	Target    string `json:"target,omitempty" jsonschema:"only on this path, id or vault"`
-	Outcome   string `json:"outcome,omitempty" enum:"ok,refused,failed" jsonschema:"only what ended so"`
+	Since     string `json:"since,omitempty" jsonschema:"not before this time: 2 days ago, 2026-11-20, RFC 3339"`
+	Until     string `json:"until,omitempty" jsonschema:"before this time; with a date: to the end of that day"`
+	Agent     string `json:"agent,omitempty" jsonschema:"only changes by this agent"`
+	Principal string `json:"principal,omitempty" jsonschema:"only entries of this principal"`
+	Tool      string `json:"tool,omitempty" jsonschema:"only entries of this tool, by its long name"`
+	Target    string `json:"target,omitempty" jsonschema:"only entries with this target: a path, an id or a vault"`
+	Outcome   string `json:"outcome,omitempty" enum:"ok,refused,failed" jsonschema:"only entries with this outcome"`
 	tool.Page
 }
 
@@ -144,7 +144,7 @@ func (in auditIn) after() (audit.Position, error) {
 	if json.Unmarshal([]byte(text), &t) != nil || t.Filters != in.filters() || t.After.At.IsZero() {
 		return audit.Position{}, fault.New(fault.InvalidParameter,
 			"page_token was returned by a call with other arguments").
-			With("argument", "page_token").Fix("repeat the arguments of the page before")
+			With("argument", "page_token").Fix("repeat the arguments of the previous page")
 	}
 	return t.After, nil
 }

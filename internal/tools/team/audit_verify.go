@@ -23,16 +23,16 @@ type auditVerifyOut struct {
 	tool.Aside       `json:"-"`
 	*VerifiedHistory // nil: the job goes on
 
-	Job *job.Brief `json:"job,omitempty" jsonschema:"that verifies; alone, as long as it goes on"`
+	Job *job.Brief `json:"job,omitempty" jsonschema:"the job that verifies; the only member while it runs"`
 }
 
 // VerifiedHistory is what was verified.
 type VerifiedHistory struct {
-	Verified bool   `json:"verified" jsonschema:"always true: what does not verify is an error"`
+	Verified bool   `json:"verified" jsonschema:"always true: a failed verification is an error"`
 	Commits  uint64 `json:"commit_count" jsonschema:"of the log, all of which were read"`
-	AuditLog string `json:"audit_log" jsonschema:"verified, or none where the vault has no folder"`
+	AuditLog string `json:"audit_log" jsonschema:"verified, or none if the vault has no folder"`
 
-	Tenant   string  `json:"tenant" jsonschema:"verified, or none for who is no admin of all vaults"`
+	Tenant   string  `json:"tenant" jsonschema:"verified, or none if the caller is not an admin of all vaults"`
 	Changes  *uint64 `json:"tenant_commit_count,omitempty" jsonschema:"of the tenant's own log, all of which were read"`
 	Refusals *int    `json:"refusal_count,omitempty" jsonschema:"archived entries of refused calls, all of which were read"`
 }

@@ -14,7 +14,7 @@ import (
 var completeDoc string
 
 type completeIn struct {
-	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"what is being typed"`
+	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"the text typed so far"`
 	tool.Completing
 }
 

@@ -17,14 +17,14 @@ import (
 var completeAccessDoc string
 
 type completeAccessIn struct {
-	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the text typed so far"`
 	tool.Completing
 }
 
 // completeAccess completes what only admins know. It is a tool of its own, so that its Spec says so.
 func (f tools) completeAccess() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_complete_access", Family: Family, Title: "Complete who has access",
+		Name: "team_complete_access", Family: Family, Title: "Complete access entries",
 		Doc: completeAccessDoc, Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:     tool.Route{Method: "GET", Path: "/complete/access"},
 		Commands:  []tool.Command{{Words: "complete access", Args: []string{"kind", "prefix?"}}},

@@ -14,8 +14,8 @@ import (
 
 // A grant is embedded in the input of every tool that gives somebody roles.
 type grant struct {
-	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"what may be done"`
-	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"in which vaults: NAME, or NAME=ROLE for another role there; default all, also later ones"`
+	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"the role"`
+	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"vaults: NAME, or NAME=ROLE for another role there; default: all, also later ones"`
 }
 
 // maxGrants is how many vaults a grant names at most.
@@ -25,7 +25,7 @@ const maxGrants = 2 * team.MaxVaults
 func (g grant) roles() (map[string]auth.Role, error) {
 	switch {
 	case g.Vaults != nil && len(g.Vaults) == 0: // whoever means none is not to be given all
-		return nil, badVaults("name at least one vault, or leave vaults out for all")
+		return nil, badVaults("give at least one vault, or omit vaults for all")
 	case len(g.Vaults) == 0:
 		return map[string]auth.Role{auth.AllVaults: g.Role}, nil
 	}

@@ -33,7 +33,7 @@ type issuerRow struct {
 	RolesClaim string               `json:"roles_claim,omitempty"`
 	ClientID   string               `json:"client_id,omitempty"`
 	Disabled   string               `json:"disabled,omitempty" jsonschema:"why the rule is disabled; absent if it is in use"`
-	Principal  string               `json:"principal,omitempty" jsonschema:"as whom a workload acts; absent: each person is a principal"`
+	Principal  string               `json:"principal,omitempty" jsonschema:"the principal of a workload; absent: each person is a principal"`
 }
 
 func (f tools) issuerList() *tool.Tool {
@@ -66,7 +66,7 @@ func (f tools) listIssuers(
 }
 
 // disabledReason returns why a rule is disabled.
-const disabledReason = "the issuer is one of the server itself, and the rule gives other keys"
+const disabledReason = "the issuer is in the configuration of the server, and the rule has other keys"
 
 func rowOfIssuer(t *team.Team, i team.Issuer) *issuerRow {
 	row := &issuerRow{

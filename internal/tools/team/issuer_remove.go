@@ -15,7 +15,7 @@ import (
 var issuerRemoveDoc string
 
 type issuerRemoveIn struct {
-	Name string `json:"name" max:"63" complete:"issuer" jsonschema:"of the rule, as it was set"`
+	Name string `json:"name" max:"63" complete:"issuer" jsonschema:"name of the rule"`
 	tool.Mutation
 }
 

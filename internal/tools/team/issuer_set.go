@@ -20,14 +20,14 @@ import (
 var issuerSetDoc string
 
 type issuerSetIn struct {
-	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, beginning with no -; a workload acts as workload:NAME"`
-	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"who signs the tokens: their iss, a public https URL"`
+	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, not beginning with -; a workload acts as workload:NAME"`
+	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"iss of the tokens: a public https URL"`
 	Audience string      `json:"audience,omitempty" max:"2048" absent:"that of the tenant" jsonschema:"audience (aud) of the tokens; only the audience of the tenant is allowed, which the answer contains"`
-	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"where the issuer's keys are, a public https URL; default as the issuer's metadata says"`
-	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"what claims of a token must be; all must hold; * is any run of characters without / and :"`
+	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"public https URL of the issuer's keys; default: the URL in the issuer's metadata"`
+	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"required claims of a token; all must match; * matches any characters except / and :"`
 	grant
-	RolesClaim string `json:"roles_claim,omitempty" max:"255" jsonschema:"the claim that gives a person's roles: an object by vault, or one role; the role here is for tokens without it"`
-	ClientID   string `json:"client_id,omitempty" max:"255" jsonschema:"with which people log in at the issuer: each is a principal of its own"`
+	RolesClaim string `json:"roles_claim,omitempty" max:"255" jsonschema:"the claim with a person's roles: an object by vault, or one role; role is for tokens without it"`
+	ClientID   string `json:"client_id,omitempty" max:"255" jsonschema:"client with which people log in at the issuer; each person is a principal"`
 	tool.Mutation
 }
 
@@ -103,7 +103,7 @@ func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) 
 		return i, err
 	}
 	if !i.People() && auth.Conditions(i.Claims).Vacuous() {
-		return i, fault.New(fault.InvalidParameter, "the rule would accept every token of the issuer: name "+
+		return i, fault.New(fault.InvalidParameter, "the rule would accept every token of the issuer: restrict "+
 			"the workload in claims").With("argument", "claims").
 			Fix("--claims repository=OWNER/NAME")
 	}
@@ -160,7 +160,7 @@ func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	case in.Audience != "" && in.Audience != audience:
 		return fault.New(fault.InvalidParameter, "the audience of the tenant's issuers is %s", audience).
 			With("argument", "audience").With("allowed", []string{audience}).
-			Fix("leave audience out, and configure the issuer to issue its tokens for %s", audience)
+			Fix("omit audience, and configure the issuer to issue its tokens for %s", audience)
 	}
 	return nil
 }
@@ -181,9 +181,9 @@ func conditions(given tool.Fields) (map[string]string, error) {
 		text, ok := patternOf(given[name])
 		switch {
 		case !printable(name) || len(name) > maxPattern:
-			return nil, badClaims("a claim has a name of 1 to %d printable ASCII characters", maxPattern)
+			return nil, badClaims("the name of a claim must have 1 to %d printable ASCII characters", maxPattern)
 		case !ok:
-			return nil, badClaims("claim %s must be one text, number, true or false", name)
+			return nil, badClaims("claim %s must be one string, number, true or false", name)
 		case text == "" || len(text) > maxPattern:
 			return nil, badClaims("claim %s must be 1 to %d bytes long", name, maxPattern)
 		}

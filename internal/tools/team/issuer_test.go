@@ -150,7 +150,7 @@ func TestDisabledIssuer(t *testing.T) {
 	p.issuers = []string{"https://idp.example.test"}
 	p.serve(t, publicURL)
 	p.must(t, admin(), "team_issuer_list", nil, `{"items":[{"name":"people",
-		"disabled":"the issuer is one of the server itself, and the rule gives other keys"}]}`)
+		"disabled":"the issuer is in the configuration of the server, and the rule has other keys"}]}`)
 	f := p.refused(t, fault.InvalidParameter, admin(), "team_issuer_set", people)
 	require.Equal(t, "jwks_url", f.Details["argument"])
 	delete(people, "jwks_url")

@@ -12,7 +12,7 @@ import (
 var jobGetDoc string
 
 type jobGetIn struct {
-	ID string `json:"id" complete:"job" jsonschema:"id of the job, such as the answer of the call that began it has it"`
+	ID string `json:"id" complete:"job" jsonschema:"id of the job, from the answer of the call that started it"`
 }
 
 type jobOut struct {

@@ -30,16 +30,16 @@ type JobRow struct {
 	ID       string          `json:"id"`
 	Kind     string          `json:"kind"`
 	State    job.State       `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
-	Target   job.Target      `json:"target" jsonschema:"the vault that it is about, and of a note the path; neither: the tenant"`
+	Target   job.Target      `json:"target" jsonschema:"the vault, and for a note its path; absent: the tenant"`
 	Created  string          `json:"created_at"`
-	Started  *string         `json:"started_at,omitempty" jsonschema:"when a process took it first"`
+	Started  *string         `json:"started_at,omitempty" jsonschema:"time of the first start"`
 	Ended    *string         `json:"ended_at,omitempty"`
-	By       job.By          `json:"by" jsonschema:"who asked for it"`
-	Progress job.Progress    `json:"progress" jsonschema:"how many steps are done, and which is next"`
-	Attempts int             `json:"attempts" jsonschema:"how often a process took it"`
-	Error    *jobError       `json:"error,omitempty" jsonschema:"why it failed, or why it waits"`
-	Result   json.RawMessage `json:"result,omitempty" jsonschema:"what it has come to; of a list never"`
-	RetryAt  *string         `json:"retry_at,omitempty" jsonschema:"when a job that waits goes on"`
+	By       job.By          `json:"by" jsonschema:"the principal that started it"`
+	Progress job.Progress    `json:"progress" jsonschema:"the number of completed steps, and the next one"`
+	Attempts int             `json:"attempts" jsonschema:"number of attempts"`
+	Error    *jobError       `json:"error,omitempty" jsonschema:"reason of the failure or of the wait"`
+	Result   json.RawMessage `json:"result,omitempty" jsonschema:"the result; not in a list"`
+	RetryAt  *string         `json:"retry_at,omitempty" jsonschema:"when a waiting job continues"`
 	Cancel   bool            `json:"cancel,omitempty" jsonschema:"it is being cancelled"`
 }
 

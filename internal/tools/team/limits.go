@@ -27,7 +27,7 @@ type limits struct {
 	ImportFiles int `json:"import_files" jsonschema:"in one call"`
 	VaultNotes  int `json:"vault_notes"`
 	VaultBytes  int `json:"vault_bytes" jsonschema:"of all notes of a vault"`
-	NoteIndexed int `json:"note_indexed" jsonschema:"headings, traits, references and tags of a note; of one with more none is indexed"`
+	NoteIndexed int `json:"note_indexed" jsonschema:"headings, traits, references and tags of a note; a note with more is not indexed"`
 	Indexed     int `json:"vault_indexed" jsonschema:"of all notes of a vault"`
 	Memories    int `json:"vault_memories"`
 	Vaults      int `json:"vaults"`
@@ -35,10 +35,10 @@ type limits struct {
 	Members     int `json:"members"`
 	Issuers     int `json:"issuers"`
 
-	Mutations *int `json:"mutations_per_minute,omitempty" jsonschema:"of an agent; absent: as many as it likes"`
-	Reads     *int `json:"reads_per_minute,omitempty" jsonschema:"likewise, changes of view state among them"`
-	Burst     *int `json:"burst_minutes,omitempty" jsonschema:"how many minutes' calls may be made at once"`
-	Principal *int `json:"agents_at_full_rate,omitempty" jsonschema:"how many times an agent's rate all agents of a principal have together"`
+	Mutations *int `json:"mutations_per_minute,omitempty" jsonschema:"of an agent; absent: no limit"`
+	Reads     *int `json:"reads_per_minute,omitempty" jsonschema:"calls per minute that only read, or change a view"`
+	Burst     *int `json:"burst_minutes,omitempty" jsonschema:"burst, in minutes of the rate"`
+	Principal *int `json:"agents_at_full_rate,omitempty" jsonschema:"rate of all agents of a principal together, as a multiple of an agent's rate"`
 }
 
 // limitsOf are the limits of a caller. On loopback there are no rates.

@@ -26,10 +26,10 @@ type memberListOut struct {
 type memberRow struct {
 	Subject   string               `json:"subject"`
 	Issuer    string               `json:"issuer"`
-	Principal string               `json:"principal" jsonschema:"as whom the person acts"`
+	Principal string               `json:"principal" jsonschema:"the principal of the person"`
 	Roles     map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
-	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder under which notes may be written; absent: everywhere"`
-	By        string               `json:"by,omitempty" jsonschema:"the principal that set it last"`
+	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder below which notes can be written; absent: everywhere"`
+	By        string               `json:"by,omitempty" jsonschema:"the principal that last set it"`
 	Set       string               `json:"set,omitempty" jsonschema:"when"`
 }
 

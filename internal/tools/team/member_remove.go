@@ -16,8 +16,8 @@ import (
 var memberRemoveDoc string
 
 type memberRemoveIn struct {
-	Subject string `json:"subject" max:"255" complete:"member" jsonschema:"who it is: the sub of the person's tokens"`
-	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"that of the only such member" jsonschema:"whose tokens they are: a URL, or the name of an issuer of the tenant; optional if one member has the subject"`
+	Subject string `json:"subject" max:"255" complete:"member" jsonschema:"the sub of the person's tokens"`
+	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"that of the only such member" jsonschema:"issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if only one member has the subject"`
 	tool.Mutation
 }
 

@@ -16,10 +16,10 @@ import (
 var memberSetDoc string
 
 type memberSetIn struct {
-	Subject string `json:"subject" max:"255" jsonschema:"who it is: the sub of the person's tokens"`
-	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"the only issuer there is" jsonschema:"whose tokens they are: a URL, or the name of an issuer of the tenant; optional if there is one"`
+	Subject string `json:"subject" max:"255" jsonschema:"the sub of the person's tokens"`
+	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"the only issuer there is" jsonschema:"issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if there is only one"`
 	grant
-	Prefix string `json:"prefix,omitempty" what:"path" jsonschema:"the folder under which notes may be written; all of the vaults may be read"`
+	Prefix string `json:"prefix,omitempty" what:"path" jsonschema:"the folder below which notes can be written; the whole vaults can be read"`
 	tool.Mutation
 }
 
@@ -112,7 +112,7 @@ func checkSubject(subject string) error {
 		return nil
 	}
 	return fault.New(fault.InvalidParameter,
-		"a subject has 1 to 255 characters, all of them printable ASCII").With("argument", "subject")
+		"a subject must have 1 to 255 printable ASCII characters").With("argument", "subject")
 }
 
 // printable reports whether a text is all printable ASCII.

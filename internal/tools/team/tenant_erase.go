@@ -24,7 +24,7 @@ type tenantEraseOut struct {
 	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
 	Name       string     `json:"name,omitempty" jsonschema:"of the tenant"`
 	Receipt    *receipt   `json:"receipt,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt as long as it goes on. It waits for the last sweep, an hour later"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt while it runs. It waits for the last sweep, an hour later"`
 
 	DryRun      bool     `json:"dry_run,omitempty"`
 	WouldDelete *receipt `json:"would_delete,omitempty"`
@@ -38,7 +38,7 @@ func (f tools) tenantErase() *tool.Tool {
 		Commands: []tool.Command{{Words: "tenant erase"}},
 		Job:      mutate.JobTool,
 		Asks: []tool.Ask{{
-			Question: "Erase the whole tenant for good: every vault with its history, members, tokens and the audit?",
+			Question: "Permanently erase the whole tenant: every vault with its history, members, tokens and the audit?",
 			Confirm:  "confirm", What: "the name of the tenant",
 		}},
 	}, f.eraseTenant)

@@ -42,7 +42,7 @@ type tenantExportOut struct {
 type exportFile struct {
 	Path string `json:"path" jsonschema:"tenant.json, audit.jsonl, or a path under vaults/NAME/"`
 	Text string `json:"text"`
-	Part int    `json:"part,omitempty" jsonschema:"of a file in several pieces: which this is, from 1; put them one behind the other"`
+	Part int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
 func (f tools) tenantExport() *tool.Tool {

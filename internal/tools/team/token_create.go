@@ -19,11 +19,11 @@ import (
 var tokenCreateDoc string
 
 type tokenCreateIn struct {
-	Name string `json:"name" max:"100" jsonschema:"what people call it: whose it is, or what it is for"`
+	Name string `json:"name" max:"100" jsonschema:"a name, such as its owner or purpose"`
 	grant
-	Tools     []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows" jsonschema:"the only tools that it may call; default all that the role allows"`
-	Prefix    string   `json:"prefix,omitempty" what:"path" jsonschema:"the folder under which it may write notes; it may read all of its vaults"`
-	ReadOnly  bool     `json:"readonly,omitempty" jsonschema:"it may change nothing, whatever its role"`
+	Tools     []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows" jsonschema:"the tools that it can call; default: all that the role allows"`
+	Prefix    string   `json:"prefix,omitempty" what:"path" jsonschema:"the folder below which it can write notes; it can read all of its vaults"`
+	ReadOnly  bool     `json:"readonly,omitempty" jsonschema:"it can only read, whatever its role"`
 	ExpiresIn string   `json:"expires_in,omitempty" max:"20" absent:"never, or with the token that makes it" examples:"90 days,12h" jsonschema:"time until it expires: N minutes, hours, days or weeks, such as 90 days or 12h, up to 3650 days; default: it does not expire"`
 	tool.Mutation
 }
@@ -40,7 +40,7 @@ type tokenCreateOut struct {
 
 func (f tools) tokenCreate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_token_create", Family: Family, Title: "Make an API token", Doc: tokenCreateDoc,
+		Name: "team_token_create", Family: Family, Title: "Create an API token", Doc: tokenCreateDoc,
 		Flags: map[string]string{"readonly": "token-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tokens"},
@@ -127,9 +127,9 @@ func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) 
 	end := now.Add(life).UTC().Truncate(time.Second)
 	if !own.IsZero() && end.After(own) {
 		return own, fault.New(fault.InvalidParameter,
-			"a token cannot outlive the one that makes it, which ends at %s",
+			"a token cannot outlive the one that creates it, which expires at %s",
 			own.UTC().Format(time.RFC3339)).With("argument", "expires_in").
-			Fix("leave expires_in out: they end together")
+			Fix("omit expires_in: they expire together")
 	}
 	return end, nil
 }
@@ -138,7 +138,7 @@ func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) 
 func (f tools) toolNames(given []string) ([]string, error) {
 	if given != nil && len(given) == 0 { // whoever means none is not to be given all
 		return nil, fault.New(fault.InvalidParameter,
-			"name at least one tool, or leave tools out for all that the role allows").
+			"give at least one tool, or omit tools for all that the role allows").
 			With("argument", "tools")
 	}
 	known, names := map[string]string{}, []string{}
@@ -154,7 +154,7 @@ func (f tools) toolNames(given []string) ([]string, error) {
 			long = append(long, known[name])
 			continue
 		}
-		bad := fault.New(fault.InvalidParameter, "there is no tool of that name").
+		bad := fault.New(fault.InvalidParameter, "there is no tool with that name").
 			With("argument", "tools")
 		if near := fault.Nearest(name, names); near != "" {
 			bad.Message += "; did you mean " + near + "?"

@@ -26,18 +26,18 @@ type tokenListOut struct {
 
 // A TokenRow is an API token as it is told: all but its secret.
 type TokenRow struct {
-	ID       string               `json:"id,omitempty" jsonschema:"names it, and is no secret"`
+	ID       string               `json:"id,omitempty" jsonschema:"id of the token; not secret"`
 	Name     string               `json:"name"`
 	Roles    map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
-	Tools    []string             `json:"tools,omitempty" jsonschema:"the only tools that it may call; absent: all"`
-	Prefix   string               `json:"prefix,omitempty" jsonschema:"the folder under which it may write; absent: everywhere"`
+	Tools    []string             `json:"tools,omitempty" jsonschema:"the tools that it can call; absent: all"`
+	Prefix   string               `json:"prefix,omitempty" jsonschema:"the folder below which it can write; absent: everywhere"`
 	ReadOnly bool                 `json:"readonly"`
 	By       string               `json:"by" jsonschema:"the principal that made it"`
 	Created  string               `json:"created"`
 	Expires  *string              `json:"expires_at" format:"date-time" jsonschema:"null: never"`
 	LastUsed *string              `json:"last_used,omitempty" format:"date-time" jsonschema:"to the hour; absent: never, as far as is known"`
 	State    string               `json:"state" jsonschema:"valid, expired or revoked"`
-	Revoked  *string              `json:"revoked_at,omitempty" jsonschema:"when it was revoked, or the token that made it; absent: never"`
+	Revoked  *string              `json:"revoked_at,omitempty" jsonschema:"time of its revocation, or of its creator's; absent: not revoked"`
 }
 
 func (f tools) tokenList() *tool.Tool {

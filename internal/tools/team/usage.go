@@ -20,7 +20,7 @@ type usageIn struct{}
 
 type usageOut struct {
 	tool.Aside `json:"-"`
-	Vaults     int          `json:"vaults" jsonschema:"how many you see that are not in the trash"`
+	Vaults     int          `json:"vaults" jsonschema:"vaults that you can see and that are not in the trash"`
 	Notes      int          `json:"notes" jsonschema:"in all of them"`
 	Bytes      int64        `json:"bytes" jsonschema:"of all these notes"`
 	Memories   int          `json:"memories" jsonschema:"in all of them"`
@@ -37,7 +37,7 @@ type calls struct {
 
 type callsOfDay struct {
 	Mutations int64 `json:"mutations"`
-	Reads     int64 `json:"reads" jsonschema:"and changes of view state"`
+	Reads     int64 `json:"reads" jsonschema:"including changes of views"`
 }
 
 // A vaultUsage is what one vault takes.

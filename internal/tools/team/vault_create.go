@@ -16,7 +16,7 @@ import (
 var vaultCreateDoc string
 
 type vaultCreateIn struct {
-	Name   string       `json:"name" max:"63" jsonschema:"a to z, 0 to 9 and -, beginning with no -"`
+	Name   string       `json:"name" max:"63" jsonschema:"a to z, 0 to 9 and -, not beginning with -"`
 	Config *vaultConfig `json:"config,omitempty" jsonschema:"settings of the vault"`
 	tool.Mutation
 }
@@ -25,7 +25,7 @@ type vaultCreateIn struct {
 type vaultConfig struct {
 	Timezone  string `json:"timezone,omitempty" jsonschema:"an IANA name such as Europe/Oslo; default UTC"`
 	WeekStart string `json:"week_start,omitempty" jsonschema:"monday or sunday; default monday"`
-	Language  string `json:"language,omitempty" jsonschema:"what its notes are written in, for search: german or de; default english"`
+	Language  string `json:"language,omitempty" jsonschema:"language of the notes, for search: german or de; default english"`
 }
 
 // vaultOut is the answer of the tools that change a vault as a whole.

@@ -27,7 +27,7 @@ type vaultEraseOut struct {
 	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
 	Name       string     `json:"name,omitempty"`
 	Receipt    *receipt   `json:"receipt,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt as long as it goes on. It waits for the last sweep, an hour later, after which the name is free"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt while it runs. It waits for the last sweep, an hour later, after which the name is free"`
 
 	DryRun      bool     `json:"dry_run,omitempty"`
 	WouldDelete *receipt `json:"would_delete,omitempty"`
@@ -62,7 +62,7 @@ func (f tools) vaultErase() *tool.Tool {
 		Commands: []tool.Command{{Words: "vault erase", Args: []string{"name"}}},
 		Job:      mutate.JobTool,
 		Asks: []tool.Ask{{
-			Question: "Erase the vault {name} with its whole history, for good?", Confirm: "confirm", Of: "name",
+			Question: "Permanently erase the vault {name} with its whole history?", Confirm: "confirm", Of: "name",
 		}},
 	}, f.eraseVault)
 }

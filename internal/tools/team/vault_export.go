@@ -47,7 +47,7 @@ type exportNote struct {
 	Path    string `json:"path"`
 	Text    string `json:"text"`
 	Version string `json:"version"`
-	Part    int    `json:"part,omitempty" jsonschema:"of a file in several pieces: which this is, from 1; put them one behind the other"`
+	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
 func (f tools) vaultExport() *tool.Tool {

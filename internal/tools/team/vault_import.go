@@ -24,7 +24,7 @@ const maxImport = 1000
 type vaultImportIn struct {
 	tool.Vault
 	Notes []importNote `json:"notes" jsonschema:"the files: path relative to the vault, and text"`
-	Mode  string       `json:"mode,omitempty" enum:"create,replace,skip" default:"create" jsonschema:"of a note that is there with another text: create refuses, replace writes, skip keeps it"`
+	Mode  string       `json:"mode,omitempty" enum:"create,replace,skip" default:"create" jsonschema:"for an existing file with another text: create is an error, replace overwrites it, skip keeps it"`
 	tool.Mutation
 }
 

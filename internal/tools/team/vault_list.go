@@ -30,12 +30,12 @@ type vaultListOut struct {
 type vaultRow struct {
 	Name     string      `json:"name"`
 	Version  string      `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
-	Notes    *int        `json:"notes,omitempty" jsonschema:"how many; likewise"`
+	Notes    *int        `json:"notes,omitempty" jsonschema:"number of notes"`
 	ReadOnly bool        `json:"readonly"`
-	Secrets  string      `json:"secrets" jsonschema:"what becomes of texts that seem to hold a secret: flag, refuse or off"`
+	Secrets  string      `json:"secrets" jsonschema:"handling of text that looks like a secret: flag, refuse or off"`
 	State    repo.Status `json:"state" jsonschema:"active, or trashed"`
 	Refused  string      `json:"refused,omitempty" jsonschema:"why the vault cannot be read now: memory, it does not fit into that of the server"`
-	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"of a vault in the trash: when it is gone, and its name free"`
+	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"for a vault in the trash: the end of the time in which it can be restored; then its name is free"`
 }
 
 func (r vaultRow) refused() bool { return r.Refused != "" }

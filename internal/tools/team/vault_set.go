@@ -18,7 +18,7 @@ var vaultSetDoc string
 type vaultSetIn struct {
 	Name     string        `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
 	ReadOnly *bool         `json:"readonly,omitempty" absent:"as it was" jsonschema:"true makes the contents read-only"`
-	Secrets  *team.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"what becomes of a text that seems to hold a secret: flag writes it and warns, refuse does not write it, off does not look"`
+	Secrets  *team.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"handling of text that looks like a secret: flag writes it with a warning, refuse does not write it, off does not check"`
 	tool.Mutation
 }
 

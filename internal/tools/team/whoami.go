@@ -15,14 +15,14 @@ type whoamiIn struct{}
 
 type whoamiOut struct {
 	Principal string               `json:"principal"`
-	Name      string               `json:"name" jsonschema:"how people call the principal"`
+	Name      string               `json:"name" jsonschema:"display name of the principal"`
 	Tenant    string               `json:"tenant"`
 	Agent     string               `json:"agent"`
 	Session   string               `json:"session"`
 	Roles     map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every other vault"`
-	Scope     auth.Role            `json:"scope,omitempty" jsonschema:"the highest role that the token lets its bearer have; the roles are as it leaves them"`
-	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder under which notes may be written; absent: everywhere"`
-	Tools     []string             `json:"tools,omitempty" jsonschema:"the only tools that may be called; absent: all that the roles allow"`
+	Scope     auth.Role            `json:"scope,omitempty" jsonschema:"the highest role that the token allows; roles are limited by it"`
+	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder below which notes can be written; absent: everywhere"`
+	Tools     []string             `json:"tools,omitempty" jsonschema:"the tools that can be called; absent: all that the roles allow"`
 	ReadOnly  bool                 `json:"readonly"`
 	TokenID   string               `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
 	Issuer    string               `json:"issuer,omitempty" jsonschema:"of the token that was shown, if it is no API token"`

@@ -21,11 +21,11 @@ var addChildDoc string
 
 type addChildIn struct {
 	tool.Vault
-	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the node that the new one is below"`
+	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the parent of the new node"`
 	PayloadType  string      `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type" jsonschema:"below a folder: folder, page or a type of the schema; below a note or a section: section or a type"`
-	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title, which is required, fields, tags, body; content too of a section"`
-	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"of a note or a folder, without .md; default: made of the title"`
-	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"among the children of the parent, from 0; default: behind them"`
+	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title (required), fields, tags, body; for a section also content"`
+	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"file name of a note or a folder, without .md; default: derived from the title"`
+	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"place among the children of the parent, from 0; default: last"`
 	mutation
 }
 
@@ -85,7 +85,7 @@ func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
 		var err error
 		switch {
 		case slices.Contains(internal, lower) || lower == "order":
-			return c, wrong(internalProperty, "the property is part of what the node is, and is not set").
+			return c, wrong(internalProperty, "the property is internal and cannot be set").
 				With("property", name).With("internal", internal)
 		case lower == "title" || lower == "name" && typ.NameField() == "":
 			c.title, err = textOf(name, v)
@@ -110,7 +110,7 @@ func textOf(name string, v any) (string, error) {
 	case vault.Text:
 		return string(v), nil
 	}
-	return "", wrong(typeMismatch, "the property is a text").With("property", name)
+	return "", wrong(typeMismatch, "the property must be a string").With("property", name)
 }
 
 // check fills in the fields, as the type of the node has them, and the title.
@@ -125,7 +125,7 @@ func (c *child) check(e *edit, given map[string]any) error {
 		return wrong(requiredField, "a node needs a title: payloadProps.title").With("argument", "payloadProps").
 			With("field", "title")
 	case strings.ContainsAny(c.title, "\r\n"):
-		return wrong(typeMismatch, "a title is one line of text").With("property", "title")
+		return wrong(typeMismatch, "a title must be one line of text").With("property", "title")
 	}
 	if name != "" && given[name] == nil {
 		given[name] = c.title
@@ -209,7 +209,7 @@ func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (i
 // freePath is the path of a new note in a folder. That something has the name already is DUPLICATE_ID.
 func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) {
 	if name == "" || strings.Contains(name, "/") {
-		return "", fault.New(fault.InvalidPath, "a name in a folder is not empty, and has no slash").With("argument", arg)
+		return "", fault.New(fault.InvalidPath, "a name in a folder must not be empty or contain a slash").With("argument", arg)
 	}
 	path, err := vault.NewPath(folder.Folder + name)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c child) note() ([]byte, error) {
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
-		return nil, wrong("body_escapes_section", "the body of a note has no heading of level 1, which its title has").
+		return nil, wrong("body_escapes_section", "the body of a note must not have a heading of level 1, which is its title").
 			With("property", "body")
 	}
 	return text, c.plain(d.Headings[0])
@@ -267,7 +267,7 @@ func (c child) note() ([]byte, error) {
 // plain is a fault if a heading does not read as the title.
 func (c child) plain(h markdown.Heading) error {
 	if h.Text != oneLine(c.title) {
-		return wrong(typeMismatch, "a title is plain text without markup").With("property", "title")
+		return wrong(typeMismatch, "a title must be plain text without markup").With("property", "title")
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 		return "", 0, err
 	}
 	if in.FileName != "" {
-		return "", 0, wrong(kindMismatch, "a section has no file").With("argument", "fileName")
+		return "", 0, wrong(kindMismatch, "a section has no file name").With("argument", "fileName")
 	}
 	c, err := in.child(e, typ)
 	if err != nil {
@@ -319,13 +319,13 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 
 // badPosition is the fault of a position behind all children.
 func badPosition(count int) error {
-	return wrong("position", "position is from 0 to %d here", count).With("argument", "position").With("max", count)
+	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").With("max", count)
 }
 
 // section is the new section at a level.
 func (c child) section(level int) (markdown.Subtree, error) {
 	if !c.nested && hasHeading(c.text, 0) {
-		return markdown.Subtree{}, wrong("body_escapes_section", "a body has no headings: they would be nodes of their own").
+		return markdown.Subtree{}, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
 			With("property", "body").Fix("set the property content, whose headings become children")
 	}
 	if err := tooDeep(level); err != nil {
@@ -358,7 +358,7 @@ func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Fie
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) != 1 || d.Headings[0].Text != title {
-		return nil, wrong(typeMismatch, "a title is plain text without markup, and not empty").With("property", "title")
+		return nil, wrong(typeMismatch, "a title must be plain text without markup, and not empty").With("property", "title")
 	}
 	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)
 	return text, unwritable(err, typeMismatch)

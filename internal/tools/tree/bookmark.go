@@ -27,8 +27,8 @@ var (
 
 type bookmarkIn struct {
 	naming
-	Label     string `json:"label" size:"name" names:"target" jsonschema:"what to call it: 1 to 128 printable characters"`
-	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"the label may be of another node"`
+	Label     string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
+	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"allow a label that another node has"`
 	sessionMutation
 }
 
@@ -68,7 +68,7 @@ func checkLabel(label string) error {
 	n := utf8.RuneCountInString(label)
 	if n < 1 || n > maxLabel || strings.TrimSpace(label) == "" || !utf8.ValidString(label) ||
 		strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return wrong("label", "a label has 1 to %d printable characters", maxLabel).With("argument", "label")
+		return wrong("label", "a label must have 1 to %d printable characters", maxLabel).With("argument", "label")
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ type bookmarked struct {
 	NodeID    string    `json:"nodeId"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
-	Stale     bool      `json:"stale,omitempty" jsonschema:"the node is gone; nodeId and name are as they were"`
+	Stale     bool      `json:"stale,omitempty" jsonschema:"the node no longer exists; nodeId and name are the last known ones"`
 }
 
 type listBookmarksOut struct {

@@ -95,7 +95,7 @@ func since(newest uint64, token string) (uint64, error) {
 	seq, ok := repo.ParseVersion(token)
 	switch {
 	case !ok:
-		return 0, conflict(newest, "the versionToken is not one that an answer gave")
+		return 0, conflict(newest, "the versionToken is not from an answer")
 	case seq > newest:
 		return 0, conflict(newest, "the versionToken is of a version that does not exist yet")
 	}
@@ -107,7 +107,7 @@ func conflict(newest uint64, message string) *fault.Fault {
 	latest := repo.Version(newest)
 	return fault.New(fault.Conflict, "%s; the latest version is %s", message, latest).
 		With("latestVersion", latest).With("latest_version", latest).
-		Fix("read what is to be changed, and repeat the call with the versionToken %s", latest)
+		Fix("read the nodes again, and repeat the call with the versionToken %s", latest)
 }
 
 // covers is CONFLICT if one of the nodes that the call touches changed after its version token.
@@ -117,7 +117,7 @@ func (e *edit) covers(nodes ...tree.Node) error {
 		return nil
 	}
 	return &outdated{
-		conflict(e.tree.Index.Version(), "a node that the call touches changed after the versionToken").
+		conflict(e.tree.Index.Version(), "a node that the call affects changed after the versionToken").
 			With("changed", changed).With("nodeId", nodes[0].ID()), seq,
 	}
 }
@@ -143,7 +143,7 @@ func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, a
 func (e *edit) source(n tree.Node) (tree.Node, error) {
 	source, ok := e.tree.Source(n)
 	if !ok {
-		return n, fault.New(fault.NotFound, "the node stands for another one, which is not there").
+		return n, fault.New(fault.NotFound, "the node represents another one that does not exist").
 			With("nodeId", n.ID()).With("reason", "broken_reference")
 	}
 	return source, e.covers(source)

@@ -13,18 +13,18 @@ var cloneNodeDoc string
 
 type cloneNodeIn struct {
 	naming
-	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the node that the clone is below, as its last child"`
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the clone, which is its last child"`
 	mutation
 }
 
 type cloneNodeOut struct {
 	NodeID            string   `json:"nodeId" jsonschema:"of the clone"`
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the clone is"`
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the clone"`
 	changed
 }
 
 func (f tools) cloneNode() *tool.Tool {
-	s := spec("clone_node", "Copy a node without those below it", cloneNodeDoc)
+	s := spec("clone_node", "Copy a node without its children", cloneNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/clone"}
 	s.Commands = []tool.Command{{Words: "node clone", Args: []string{"nodeId", "targetParentId"}}}

@@ -26,22 +26,22 @@ const (
 
 type copySubtreeIn struct {
 	tool.Vault
-	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node that is copied with all below it"`
-	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the node that the copy is below, as its last child"`
-	Mode           string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate" jsonschema:"duplicate copies the text; reference makes a node that stands for the source"`
+	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node to copy with its descendants"`
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the copy, which is its last child"`
+	Mode           string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate" jsonschema:"duplicate copies the text; reference creates a node that represents the source"`
 	mutation
 }
 
 type copySubtreeOut struct {
 	NodeID            string          `json:"nodeId" jsonschema:"of the copy"`
-	Created           []string        `json:"created" jsonschema:"addresses of all nodes that are new, in the order of the tree"`
-	Reference         *tree.Reference `json:"reference,omitempty" jsonschema:"what the copy stands for; of mode reference"`
-	FootnoteConflicts []string        `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the copy is"`
+	Created           []string        `json:"created" jsonschema:"addresses of all new nodes, in the order of the tree"`
+	Reference         *tree.Reference `json:"reference,omitempty" jsonschema:"mode reference: the node that the copy represents"`
+	FootnoteConflicts []string        `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the copy"`
 	changed
 }
 
 func (f tools) copySubtree() *tool.Tool {
-	s := spec("copy_subtree", "Copy a node with all below it", copySubtreeDoc)
+	s := spec("copy_subtree", "Copy a node with its descendants", copySubtreeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/copy"}
 	s.Commands = []tool.Command{{Words: "node copy", Args: []string{"sourceId", "targetParentId"}}}
@@ -261,10 +261,10 @@ func (c *copying) reference(out *copySubtreeOut) error {
 	}
 	c.from = source
 	if source.Note == nil {
-		return wrong(kindMismatch, "nothing can stand for a folder").With("nodeId", source.ID())
+		return wrong(kindMismatch, "a folder cannot be copied by reference").With("nodeId", source.ID())
 	}
 	if c.leadsBack(source, map[tree.Node]bool{}) {
-		return wrong("reference_cycle", "what stands for a node cannot be below that node").
+		return wrong("reference_cycle", "a reference to a node cannot be below that node").
 			With("argument", "targetParentId").With("nodeId", source.ID())
 	}
 	out.Reference = &tree.Reference{TargetID: source.ID()}

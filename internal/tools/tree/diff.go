@@ -19,8 +19,8 @@ var diffSubtreeDoc string
 
 type diffSubtreeIn struct {
 	tool.Vault
-	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the node before"`
-	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the node after"`
+	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the first node"`
+	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the second node"`
 	comparing
 	tool.AsOf
 }
@@ -28,9 +28,9 @@ type diffSubtreeIn struct {
 // A comparing is the part of an input that says what is compared.
 type comparing struct {
 	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
-	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare which nodes there are"`
+	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare the structure"`
 	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
-	IncludeBody     bool  `json:"includeBody,omitempty" alias:"include_body" jsonschema:"show how texts differ, not only that they do"`
+	IncludeBody     bool  `json:"includeBody,omitempty" alias:"include_body" jsonschema:"include unified diffs of texts"`
 	MaxDepth        *int  `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
 }
 

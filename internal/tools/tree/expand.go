@@ -91,7 +91,7 @@ func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 // A rooting is the part of an input that names the node at the top of what the call is about.
 type rooting struct {
 	tool.Vault
-	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the node at the top; / is the whole vault"`
+	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node; / is the whole vault"`
 }
 
 type expandAllIn struct {
@@ -101,19 +101,19 @@ type expandAllIn struct {
 
 type expandAllOut struct {
 	NodeID   string `json:"nodeId"`
-	Affected int    `json:"affected" jsonschema:"nodes that the rule is about: the node and all below it"`
+	Affected int    `json:"affected" jsonschema:"affected nodes: the node and its descendants"`
 	versioned
 }
 
 func (f tools) expandAll() *tool.Tool {
-	s := viewSpec("expand_all", "Expand a node and all below it in the view", expandAllDoc)
+	s := viewSpec("expand_all", "Expand a node and its descendants in the view", expandAllDoc)
 	s.Route.Path, s.Idempotent = "/view/expand-all", true
 	s.Commands = []tool.Command{{Words: "view expand-all", Args: []string{"rootNodeId"}}}
 	return f.openingAll(s, true)
 }
 
 func (f tools) collapseAll() *tool.Tool {
-	s := viewSpec("collapse_all", "Collapse a node and all below it in the view", collapseAllDoc)
+	s := viewSpec("collapse_all", "Collapse a node and its descendants in the view", collapseAllDoc)
 	s.Route.Path, s.Idempotent = "/view/collapse-all", true
 	s.Commands = []tool.Command{{Words: "view collapse-all", Args: []string{"rootNodeId"}}}
 	return f.openingAll(s, false)
@@ -132,7 +132,7 @@ func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 type setExpansionIn struct {
 	naming
 	Expanded bool `json:"expanded" jsonschema:"true expands, false collapses"`
-	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels that are expanded or collapsed, the node included; what is deeper is collapsed"`
+	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels to expand or collapse, including the node; deeper nodes are collapsed"`
 	sessionMutation
 }
 

@@ -36,7 +36,7 @@ const (
 type exportSubtreeIn struct {
 	naming
 	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
-	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json, as import_merge reads it; markdown, a zip of the files; csv, a row for each node; or xml"`
+	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml"`
 	tool.AsOf
 }
 
@@ -50,7 +50,7 @@ type exportSubtreeOut struct {
 }
 
 func (f tools) exportSubtree() *tool.Tool {
-	s := spec("export_subtree", "Export a node and all below it", exportSubtreeDoc)
+	s := spec("export_subtree", "Export a node and its descendants", exportSubtreeDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/view/export-subtree"}
 	s.Commands = []tool.Command{{Words: "node export", Args: []string{"nodeId"}}}
@@ -97,7 +97,7 @@ func (in exportSubtreeIn) write(root *exported, out *exportSubtreeOut) (err erro
 
 func tooLargeExport() error {
 	return fault.New(fault.BatchTooLarge, "the subtree is too large for one answer").
-		Fix("export nodes further down, one after the other")
+		Fix("export smaller subtrees, one after the other")
 }
 
 // An exported is a node as an export has it, and import_merge reads it: itself, whatever it stands for.

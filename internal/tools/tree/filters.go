@@ -15,22 +15,22 @@ var setFiltersDoc string
 
 type setFiltersIn struct {
 	tool.Vault
-	Scope           string   `json:"scope,omitempty" enum:"view,session" default:"session" jsonschema:"view: what views show; session: what all answers show that show properties"`
-	Included        []string `json:"included,omitempty" alias:"includedProperties,included_properties" max:"512" jsonschema:"show these properties, those under them, and no others"`
-	Excluded        []string `json:"excluded,omitempty" alias:"excludedProperties,excluded_properties" max:"512" jsonschema:"do not show these properties and those under them"`
+	Scope           string   `json:"scope,omitempty" enum:"view,session" default:"session" jsonschema:"view: only for views; session: for all answers that show properties"`
+	Included        []string `json:"included,omitempty" alias:"includedProperties,included_properties" max:"512" jsonschema:"show only these properties and their subproperties"`
+	Excluded        []string `json:"excluded,omitempty" alias:"excludedProperties,excluded_properties" max:"512" jsonschema:"exclude these properties and their subproperties"`
 	ReplaceExisting *bool    `json:"replaceExisting,omitempty" default:"true" alias:"replace_existing" jsonschema:"false adds to the lists of the session"`
 	sessionMutation
 }
 
 type setFiltersOut struct {
 	Scope    string   `json:"scope"`
-	Included []string `json:"includedProperties" jsonschema:"that the session shows now; empty: all"`
+	Included []string `json:"includedProperties" jsonschema:"that the session shows; empty: all"`
 	Excluded []string `json:"excludedProperties" jsonschema:"that the session does not show"`
 	versioned
 }
 
 func (f tools) setFilters() *tool.Tool {
-	s := viewSpec("set_filters", "Set which properties are shown", setFiltersDoc)
+	s := viewSpec("set_filters", "Set the visible properties", setFiltersDoc)
 	s.Route.Path, s.Idempotent = "/view/filters", true
 	s.Commands = []tool.Command{{Words: "view filters"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setFiltersIn) (setFiltersOut, error) {

@@ -29,7 +29,7 @@ type step struct {
 }
 
 type getPathOut struct {
-	Path []step `json:"path" jsonschema:"from the vault to the node"`
+	Path []step `json:"path" jsonschema:"from the root to the node"`
 	versioned
 }
 
@@ -59,7 +59,7 @@ type commonAncestorIn struct {
 }
 
 type commonAncestorOut struct {
-	NodeID string `json:"nodeId" jsonschema:"at worst the vault: /"`
+	NodeID string `json:"nodeId" jsonschema:"the root / if there is no other"`
 	Name   string `json:"name"`
 	versioned
 }

@@ -21,11 +21,11 @@ type getSubtreeIn struct {
 	Filters struct {
 		Included []string `json:"includedProperties,omitempty"`
 		Excluded []string `json:"excludedProperties,omitempty"`
-	} `json:"filters,omitzero" rare:"true" jsonschema:"another way to give includedProperties and excludedProperties"`
+	} `json:"filters,omitzero" rare:"true" jsonschema:"alternative to includedProperties and excludedProperties"`
 	Paging struct {
 		PageSize  *int   `json:"pageSize,omitempty"`
 		PageToken string `json:"pageToken,omitempty" size:"token"`
-	} `json:"paging,omitzero" rare:"true" jsonschema:"another way to give limit, as pageSize, and pageToken"`
+	} `json:"paging,omitzero" rare:"true" jsonschema:"alternative to limit (as pageSize) and pageToken"`
 	tool.AsOf
 }
 
@@ -35,7 +35,7 @@ type getSubtreeOut struct {
 }
 
 func (f tools) getSubtree() *tool.Tool {
-	s := spec("get_subtree", "Get a node with all below it", getSubtreeDoc)
+	s := spec("get_subtree", "Get a node with its descendants", getSubtreeDoc)
 	s.Role, s.Kind, s.Lifted = auth.Reader, tool.Read, []string{"filters", "paging"}
 	s.Route = tool.Route{Method: "POST", Path: "/view/subtree"}
 	s.Commands = []tool.Command{{Words: "node subtree", Args: []string{"nodeId"}}}

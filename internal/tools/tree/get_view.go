@@ -21,9 +21,9 @@ var (
 
 type getViewIn struct {
 	tool.Vault
-	RootNodeID      string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"address or uid of the node at the top"`
-	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"tell also which properties are shown, and what is expanded that nobody said anything about"`
-	DefaultExpanded *bool  `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true" jsonschema:"whether nodes are expanded that the session says nothing about"`
+	RootNodeID      string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node"`
+	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"include the lists of properties and the default state"`
+	DefaultExpanded *bool  `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true" jsonschema:"whether nodes without a state in the session are expanded"`
 	DepthLimit      *int   `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels that are expanded" jsonschema:"levels below the node; 0 is the node alone"`
 	lists
 	page
@@ -40,7 +40,7 @@ type wrapping struct {
 
 type getViewOut struct {
 	wrapping
-	View tool.Object `json:"view" jsonschema:"the node at the top: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
+	View tool.Object `json:"view" jsonschema:"the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
 	paged
 }
 
@@ -186,7 +186,7 @@ func (v *viewing) node(n *tree.Visit) *tree.ViewNode {
 
 type exportViewIn struct {
 	rooting
-	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root" jsonschema:"false: only the nodes, which cannot be imported again"`
+	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root" jsonschema:"false: only the nodes, which cannot be imported"`
 }
 
 type exportViewOut struct {
@@ -228,7 +228,7 @@ func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
 		}
 		if !out.Fits(shape) {
 			return fault.New(fault.BatchTooLarge, "the view is too large for one answer").
-				Fix("collapse nodes, exclude properties, or export a node further down")
+				Fix("collapse nodes, exclude properties, or export a smaller subtree")
 		}
 		v.add(n, shape)
 	}

@@ -29,10 +29,10 @@ const (
 
 type importMergeIn struct {
 	tool.Vault
-	JSON     tool.JSON `json:"json" jsonschema:"what export_subtree answered as json, as an object or as its text"`
-	Strategy string    `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert" jsonschema:"what becomes of nodes that the vault has: upsert sets what the JSON lists; replace makes them what the JSON says, and removes what is below them and not in it; skip leaves them"`
-	MatchBy  string    `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by" jsonschema:"nodeId: by uid, else by address; path: by kind and names below the target"`
-	TargetID string    `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id" jsonschema:"match below this node, and put there what is new"`
+	JSON     tool.JSON `json:"json" jsonschema:"the json output of export_subtree, as an object or as text"`
+	Strategy string    `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert" jsonschema:"handling of existing nodes: upsert sets the members in the JSON; replace makes nodes equal to the JSON and removes children that are not in it; skip does not change them"`
+	MatchBy  string    `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by" jsonschema:"nodeId: by uid, otherwise by address; path: by kind and names below the target"`
+	TargetID string    `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id" jsonschema:"the node below which nodes are matched and created"`
 	mutation
 }
 
@@ -49,7 +49,7 @@ type importMergeOut struct {
 	Skipped   int          `json:"skipped"`
 	Unchanged int          `json:"unchanged"`
 	Removed   int          `json:"removed" jsonschema:"nodes that are in the trash"`
-	Nodes     []mergedNode `json:"nodes" jsonschema:"the first 200, in the order of the JSON, removed ones last; those that stay as they are are not listed"`
+	Nodes     []mergedNode `json:"nodes" jsonschema:"the first 200, in the order of the JSON, removed ones last; unchanged nodes are not listed"`
 	changed
 }
 
@@ -163,7 +163,7 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 func (m *merging) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
-		m.problem(root, wrong(kindMismatch, "the node at the top of the JSON cannot be below the target"))
+		m.problem(root, wrong(kindMismatch, "the top node of the JSON cannot be below the target"))
 		return
 	}
 	m.matchBelow(root)

@@ -19,16 +19,16 @@ var importViewDoc string
 
 type importViewIn struct {
 	tool.Vault
-	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"what export_view answered, as an object or as its text"`
-	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"names of types in the JSON, and what each is called in the vault"`
-	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the node at the top is found: by nodeId (address or uid), by path (names from the vault down, with / between them), or current (that of the view that was imported last, else the vault)"`
+	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"the output of export_view, as an object or as text"`
+	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"maps types in the JSON to types of the vault"`
+	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the top node is found: by nodeId (address or uid), by path (names from the root, separated by /), or current (that of the view that was imported last, otherwise the root)"`
 	sessionMutation
 }
 
 type importViewOut struct {
 	RootNodeID string   `json:"rootNodeId"`
-	Restored   int      `json:"restored" jsonschema:"nodes that are expanded or collapsed as the JSON says"`
-	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that the vault does not have, at most 100"`
+	Restored   int      `json:"restored" jsonschema:"nodes whose state was set from the JSON"`
+	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that are not in the vault, at most 100"`
 	versioned
 }
 
@@ -98,7 +98,7 @@ func readView(data tool.JSON) (*givenView, error) {
 	}
 	m, ok := readMembers(raw)
 	if !ok {
-		return nil, badView("view_json", "viewJson is no JSON object")
+		return nil, badView("view_json", "viewJson is not a JSON object")
 	}
 	v := &givenView{expanded: true}
 	for name, to := range map[string]any{
@@ -106,7 +106,7 @@ func readView(data tool.JSON) (*givenView, error) {
 		"defaultExpanded": &v.expanded,
 	} {
 		if _, ok := m.read(name, to); !ok {
-			return nil, badView("view_json", "%s of viewJson is of another type", name)
+			return nil, badView("view_json", "%s of viewJson has the wrong type", name)
 		}
 	}
 	if v.root == "" {
@@ -122,14 +122,14 @@ func readView(data tool.JSON) (*givenView, error) {
 }
 
 func badView(reason, format string, args ...any) *fault.Fault {
-	return wrong(reason, format, args...).With("argument", "viewJson").Fix("give what export_view answered with includeViewRoot")
+	return wrong(reason, format, args...).With("argument", "viewJson").Fix("give the output of export_view with includeViewRoot")
 }
 
 // readNode reads a node and those below it.
 func readNode(data json.RawMessage) (*givenNode, error) {
 	m, ok := readMembers(data)
 	if !ok {
-		return nil, badView("view_json", "a node of viewJson is no JSON object")
+		return nil, badView("view_json", "a node of viewJson is not a JSON object")
 	}
 	n := &givenNode{expanded: true, count: -1}
 	var children []json.RawMessage
@@ -138,7 +138,7 @@ func readNode(data json.RawMessage) (*givenNode, error) {
 		"childrenCount": &n.count, "children": &children,
 	} {
 		if _, ok := m.read(name, to); !ok {
-			return nil, badView("view_json", "%s of a node in viewJson is of another type", name)
+			return nil, badView("view_json", "%s of a node in viewJson has the wrong type", name)
 		}
 	}
 	_, _ = m.read("name", &n.name) // a field may be called so
@@ -196,8 +196,8 @@ func (i *importing) checkTypes(n *givenNode) error {
 		name = given
 	}
 	if _, ok := i.Index.Schema().Type(name); !ok && name != "" && !builtIn[name] {
-		return wrong("unknown_payload_type", "a type of viewJson is none of the vault's").With("argument", "payloadTypes").
-			With("nodeId", n.id).Fix("say in payloadTypes what it is called in the vault")
+		return wrong("unknown_payload_type", "a type of viewJson is not in the vault").With("argument", "payloadTypes").
+			With("nodeId", n.id).Fix("map it to a type of the vault in payloadTypes")
 	}
 	for _, child := range n.children {
 		if err := i.checkTypes(child); err != nil {
@@ -226,7 +226,7 @@ func (i *importing) top(v *givenView) (tree.Node, error) {
 	n, ok := i.Find(v.root)
 	if !ok {
 		return n, fault.New(fault.NotFound, "the vault does not have the rootNodeId of viewJson").With("argument", "viewJson").
-			Fix("find it by path, or take current as rootLookupStrategy")
+			Fix("find it by path, or use the rootLookupStrategy current")
 	}
 	return n, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // A mutation is the part of an input that says how to carry out a change.
 type mutation struct {
-	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if what is touched changed since"`
+	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
 	DryRun         bool   `json:"dryRun,omitempty" means:"dry" rare:"true" alias:"dry_run" jsonschema:"show the plan, change nothing"`
 
@@ -46,8 +46,8 @@ type page struct {
 
 // lists are the properties that a call wants to see, and does not want to see.
 type lists struct {
-	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512" jsonschema:"show these properties, those under them, and no others: status, payload.address.city, body"`
-	Excluded []string `json:"excludedProperties,omitempty" alias:"excluded,excluded_properties" max:"512" jsonschema:"do not show these properties and those under them"`
+	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512" jsonschema:"show only these properties and their subproperties: status, payload.address.city, body"`
+	Excluded []string `json:"excludedProperties,omitempty" alias:"excluded,excluded_properties" max:"512" jsonschema:"exclude these properties and their subproperties"`
 }
 
 // filter is what the call shows: its own lists, else those of the session.

@@ -59,14 +59,14 @@ func readMerge(data tool.JSON) (*mergeNode, error) {
 	}
 	var root *mergeNode
 	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&root); err != nil || root == nil {
-		return nil, badMerge("json", "json is not a node as export_subtree gives it")
+		return nil, badMerge("json", "json is not a node in the format of export_subtree")
 	}
 	count := 0
 	return root, root.check(0, &count)
 }
 
 func badMerge(reason, format string, args ...any) *fault.Fault {
-	return wrong(reason, format, args...).With("argument", "json").Fix("give what export_subtree answered")
+	return wrong(reason, format, args...).With("argument", "json").Fix("give the output of export_subtree")
 }
 
 // check is a fault for a node that cannot be one, and fills in what follows from its address.
@@ -84,7 +84,7 @@ func (n *mergeNode) check(depth int, count *int) error {
 		kind = n.Kind
 	}
 	if n.Kind != "" && n.Kind != kind {
-		return badMerge(kindMismatch, "the address of a node of json is not that of its kind").With("nodeId", n.NodeID)
+		return badMerge(kindMismatch, "the address of a node of json does not match its kind").With("nodeId", n.NodeID)
 	}
 	n.Kind = kind
 	if n.Children == nil {

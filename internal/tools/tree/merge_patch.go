@@ -192,7 +192,7 @@ func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	}
 	typ, ok := m.tree.Index.Schema().Type(name)
 	if !ok || (name == vault.Section) != (g.Kind == tree.Section) && (name == vault.Section || name == vault.Page) {
-		f := wrong("unknown_payload_type", "a node of this kind cannot have the type, or there is none").
+		f := wrong("unknown_payload_type", "the type does not exist, or a node of this kind cannot have it").
 			With("available_types", vault.Offered(m.tree.Index.Schema().TypeNames()))
 		m.problem(g, f)
 		return nil
@@ -227,7 +227,7 @@ func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 	for name := range given {
 		lower := strings.ToLower(name)
 		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section || lower == "order" && g.Kind == tree.Folder {
-			m.problem(g, wrong(internalProperty, "the property is part of what the node is, and is not set").With("property", name))
+			m.problem(g, wrong(internalProperty, "the property is internal and cannot be set").With("property", name))
 			return nil
 		}
 	}

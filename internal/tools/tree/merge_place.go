@@ -229,9 +229,9 @@ func (g *mergeNode) body() string {
 func (m *merging) isBody(g *mergeNode) bool {
 	switch body := g.body(); {
 	case hasHeading(body, 0):
-		m.problem(g, wrong("body_escapes_section", "a body has no headings: they would be nodes of their own").With("property", "body"))
+		m.problem(g, wrong("body_escapes_section", "a body must not have headings: they would be nodes").With("property", "body"))
 	case markdown.Unclosed([]byte(body)):
-		m.problem(g, wrong("malformed_markdown", "the last block of the body stays open; close its fence").With("property", "body"))
+		m.problem(g, wrong("malformed_markdown", "the last block of the body is not closed; close its fence").With("property", "body"))
 	default:
 		return true
 	}
@@ -341,7 +341,7 @@ func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
 	if title := oneLine(g.title()); title != g.key() && !isNamed(fields, typ.NameField(), title) {
 		body = append(body, "# "+title+"\n"...)
 		if d := markdown.Parse(body); len(d.Headings) != 1 || d.Headings[0].Text != title {
-			m.problem(g, wrong(typeMismatch, "a title is plain text without markup").With("property", "title"))
+			m.problem(g, wrong(typeMismatch, "a title must be plain text without markup").With("property", "title"))
 			return nil, false
 		}
 	}

@@ -19,14 +19,14 @@ var moveNodeDoc string
 
 type moveNodeIn struct {
 	naming
-	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the node that it goes below, as its last child"`
-	Convert     bool   `json:"convert,omitempty" jsonschema:"make a section that goes into a folder a note, and a note that goes into a note a section"`
+	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
+	Convert     bool   `json:"convert,omitempty" jsonschema:"convert a section that is moved into a folder to a note, and a note that is moved into a note to a section"`
 	mutation
 }
 
 type moveNodeOut struct {
-	NodeID            string   `json:"nodeId" jsonschema:"that the node has now"`
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of definitions and footnotes that mean something else where the section is now"`
+	NodeID            string   `json:"nodeId" jsonschema:"current address of the node"`
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the new note"`
 	changed
 }
 
@@ -80,7 +80,7 @@ func notOfKind(n, to tree.Node) error {
 	if n.Kind() == tree.Folder {
 		return f
 	}
-	return f.Fix("move it with convert true, which makes a note of a section, and a section of a note")
+	return f.Fix("move it with convert true, which converts a section to a note, and a note to a section")
 }
 
 // moveSection drafts that a section goes below another one, or a note, as the last there.
@@ -236,7 +236,7 @@ func (e *edit) staysItself(n, to tree.Node) error {
 	if _, day := config.DailyID(to.Folder + n.Entry()); day {
 		return nil
 	}
-	return wrong(kindMismatch, "a daily note would lose its type at another path than that of its day").
+	return wrong(kindMismatch, "a daily note would lose its type at a path that is not the path of its day").
 		With("nodeId", n.ID())
 }
 
@@ -363,7 +363,7 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	c.typ = &vault.Type{Name: typ}
 	d := markdown.Parse(text)
 	if d.Problem != nil {
-		return markdown.Subtree{}, wrong("frontmatter_invalid", "the frontmatter of the note cannot be read").
+		return markdown.Subtree{}, wrong("frontmatter_invalid", "the frontmatter of the note does not parse").
 			With("line", d.Problem.Line)
 	}
 	if d.Frontmatter != nil {

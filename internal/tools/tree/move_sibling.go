@@ -19,12 +19,12 @@ var moveAfterDoc string
 
 type moveSiblingIn struct {
 	naming
-	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of another child of the same parent"`
+	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
 	mutation
 }
 
 type moveSiblingOut struct {
-	NodeID string `json:"nodeId" jsonschema:"that the node has now"`
+	NodeID string `json:"nodeId" jsonschema:"current address of the node"`
 	changed
 }
 
@@ -36,7 +36,7 @@ func (f tools) moveBefore() *tool.Tool {
 }
 
 func (f tools) moveAfter() *tool.Tool {
-	s := spec("move_after", "Move a node behind a sibling", moveAfterDoc)
+	s := spec("move_after", "Move a node after a sibling", moveAfterDoc)
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-after"}
 	s.Commands = []tool.Command{{Words: "node after", Args: []string{"nodeId", "siblingId"}}}
 	return f.moveSibling(s, 1)
@@ -84,7 +84,7 @@ func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 		return n, above, err
 	}
 	if above != other {
-		return n, above, wrong(notSiblings, "the nodes are not below the same node").With("argument", "siblingId").
+		return n, above, wrong(notSiblings, "the nodes do not have the same parent").With("argument", "siblingId").
 			With("nodeId", n.ID()).Fix("move it below that node first, with move_node")
 	}
 	return n, above, e.covers(moved(n, above))

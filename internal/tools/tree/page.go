@@ -45,8 +45,8 @@ func (p page) after() (*mark, error) {
 	}
 	var m mark
 	if json.Unmarshal([]byte(text), &m) != nil {
-		return nil, fault.New(fault.InvalidParameter, "pageToken is of another list").With("argument", "pageToken").
-			Fix("use nextPageToken of the page before")
+		return nil, fault.New(fault.InvalidParameter, "pageToken is from another list").With("argument", "pageToken").
+			Fix("use nextPageToken of the previous page")
 	}
 	return &m, nil
 }

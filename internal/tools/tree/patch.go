@@ -115,7 +115,7 @@ func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte
 	lower := strings.ToLower(name)
 	switch {
 	case slices.Contains(internal, lower), lower == "id" && n.Section > 0, lower == "order" && n.Note == nil:
-		return nil, wrong(internalProperty, "the property is part of what the node is, and is not set").
+		return nil, wrong(internalProperty, "the property is internal and cannot be set").
 			With("internal", internal)
 	case lower == "title" || lower == "name":
 		return p.setTitle(t, n, text, v)
@@ -135,7 +135,7 @@ func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, er
 		s, ok = string(typed), true
 	}
 	if !ok {
-		return nil, wrong(typeMismatch, "the %s is a text", name)
+		return nil, wrong(typeMismatch, "the %s must be a string", name)
 	}
 	if name == "body" {
 		return setBody(text, n.Section, s)
@@ -240,7 +240,7 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 	}
 	title = strings.TrimSpace(title)
 	if !ok || title == "" || strings.ContainsAny(title, "\r\n") {
-		return nil, wrong(typeMismatch, "a title is one line of text that is not empty")
+		return nil, wrong(typeMismatch, "a title must be one line of text, and not empty")
 	}
 	if n.Section > 0 {
 		return setHeading(text, slugAt(text, n.Section), title)

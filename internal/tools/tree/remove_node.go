@@ -22,15 +22,15 @@ const maxNamed = 1000
 
 type removeNodeIn struct {
 	naming
-	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with all that is in it"`
+	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with its contents"`
 	mutation
 }
 
 type removeNodeOut struct {
-	Removed      []string `json:"removed" jsonschema:"addresses of the nodes that are gone, the first 1000"`
+	Removed      []string `json:"removed" jsonschema:"addresses of the removed nodes, the first 1000"`
 	RemovedTotal int      `json:"removedTotal"`
-	DanglingRefs []string `json:"danglingRefs" jsonschema:"addresses of the nodes that refer to what is gone, the first 1000"`
-	TrashPaths   []string `json:"trashPaths" jsonschema:"where it is kept for 30 days, the first 1000; raven_restore brings it back"`
+	DanglingRefs []string `json:"danglingRefs" jsonschema:"addresses of the nodes that refer to removed nodes, the first 1000"`
+	TrashPaths   []string `json:"trashPaths" jsonschema:"paths in the trash, for 30 days, the first 1000; raven_restore restores them"`
 	changed
 }
 

@@ -37,7 +37,7 @@ type tally struct {
 type snapshotRestoreOut struct {
 	SnapshotID       string   `json:"snapshotId"`
 	Label            string   `json:"label"`
-	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault as it was before; absent if nothing differs"`
+	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault before the restore; absent if nothing differs"`
 	Created          []string `json:"created" jsonschema:"addresses of notes and folders, the first 200"`
 	Updated          []string `json:"updated" jsonschema:"likewise"`
 	Removed          []string `json:"removed" jsonschema:"likewise; notes are in the trash"`
@@ -46,7 +46,7 @@ type snapshotRestoreOut struct {
 }
 
 func (f tools) snapshotRestore() *tool.Tool {
-	s := spec("snapshot_restore", "Go back to a snapshot", snapshotRestoreDoc)
+	s := spec("snapshot_restore", "Restore a snapshot", snapshotRestoreDoc)
 	s.Role, s.Kind = auth.Editor, tool.Destroy
 	s.Route = tool.Route{Method: "POST", Path: "/snapshots/restore"}
 	s.Commands = []tool.Command{{Words: "snapshot restore", Args: []string{"snapshotId"}}}
@@ -128,9 +128,9 @@ func (r *restoring) lookBack(ctx context.Context) error {
 		}
 	}
 	if top.Section > 0 {
-		return wrong("kind_mismatch", "the snapshot is of a section; notes, folders and the vault are restored").
+		return wrong("kind_mismatch", "the snapshot is of a section; only snapshots of notes, folders and the vault can be restored").
 			With("argument", "snapshotId").Try("tree_snapshot_diff", fault.Args{"a": r.label.ID}).
-			Fix("compare it, and set the content of the section; or take snapshots of its note")
+			Fix("compare it, and set the content of the section; or create snapshots of its note")
 	}
 	r.top, r.files, r.uids = top, map[string]*index.File{}, map[index.UID]bool{}
 	for f := range filesBelow(x, top) {

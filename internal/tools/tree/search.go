@@ -35,7 +35,7 @@ type ask struct {
 type searchIn struct {
 	tool.Vault
 	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, each of which must hold; op is eq or contains"`
+	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, all of which must match; op is eq or contains"`
 	ask
 }
 
@@ -116,7 +116,7 @@ func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, e
 func parseQuery(arg, query string) (*tree.Expr, error) {
 	x, err := tree.Parse(query)
 	if syntax := (*tree.SyntaxError)(nil); errors.As(err, &syntax) {
-		return nil, wrong("syntax", "the query cannot be read at byte %d: expected %s", syntax.Position, syntax.Expected).
+		return nil, wrong("syntax", "syntax error in the query at byte %d: expected %s", syntax.Position, syntax.Expected).
 			With("argument", arg).With("position", syntax.Position).With("expected", syntax.Expected)
 	}
 	return x, err
@@ -135,7 +135,7 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	path := strings.Split(by.Path, ".")
 	for _, name := range path {
 		if name == "" || direction != "" && direction != "asc" && direction != "desc" {
-			return nil, wrong("sort", "sortBy is the name of a property, or {path, direction} with the direction asc or desc").
+			return nil, wrong("sort", "sortBy must be the name of a property, or {path, direction} with the direction asc or desc").
 				With("argument", "sortBy")
 		}
 	}
@@ -211,7 +211,7 @@ func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.N
 		return all, nil
 	}
 	if len(open) > maxTexts {
-		return nil, wrong("too_broad", "the query reads the texts of %d nodes; it may read those of %d", len(open), maxTexts).
+		return nil, wrong("too_broad", "the query reads the texts of %d nodes; the limit is %d", len(open), maxTexts).
 			Fix("narrow the query by other properties, or search below a folder")
 	}
 	return f.byText(ctx, x, all, open)

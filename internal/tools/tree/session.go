@@ -153,9 +153,9 @@ func (t *sessionEdit) viewer() *tree.Viewer {
 // set drafts that the session has another view.
 func (t *sessionEdit) set(v kept.View) error {
 	if len(v.Rules) > tree.MaxRules {
-		return fault.New(fault.QuotaExceeded, "a view has at most %d rules about what is expanded", tree.MaxRules).
+		return fault.New(fault.QuotaExceeded, "a view has at most %d expansion rules", tree.MaxRules).
 			With("max", tree.MaxRules).Try("tree_collapse_all", fault.Args{"rootNodeId": "/"}).
-			Fix("expand or collapse a node with all below it: that takes the place of the rules about what is below")
+			Fix("expand or collapse a node with its descendants: this replaces the rules of its descendants")
 	}
 	v.Seq = t.Index.Version()
 	return t.store.SetView(t.draft, t.view, v)

@@ -12,7 +12,7 @@ import (
 // setBody is the text of a note with another body of a node. A body with a heading would be no body any more.
 func setBody(text []byte, section int, body string) ([]byte, error) {
 	if hasHeading(body, 0) {
-		return nil, wrong("body_escapes_section", "a body has no headings: they would be nodes of their own").
+		return nil, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
 			Fix("set the property content, whose headings become children")
 	}
 	d := markdown.Parse(text)
@@ -119,7 +119,7 @@ func normal(s, eol string) string {
 // one on stay, with their declarations, and so does the frontmatter.
 func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	now := markdown.Parse(out)
-	broken := wrong("malformed_markdown", "the text would change what is around it; close its fences, and begin it with text")
+	broken := wrong("malformed_markdown", "the text would change the structure around it; close its fences, and begin it with text")
 	shift := len(now.Headings) - len(was.Headings)
 	if shift < before-after || !bytes.Equal(text[:was.Body], out[:min(now.Body, len(out))]) {
 		return broken

@@ -32,13 +32,13 @@ var (
 type snapshot struct {
 	SnapshotID string    `json:"snapshotId"`
 	Label      string    `json:"label"`
-	NodeID     string    `json:"nodeId" jsonschema:"the node at the top, with its address and its name at the version"`
+	NodeID     string    `json:"nodeId" jsonschema:"the top node, with its address and name at the version"`
 	Name       string    `json:"name"`
 	Version    string    `json:"version" jsonschema:"of the vault"`
-	NodeCount  int       `json:"nodeCount" jsonschema:"the node and all below it"`
+	NodeCount  int       `json:"nodeCount" jsonschema:"the node and its descendants"`
 	CreatedAt  time.Time `json:"createdAt"`
 	CreatedBy  string    `json:"createdBy" jsonschema:"the agent"`
-	Automatic  bool      `json:"automatic,omitempty" jsonschema:"a restore made it; it is kept for 30 days"`
+	Automatic  bool      `json:"automatic,omitempty" jsonschema:"created by a restore; kept for 30 days"`
 }
 
 func snapshotOf(s kept.Snapshot) snapshot {
@@ -49,8 +49,8 @@ func snapshotOf(s kept.Snapshot) snapshot {
 
 type snapshotCreateIn struct {
 	tool.Vault
-	Label      string `json:"label" size:"name" names:"target" jsonschema:"what to call it: 1 to 128 printable characters"`
-	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"the node whose subtree it is of"`
+	Label      string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"root of the subtree"`
 	sessionMutation
 }
 
@@ -191,7 +191,7 @@ func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kep
 		return item, err
 	case len(ids) > 1:
 		return item, wrong("ambiguous", "several snapshots have this label").With("argument", arg).With("matches", ids).
-			Fix("name one of them by its snapshotId")
+			Fix("use the snapshotId of one of them")
 	case len(ids) == 1:
 		if item, found, err = store.Snapshot(ctx, ids[0]); found || err != nil {
 			return item, err
@@ -227,7 +227,7 @@ func (f tools) snapshotDelete() *tool.Tool {
 				return err
 			}
 			if item.Owner != t.owner && !c.Role(t.vault).Allows(auth.Admin) {
-				return fault.New(fault.PermissionDenied, "another agent made the snapshot; it and an admin may delete it").
+				return fault.New(fault.PermissionDenied, "another agent created the snapshot; only that agent and admins can delete it").
 					With("argument", "snapshotId")
 			}
 			out.SnapshotID, out.Label = item.ID, item.Label

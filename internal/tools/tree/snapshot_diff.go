@@ -18,8 +18,8 @@ var snapshotDiffDoc string
 
 type snapshotDiffIn struct {
 	tool.Vault
-	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the snapshot before"`
-	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the snapshot after; current is the vault now, or as of as_of"`
+	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the older state"`
+	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the newer state; current is the vault now, or at as_of"`
 	comparing
 	tool.AsOf
 }
@@ -28,7 +28,7 @@ type snapshotDiffIn struct {
 const current = "current"
 
 func (f tools) snapshotDiff() *tool.Tool {
-	s := spec("snapshot_diff", "Compare a snapshot with another one, or with now", snapshotDiffDoc)
+	s := spec("snapshot_diff", "Compare a snapshot with another one, or with the current vault", snapshotDiffDoc)
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
 	s.Columns = []string{"op", "nodeId", "from", "to"}
 	s.Route = tool.Route{Method: "GET", Path: "/snapshots/diff"}

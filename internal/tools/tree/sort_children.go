@@ -21,7 +21,7 @@ type sortChildrenIn struct {
 	ParentID  string `json:"parentId" complete:"id" size:"id" names:"target" alias:"parent_id,nodeId" jsonschema:"address or uid of the node whose children are sorted"`
 	ByProp    string `json:"byProp" size:"name" alias:"by_prop,by" jsonschema:"property by which they are sorted: severity, title"`
 	Direction string `json:"direction,omitempty" enum:"asc,desc" default:"asc" jsonschema:"asc or desc"`
-	Stable    *bool  `json:"stable,omitempty" default:"true" jsonschema:"children that compare equal keep their order; false: they are in the order of their addresses"`
+	Stable    *bool  `json:"stable,omitempty" default:"true" jsonschema:"equal children keep their order; false: they are in the order of their addresses"`
 	mutation
 }
 
@@ -68,9 +68,9 @@ func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	path := strings.Split(bareName(in.ByProp), ".")
 	switch first := strings.ToLower(path[0]); {
 	case slices.Contains(path, ""):
-		return tree.Sorting{}, wrong("property", "byProp is the name of a property").With("argument", "byProp")
+		return tree.Sorting{}, wrong("property", "byProp must be the name of a property").With("argument", "byProp")
 	case first == "body" || first == "content":
-		return tree.Sorting{}, wrong("property", "children are not sorted by their texts").With("argument", "byProp")
+		return tree.Sorting{}, wrong("property", "children cannot be sorted by their texts").With("argument", "byProp")
 	}
 	return tree.Sorting{Path: path, Descending: in.Direction == "desc"}, nil
 }

@@ -203,7 +203,7 @@ func (e *edit) noteText(ctx context.Context, n tree.Node) ([]byte, error) {
 func (e *edit) above(arg string, n tree.Node) (tree.Node, error) {
 	above, ok := e.tree.Parent(n)
 	if !ok {
-		return n, wrong(isRoot, "the vault itself cannot be moved, copied or removed").With("argument", arg)
+		return n, wrong(isRoot, "the root of the vault cannot be moved, copied or removed").With("argument", arg)
 	}
 	return above, nil
 }
@@ -264,7 +264,7 @@ func tooMany(count int) error {
 	if count <= maxWritten {
 		return nil
 	}
-	return fault.New(fault.BatchTooLarge, "the call is about more than %d nodes", maxWritten).
+	return fault.New(fault.BatchTooLarge, "the call affects more than %d nodes", maxWritten).
 		With("max", maxWritten).With("got", count).Fix("choose a smaller subtree")
 }
 
@@ -304,6 +304,6 @@ func (r *room) take(text []byte) error {
 	if *r += room(len(text)); *r <= maxCommit {
 		return nil
 	}
-	return fault.New(fault.BatchTooLarge, "the call is about more than %d bytes of text", maxCommit).
+	return fault.New(fault.BatchTooLarge, "the call affects more than %d bytes of text", maxCommit).
 		With("max", maxCommit).Fix("choose a smaller subtree")
 }

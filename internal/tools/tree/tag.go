@@ -22,19 +22,19 @@ var untagNodeDoc string
 type tagNodeIn struct {
 	naming
 	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
-	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"the tags that the node has go"`
+	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"remove the existing tags"`
 	mutation
 }
 
 type untagNodeIn struct {
 	naming
-	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; their case does not count"`
+	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; case does not matter"`
 	mutation
 }
 
 type tagNodeOut struct {
 	NodeID string   `json:"nodeId"`
-	Tags   []string `json:"tags" jsonschema:"that the node has now"`
+	Tags   []string `json:"tags" jsonschema:"current tags of the node"`
 	changed
 }
 
@@ -82,7 +82,7 @@ func checkTags(given []string) ([]string, error) {
 	for _, tag := range given {
 		tag = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(tag), "#"))
 		if tag == "" || strings.ContainsAny(tag, ",[]()\r\n") {
-			return nil, wrong("tag", "a tag is not empty, and has none of , [ ] ( ) in it").With("argument", "tags")
+			return nil, wrong("tag", "a tag must not be empty or contain any of , [ ] ( )").With("argument", "tags")
 		}
 		tags = append(tags, tag)
 	}

@@ -21,7 +21,7 @@ var getTagsDoc string
 
 type queryByTagIn struct {
 	tool.Vault
-	Tag           string `json:"tag" complete:"tag" jsonschema:"with or without #; its case does not count"`
+	Tag           string `json:"tag" complete:"tag" jsonschema:"with or without #; case does not matter"`
 	RootNodeID    string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
 	IncludeNested bool   `json:"includeNested,omitempty" alias:"include_nested" jsonschema:"also tags below this one: a/b is below a"`
 	lists
@@ -170,7 +170,7 @@ type getTagsIn struct {
 
 type getTagsOut struct {
 	NodeID string   `json:"nodeId"`
-	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order in which they are written"`
+	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order of the text"`
 	Inline []string `json:"inline" jsonschema:"other tags in its own text, each once"`
 	versioned
 }

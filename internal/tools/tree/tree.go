@@ -20,9 +20,9 @@ var Family = &tool.Family{
 	Bare: bare, Also: also,
 	Groups: map[string]string{
 		"node":     "Read and change the nodes of a vault: folders, notes and sections",
-		"view":     "Show nodes as a session sees them: what is expanded, and which properties are shown",
-		"bookmark": "Keep nodes under names of your own",
-		"snapshot": "Label versions of subtrees, compare them, and go back to them",
+		"view":     "Show the view of a session: expanded nodes and visible properties",
+		"bookmark": "Bookmark nodes",
+		"snapshot": "Label versions of subtrees, compare and restore them",
 	},
 }
 

@@ -29,8 +29,8 @@ var updatePayloadDoc string
 
 // A changed is the part of the output of each change of nodes.
 type changed struct {
-	IDMap       map[string]string   `json:"idMap" jsonschema:"new addresses by old ones, of all nodes whose address changed"`
-	RefsUpdated int                 `json:"refsUpdated" jsonschema:"references that were rewritten, so that they lead to the same"`
+	IDMap       map[string]string   `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
+	RefsUpdated int                 `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
 	versioned
@@ -57,7 +57,7 @@ func (f tools) updateProperty() *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePropertyIn) (updatePropertyOut, error) {
 		var value any
 		if err := json.Unmarshal(in.Value, &value); err != nil {
-			return updatePropertyOut{}, wrong(typeMismatch, "newValue is no JSON value").With("argument", "newValue")
+			return updatePropertyOut{}, wrong(typeMismatch, "newValue is not a JSON value").With("argument", "newValue")
 		}
 		w := writing{c, in.Vault.Vault, &in.mutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePropertyOut) error {
@@ -84,8 +84,8 @@ func (f tools) updateProperty() *tool.Tool {
 
 type updatePayloadIn struct {
 	naming
-	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others stay"`
-	Atomic bool        `json:"atomic,omitempty" jsonschema:"change nothing unless every property can be set"`
+	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others are kept"`
+	Atomic bool        `json:"atomic,omitempty" jsonschema:"set all properties or none"`
 	mutation
 }
 
@@ -118,7 +118,7 @@ func (f tools) updatePayload() *tool.Tool {
 				return err
 			}
 			if in.Atomic && len(result.failed) > 0 {
-				return wrong("atomic", "nothing is set, because some properties cannot be").
+				return wrong("atomic", "nothing was set, because some properties cannot be set").
 					With("properties", result.results).With("nodeId", n.ID())
 			}
 			out.Results = result.results
@@ -272,9 +272,9 @@ var updateNodesDoc string
 
 type updateNodesIn struct {
 	tool.Vault
-	Filter          tool.JSON   `json:"filter" jsonschema:"a query as of select_nodes, or predicates as of search_advanced"`
-	Patch           tool.Fields `json:"patch" jsonschema:"properties and their new values; null removes a field, others stay"`
-	ContinueOnError *bool       `json:"continueOnError,omitempty" default:"true" alias:"continue_on_error" jsonschema:"false: change no node behind the first one that fails"`
+	Filter          tool.JSON   `json:"filter" jsonschema:"a query as for select_nodes, or predicates as for search_advanced"`
+	Patch           tool.Fields `json:"patch" jsonschema:"properties and their new values; null removes a field, others are kept"`
+	ContinueOnError *bool       `json:"continueOnError,omitempty" default:"true" alias:"continue_on_error" jsonschema:"false: stop at the first node that fails"`
 	mutation
 }
 
@@ -283,7 +283,7 @@ type nodeResult struct {
 	NodeID     string            `json:"nodeId"`
 	Status     string            `json:"status" jsonschema:"updated, unchanged, failed or skipped"`
 	Reason     string            `json:"reason,omitempty" jsonschema:"of the first property that was not set"`
-	Properties map[string]string `json:"properties,omitempty" jsonschema:"by property, as of update_payload"`
+	Properties map[string]string `json:"properties,omitempty" jsonschema:"by property, as in update_payload"`
 }
 
 type updateNodesOut struct {

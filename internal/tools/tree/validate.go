@@ -20,7 +20,7 @@ var lintPayloadDoc string
 type validateTreeIn struct {
 	tool.Vault
 	RulesetID  string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"structure, schema, links, order, default for all, or one of rookery.yaml"`
-	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"check this node and all below it"`
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"check this node and its descendants"`
 	page
 	tool.AsOf
 }
@@ -110,7 +110,7 @@ func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node)
 
 type lintPayloadIn struct {
 	naming
-	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"as of validate_tree"`
+	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"as in validate_tree"`
 	tool.AsOf
 }
 
