@@ -31,6 +31,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/s3blob"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
@@ -181,7 +182,7 @@ func mcp(t *testing.T, url, token string) tool.Invoker {
 	if token != "" {
 		client = &http.Client{Transport: cloudtest.Bearer(token)}
 	}
-	c := mcptool.NewClient(url+mcptool.Path+"/x/all", client)
+	c := tooltest.NewMCPClient(url+mcptool.Path+"/x/all", client)
 	t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
 	return c
 }

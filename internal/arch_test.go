@@ -87,7 +87,7 @@ var modules = map[string][]string{
 	"github.com/hashicorp/golang-lru/v2":          {"internal/auth", "internal/repo", "internal/fileblob", "internal/team", "internal/limit", "internal/access", "internal/audit"},
 	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool", "internal/ci"},
 	"github.com/klauspost/compress":               {"internal/repo", "internal/httptool", "internal/backup"},
-	"github.com/modelcontextprotocol/go-sdk":      {"internal/mcptool", "internal/bridge"},
+	"github.com/modelcontextprotocol/go-sdk":      {"internal/mcptool", "internal/bridge", "internal/tooltest"},
 	"github.com/oklog/ulid/v2":                    {"internal/index"}, // how the ids of nodes are written
 	"github.com/prometheus/client_golang":         {"internal/metric"},
 	"github.com/rogpeppe/go-internal":             {"_test"},

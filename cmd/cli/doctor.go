@@ -85,13 +85,13 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 		found = append(found, d.login(c.Context(), target, address))
 	}
 	if address == "" || exists(at) == nil {
-		found = append(found, localapp.Examine(c.Context(), localapp.Examination{
-			Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full,
-			Server: hosted,
-			Token: func(ctx context.Context, server string) (string, error) {
-				return connector{d.app}.token(ctx, target, server)
-			},
-		})...)
+		of := localapp.Examination{
+			Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full, Server: hosted,
+		}
+		of.Token = func(ctx context.Context, server string) (string, error) {
+			return connector{d.app}.token(ctx, target, server)
+		}
+		found = append(found, localapp.Examine(c.Context(), of)...)
 	}
 	place(found, target)
 	return d.app.Finish(c, clitool.Outcome{

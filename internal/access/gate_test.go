@@ -281,6 +281,22 @@ func TestAudienceOfItsOwn(t *testing.T) {
 	})))
 }
 
+// TestVerificationIsCachedForAMinute checks that a token of a key that its issuer has forgotten is
+// accepted for a minute after its last verification.
+func TestVerificationIsCachedForAMinute(t *testing.T) {
+	h := newHouse(t)
+	token := h.staffToken(map[string]any{"exp": h.clock.now().Unix() + 1e5})
+	h.who(t, token)
+	h.staff.Rotate()
+	h.staff.Forget()
+	h.clock.pass(59*time.Minute + 30*time.Second)
+	h.who(t, token) // with the keys that the gate knows, for an hour
+	h.clock.pass(59 * time.Second)
+	h.who(t, token)
+	h.clock.pass(2 * time.Second)
+	h.stopped(t, fault.Unauthenticated, request("/v1/whoami", token))
+}
+
 // TestEntryByPath checks that of two entries of an issuer each request uses the first that accepts
 // it.
 func TestEntryByPath(t *testing.T) {

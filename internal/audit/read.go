@@ -201,10 +201,8 @@ func (l *listing) commits(
 	return func(yield func(item, error) bool) {
 		for last > 0 {
 			items, next, err := l.some(ctx, h, last)
-			for _, it := range items {
-				if !yield(it, nil) {
-					return
-				}
+			if !yieldAll(items, yield) {
+				return
 			}
 			if fault.Is(err, fault.NotFound) {
 				return // it was erased meanwhile
@@ -216,6 +214,16 @@ func (l *listing) commits(
 			last = next
 		}
 	}
+}
+
+// yieldAll yields items, and reports whether more are wanted.
+func yieldAll(items []item, yield func(item, error) bool) bool {
+	for _, it := range items {
+		if !yield(it, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // some returns the entries of several commits of a log, from the commit `last` backwards, and the

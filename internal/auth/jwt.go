@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto"
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -19,13 +18,8 @@ import (
 // Leeway is the accepted difference between the clock of an issuer and ours.
 const Leeway = time.Minute
 
-// Limits of the caches of a Verifier.
-const (
-	verifiedFor = time.Minute // life of a verified signature
-	maxVerified = 4096        // tokens
-	maxRemember = 4 << 10     // bytes of a cached token; longer ones are always verified
-	maxKeyrings = 1024        // issuers
-)
+// maxKeyrings is the number of issuers whose keys a Verifier caches.
+const maxKeyrings = 1024
 
 // Reasons for refusing a token, for the log.
 var (
@@ -68,26 +62,11 @@ type Options struct {
 // A Verifier verifies the tokens of any number of issuers, and caches their keys. It is safe for
 // concurrent use.
 type Verifier struct {
-	now      func() time.Time
-	rings    *lru.Cache[source, *keyring]
-	verified *lru.Cache[remembered, proof]
-	fetch    fetcher
+	now   func() time.Time
+	rings *lru.Cache[source, *keyring]
+	fetch fetcher
 
 	queue, publicQueue chan struct{} // full slots: calls that wait for keys
-}
-
-// A remembered identifies a token with a verified signature, by its SHA-256 and the source of the
-// key.
-type remembered struct {
-	token [sha256.Size]byte
-	from  source
-}
-
-// A proof is the content of a token with a verified signature.
-type proof struct {
-	alg    string
-	claims map[string]any
-	at     time.Time // when the signature was verified
 }
 
 // NewVerifier returns a Verifier without keys. It fetches keys when they are needed.
@@ -101,7 +80,6 @@ func NewVerifier(o Options) *Verifier {
 		v.now = time.Now
 	}
 	v.rings, _ = lru.New[source, *keyring](maxKeyrings) // fails only for sizes below one
-	v.verified, _ = lru.New[remembered, proof](maxVerified)
 	return v
 }
 
@@ -109,54 +87,39 @@ func NewVerifier(o Options) *Verifier {
 // RFC 7519, 8725 and 9068 require, be signed with a key and an allowed algorithm of the issuer, be
 // for one of the audiences, and be valid now within Leeway. Otherwise the error is Refused;
 // TOKEN_EXPIRED if only the expiry is wrong; or UNAVAILABLE if the key is not known because the
-// issuer does not respond. A signature is verified once a minute, everything else at every call.
+// issuer does not respond.
 func (v *Verifier) Verify(
 	ctx context.Context, token string, from Issuer, audiences []string,
 ) (Claims, error) {
 	if from.URL == "" || len(audiences) == 0 || slices.Contains(audiences, "") {
 		return Claims{}, Refused().Because(errNoAudience)
 	}
-	p, err := v.prove(ctx, token, from)
-	if err == nil && !from.pins(p.alg) {
-		err = errNotPinned
-	}
+	claims, err := v.prove(ctx, token, from)
 	if fault.Is(err, fault.Unavailable) {
 		return Claims{}, err
 	}
 	if err != nil {
 		return Claims{}, Refused().Because(err)
 	}
-	return v.judge(p.claims, from.URL, audiences)
+	return v.judge(claims, from.URL, audiences)
 }
 
-// prove verifies the signature of a token, unless the result is cached.
-func (v *Verifier) prove(ctx context.Context, token string, from Issuer) (proof, error) {
-	if len(token) > maxToken {
-		return proof{}, errTooLong
-	}
-	id := remembered{sha256.Sum256([]byte(token)), sourceOf(from)}
-	if p, ok := v.verified.Get(id); ok && v.now().Sub(p.at).Abs() < verifiedFor {
-		return p, nil
-	}
+// prove verifies the signature of a token, and returns its claims.
+func (v *Verifier) prove(
+	ctx context.Context, token string, from Issuer,
+) (map[string]any, error) {
 	t, err := parse(token)
 	if err != nil {
-		return proof{}, err
+		return nil, err
 	}
 	if !from.pins(t.alg) {
-		return proof{}, errNotPinned
+		return nil, errNotPinned
 	}
-	key, err := v.ring(id.from).find(ctx, t.alg, t.kid)
+	key, err := v.ring(sourceOf(from)).find(ctx, t.alg, t.kid)
 	if err != nil {
-		return proof{}, err
+		return nil, err
 	}
-	if err := checkSignature(token, t.alg, key); err != nil {
-		return proof{}, err
-	}
-	p := proof{alg: t.alg, claims: t.claims, at: v.now()}
-	if len(token) <= maxRemember {
-		v.verified.Add(id, p)
-	}
-	return p, nil
+	return t.claims, checkSignature(token, t.alg, key)
 }
 
 // checkSignature verifies a signature. The key must be one for the algorithm, which keyring.find

@@ -40,58 +40,76 @@ var elsewhere = []string{
 // variables, and those of a function. It reports all problems of the latter in one *fault.Fault,
 // INVALID_PARAMETER.
 func ReadEnvironment(env func(string) string) (Environment, error) {
-	e := Environment{
+	r := environmentReader{env: env, Environment: Environment{
 		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"),
 		Jobs: env("ROOKERY_JOBS_QUEUE"), Dead: env("ROOKERY_DEAD_LETTERS"),
 		Events: env("ROOKERY_EVENTS_QUEUE"), Role: env("ROOKERY_TENANT_ROLE"),
 		Stack: env("ROOKERY_STACK"), Function: env("AWS_LAMBDA_FUNCTION_NAME"),
-	}
-	var problems []*fault.Fault
-	wrong := func(format string, args ...any) {
-		problems = append(problems, fault.New(fault.InvalidParameter, format, args...))
-	}
-	for _, name := range elsewhere {
-		if env(name) != "" {
-			wrong("%s is for a server that listens itself: leave it out", name)
-		}
-	}
+	}}
 	server, err := config.Load("", env)
 	if err != nil {
-		return e, err
+		return r.Environment, err
 	}
-	e.Server = server
-	for name, value := range map[string]string{"ROOKERY_TABLE": e.Table, "ROOKERY_BUCKET": e.Bucket} {
-		if value == "" {
-			wrong("%s must be the name of one of the deployment", name)
+	r.Server = server
+	r.check()
+	r.read()
+	if f := fault.Join(fault.InvalidParameter, r.problems); f != nil {
+		return r.Environment, f
+	}
+	return r.Environment, nil
+}
+
+// An environmentReader reads an Environment and collects the problems with it.
+type environmentReader struct {
+	Environment
+	env      func(string) string
+	problems []*fault.Fault
+}
+
+// wrong adds a problem.
+func (r *environmentReader) wrong(format string, args ...any) {
+	r.problems = append(r.problems, fault.New(fault.InvalidParameter, format, args...))
+}
+
+// check reports variables that a function cannot have, or lacks.
+func (r *environmentReader) check() {
+	for _, name := range elsewhere {
+		if r.env(name) != "" {
+			r.wrong("%s is for a server that listens itself: leave it out", name)
 		}
 	}
-	if !isPublic(server.PublicURL) {
-		wrong("ROOKERY_PUBLIC_URL must be the URL of the gateway, and begin with https://")
+	for name, value := range map[string]string{"ROOKERY_TABLE": r.Table, "ROOKERY_BUCKET": r.Bucket} {
+		if value == "" {
+			r.wrong("%s must be the name of one of the deployment", name)
+		}
 	}
-	if namesLocal(server) {
-		wrong("no tenant of issuers or first_admin can be called %q", auth.Local)
+	if !isPublic(r.Server.PublicURL) {
+		r.wrong("ROOKERY_PUBLIC_URL must be the URL of the gateway, and begin with https://")
 	}
-	if text := env("ROOKERY_LOG_LEVEL"); text != "" && e.Level.UnmarshalText([]byte(text)) != nil {
-		wrong("ROOKERY_LOG_LEVEL must be debug, info, warn or error")
+	if namesLocal(r.Server) {
+		r.wrong("no tenant of issuers or first_admin can be called %q", auth.Local)
 	}
-	if text := env("ROOKERY_TOOL_METRICS"); text != "" {
+}
+
+// read reads the variables that are not plain texts.
+func (r *environmentReader) read() {
+	if text := r.env("ROOKERY_LOG_LEVEL"); text != "" && r.Level.UnmarshalText([]byte(text)) != nil {
+		r.wrong("ROOKERY_LOG_LEVEL must be debug, info, warn or error")
+	}
+	if text := r.env("ROOKERY_TOOL_METRICS"); text != "" {
 		on, err := strconv.ParseBool(text)
 		if err != nil {
-			wrong("ROOKERY_TOOL_METRICS must be true or false")
+			r.wrong("ROOKERY_TOOL_METRICS must be true or false")
 		}
-		e.ToolMetrics = on
+		r.ToolMetrics = on
 	}
-	if text := env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"); text != "" {
+	if text := r.env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"); text != "" {
 		mebibytes, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || mebibytes <= 0 {
-			wrong("AWS_LAMBDA_FUNCTION_MEMORY_SIZE must be a number of MiB")
+			r.wrong("AWS_LAMBDA_FUNCTION_MEMORY_SIZE must be a number of MiB")
 		}
-		e.Memory = mebibytes << 20
+		r.Memory = mebibytes << 20
 	}
-	if f := fault.Join(fault.InvalidParameter, problems); f != nil {
-		return e, f
-	}
-	return e, nil
 }
 
 // isPublic reports whether a URL can be that of a gateway: it has the scheme https, or is on this

@@ -240,15 +240,13 @@ var (
 // packages finds the errors of JavaScript package managers.
 func packages(r Run) []Finding {
 	var all []Finding
-	lines := r.lines()
-	for i, line := range lines {
+	lines := append(r.lines(), "")
+	for i, line := range lines[:len(lines)-1] {
 		f := Finding{Kind: KindBuild, Category: categoryBuild}
 		if m := npmError.FindStringSubmatch(line); m != nil {
 			f.Tool, f.Symbol = "npm", m[1]
-			if i+1 < len(lines) {
-				if more := npmMore.FindStringSubmatch(lines[i+1]); more != nil {
-					f.Message = more[1]
-				}
+			if more := npmMore.FindStringSubmatch(lines[i+1]); more != nil {
+				f.Message = more[1]
 			}
 		} else if m := pnpmError.FindStringSubmatch(line); m != nil {
 			f.Tool, f.Symbol, f.Message = "pnpm", m[1], m[2]

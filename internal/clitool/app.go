@@ -138,6 +138,12 @@ func (a *App) root(completing bool) *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(a.helpCommand())
 	addGlobals(root.PersistentFlags())
+	a.addCommands(root, completing)
+	return root
+}
+
+// addCommands adds the commands of the tools, and the others.
+func (a *App) addCommands(root *cobra.Command, completing bool) {
 	for _, t := range a.Tools {
 		for _, way := range t.Commands {
 			c, node := a.add(root, t, way)
@@ -158,7 +164,6 @@ func (a *App) root(completing bool) *cobra.Command {
 		finish(c)
 	}
 	forward(root)
-	return root
 }
 
 // versionFlag is the flag that prints the version. Cobra's own flag with that name prints another

@@ -69,22 +69,32 @@ func (c *command) bringIn(
 	if f := cmd.Flags().Lookup(strictFlag); f != nil && !c.tool.Input.Any {
 		in.strict = f.Value.String() == "true"
 	}
-	if in.files, in.left, err = src.list(); err != nil {
+	calls, err := in.calls()
+	if err != nil {
+		return nil, err
+	}
+	return in.importAll(cmd, calls)
+}
+
+// calls lists the files, and returns those of each call.
+func (in *importing) calls() (calls [][]portion, err error) {
+	if in.files, in.left, err = in.src.list(); err != nil {
 		return nil, err
 	}
 	if len(in.files) == 0 {
 		return nil, in.nothing()
 	}
-	calls, err := in.split()
-	if err != nil {
-		return nil, err
+	calls, err = in.split()
+	if err == nil && len(calls) == 0 {
+		err = fault.New(in.tool.Family.Malformed, "no file in %q has a valid name for a note", in.r.path)
 	}
-	if len(calls) == 0 {
-		return nil, fault.New(c.tool.Family.Malformed, "no file in %q has a valid name for a "+
-			"note", r.path)
-	}
+	return calls, err
+}
+
+// importAll imports the files, or returns the plan of a dry run.
+func (in *importing) importAll(cmd *cobra.Command, calls [][]portion) (*answer, error) {
 	in.key = in.baseKey()
-	planned, err := c.before(cmd, inv, r)
+	planned, err := in.before(cmd, in.inv, in.r)
 	if err != nil {
 		return nil, err
 	}

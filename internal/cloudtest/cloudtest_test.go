@@ -22,6 +22,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
@@ -103,7 +104,7 @@ func TestFunctions(t *testing.T) {
 	d, c := furnished(t, s)
 	lines := []string{"a line with " + canary.Text, "a line over MCP"}
 	call(t, c, "raven_add", add(lines[0]))
-	over := mcptool.NewClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: cloudtest.Bearer(c.Token)})
+	over := tooltest.NewMCPClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: cloudtest.Bearer(c.Token)})
 	t.Cleanup(func() { _ = over.Close() })
 	call(t, over, "raven_add", add(lines[1]))
 	requireLines(t, c, lines)

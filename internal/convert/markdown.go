@@ -16,16 +16,7 @@ func (r reader) markdown(source string) error {
 		return err
 	}
 	head, _ := markdown.StrictHead(trimBOM(r.Data))
-	text := func(names ...string) string {
-		for _, name := range names {
-			if v, _ := head.Get(name); v != nil {
-				if s := line(markdown.TextOf(v)); s != "" {
-					return s
-				}
-			}
-		}
-		return ""
-	}
+	text := func(names ...string) string { return firstText(head, names) }
 	stem := strings.TrimSuffix(r.Path, path.Ext(r.Path))
 	n := Note{
 		Source: cmp.Or(text("source"), source), Date: firstDay(text("date"), text("created")),
@@ -40,4 +31,18 @@ func (r reader) markdown(source string) error {
 	}
 	r.add(n)
 	return nil
+}
+
+// firstText returns the first field of a frontmatter that is not empty, as one line.
+func firstText(head *markdown.Map, names []string) string {
+	for _, name := range names {
+		v, _ := head.Get(name)
+		if v == nil {
+			continue
+		}
+		if s := line(markdown.TextOf(v)); s != "" {
+			return s
+		}
+	}
+	return ""
 }

@@ -31,9 +31,6 @@ const (
 	Cancelled State = "cancelled" // a caller cancelled it
 )
 
-// States returns all states, in the order of a job's life.
-func States() []State { return []State{Queued, Running, Waiting, Done, Failed, Cancelled} }
-
 // Ended reports whether the state is final.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
 

@@ -41,7 +41,7 @@ func functions() []wayIn {
 			return tooltest.Either(short(tooltest.RoutesOver(f.bearing(), lookedUp(), f.URL)), f.byName())
 		}),
 		over("function mcp", func(t testing.TB, f function) tooltest.Way {
-			c := mcptool.NewClient(f.URL+mcptool.Path+"/x/all", f.bearing())
+			c := tooltest.NewMCPClient(f.URL+mcptool.Path+"/x/all", f.bearing())
 			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
 			return tooltest.Invoking("function mcp", c)
 		}),

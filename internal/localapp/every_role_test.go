@@ -41,7 +41,7 @@ func (p *place) waysAs(t testing.TB, c auth.Caller) []tooltest.Way {
 		},
 	}))
 	t.Cleanup(server.Close)
-	client := mcptool.NewClient(server.URL+mcptool.Path+"/x/all", nil)
+	client := tooltest.NewMCPClient(server.URL+mcptool.Path+"/x/all", nil)
 	t.Cleanup(func() { _ = client.Close() }) // its server is about to go, too
 	return []tooltest.Way{
 		tooltest.Invoking("catalogue", tooltest.As(p.app.Catalogue, c)),

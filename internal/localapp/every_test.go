@@ -234,7 +234,7 @@ func waysIn() []wayIn {
 			return tooltest.Routes(p.app.Catalogue, p.base)
 		}),
 		over("mcp", func(t testing.TB, p *place) tooltest.Way {
-			c := mcptool.NewClient(p.base+mcptool.Path+"/x/all", nil)
+			c := tooltest.NewMCPClient(p.base+mcptool.Path+"/x/all", nil)
 			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
 			return tooltest.Invoking("mcp", c)
 		}),

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/mcptool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestFuzzMCP sends a hosted server what clients of MCP must not send, and sound calls in between, in both
@@ -44,7 +45,7 @@ func TestFuzzMCP(t *testing.T) {
 	for _, status := range []int{200, 202, 400, 401, 403, 404, 405} {
 		require.NotZero(t, seen[status], "some requests are sound, and some not: %d", status)
 	}
-	mcp := mcptool.NewClient(b.base+mcptool.Path+"/x/all",
+	mcp := tooltest.NewMCPClient(b.base+mcptool.Path+"/x/all",
 		&http.Client{Transport: bearer{b.token, http.DefaultTransport}})
 	defer func() { require.NoError(t, mcp.Close()) }()
 	done(t, mcp, "raven_new", map[string]any{

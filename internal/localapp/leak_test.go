@@ -113,7 +113,7 @@ func TestNothingLeaks(t *testing.T) {
 	b := besiege(t)
 	admin := auth.LocalCaller()
 	signed := &http.Client{Transport: bearer{b.token, http.DefaultTransport}}
-	mcp := mcptool.NewClient(b.base+mcptool.Path+"/x/all", signed)
+	mcp := tooltest.NewMCPClient(b.base+mcptool.Path+"/x/all", signed)
 	var refused atomic.Int64
 	t.Run("ways", func(t *testing.T) {
 		for _, way := range []tooltest.Way{

@@ -19,6 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // What the crowd calls: a tenant with so many vaults, at an address that the server is known by.
@@ -130,7 +131,7 @@ func (s *site) invoker(v *visitor) tool.Invoker {
 	v.overload = 0
 	h := &http.Client{Transport: &spy{v: v, next: s.transport}}
 	if v.mcp {
-		return mcptool.NewClient("http://"+s.addr+mcptool.Path+"/x/all", h)
+		return tooltest.NewMCPClient("http://"+s.addr+mcptool.Path+"/x/all", h)
 	}
 	return &httptool.Client{Base: "http://" + s.addr, HTTP: h}
 }

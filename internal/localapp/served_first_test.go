@@ -114,7 +114,7 @@ func TestServesWhatItHasRead(t *testing.T) {
 	f := readHalf(t, false)
 	via, stop := serve(t, f.app)
 	defer stop()
-	mcp := mcptool.NewClient(via.Base+mcptool.Path+"/x/all", nil)
+	mcp := tooltest.NewMCPClient(via.Base+mcptool.Path+"/x/all", nil)
 	defer func() { _ = mcp.Close() }()
 	for _, way := range []tooltest.Way{
 		tooltest.Invoking("catalogue", local{f.app}), tooltest.Invoking("http", via),

@@ -68,7 +68,7 @@ func AppendText(text []byte, slug, block string) (out []byte, line int, err erro
 	if p.apart && at == p.to {
 		after += eol
 	}
-	line = 1 + bytes.Count(text[:at], []byte{'\n'}) + strings.Count(before, "\n")
+	line = lineOf(text, at) + strings.Count(before, "\n")
 	return splice(text, Span{at, at}, []byte(before+block+after)), line, nil
 }
 
@@ -102,7 +102,7 @@ func insert(text []byte, p place, block string) ([]byte, int, error) {
 	if p.apart && at == p.to {
 		after += eol
 	}
-	line := 1 + bytes.Count(text[:at], []byte{'\n'}) + strings.Count(before, "\n")
+	line := lineOf(text, at) + strings.Count(before, "\n")
 	return splice(text, Span{at, at}, []byte(before+block+after)), line, nil
 }
 
@@ -146,8 +146,7 @@ func withBreaks(s, eol string) string {
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
-// A Matches is the error of FindOnce and ReplaceOnce: how often the text was found, which is not
-// once.
+// A Matches is the error of FindOnce: how often the text was found, which is not once.
 type Matches struct{ N int }
 
 // Error returns the message with the number of matches.
@@ -179,15 +178,22 @@ func FindOnce(text []byte, old, with string) (Once, error) {
 	if bytes.Contains(text[at+1:], []byte(old)) {
 		return Once{}, &Matches{max(2, bytes.Count(text, []byte(old)))}
 	}
-	return Once{Span{at, at + len(old)}, with, 1 + bytes.Count(text[:at], []byte{'\n'})}, nil
+	return Once{Span{at, at + len(old)}, with, lineOf(text, at)}, nil
 }
 
-// ReplaceOnce replaces a text that FindOnce finds, and returns the new note and the line in which
-// the text begins.
-func ReplaceOnce(text []byte, old, with string) (out []byte, line int, err error) {
-	o, err := FindOnce(text, old, with)
-	if err != nil {
-		return nil, 0, err
+// title returns the heading that is the note's title.
+func (d *Doc) title() (Heading, bool) {
+	if len(d.Headings) == 0 || !d.Headings[0].Title {
+		return Heading{}, false
 	}
-	return splice(text, o.At, []byte(o.With)), o.Line, nil
+	return d.Headings[0], true
 }
+
+// lineOf returns the line of the file at an offset.
+func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte{'\n'}) }
+
+func noSection(slug string) error {
+	return fault.New(fault.NotFound, "the note has no section %q", slug)
+}
+
+func noText() error { return fault.New(fault.InvalidValue, "there is no text to add") }

@@ -74,7 +74,7 @@ func TestAppendToSection(t *testing.T) {
 	require.True(t, fault.Is(err, fault.InvalidValue))
 }
 
-func TestReplaceOnce(t *testing.T) {
+func TestFindOnce(t *testing.T) {
 	cases := []struct {
 		name, text, old, with string
 		want                  string
@@ -88,21 +88,21 @@ func TestReplaceOnce(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			out, line, err := markdown.ReplaceOnce([]byte(c.text), c.old, c.with)
+			o, err := markdown.FindOnce([]byte(c.text), c.old, c.with)
 			require.NoError(t, err)
-			require.Equal(t, c.want, string(out))
-			require.Equal(t, c.line, line)
+			require.Equal(t, c.want, c.text[:o.At.Start]+o.With+c.text[o.At.End:])
+			require.Equal(t, c.line, o.Line)
 		})
 	}
 	for _, c := range []struct {
 		text, old string
 		n         int
 	}{{"a b", "c", 0}, {"a a a", "a", 3}, {"aaa", "aa", 2}} {
-		_, _, err := markdown.ReplaceOnce([]byte(c.text), c.old, "x")
+		_, err := markdown.FindOnce([]byte(c.text), c.old, "x")
 		var m *markdown.Matches
 		require.True(t, errors.As(err, &m))
 		require.Equal(t, c.n, m.N, c.text)
 	}
-	_, _, err := markdown.ReplaceOnce([]byte("a"), "", "x")
+	_, err := markdown.FindOnce([]byte("a"), "", "x")
 	require.True(t, fault.Is(err, fault.InvalidValue))
 }

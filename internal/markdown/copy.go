@@ -25,9 +25,6 @@ func (s Subtree) Anew() (Subtree, error) {
 	return fresh, nil
 }
 
-// WithoutBlockIDs returns a text without the ids of its blocks.
-func WithoutBlockIDs(text []byte) []byte { return apply(text, Parse(text).blockIDs(text)) }
-
 // blockIDs returns the patches that remove the ids of blocks. If an id is alone in its line, the
 // line is removed too.
 func (d *Doc) blockIDs(text []byte) (cuts []patch) {

@@ -35,7 +35,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestClientAnswersAsTheCatalogue makes the same calls both ways, on two equal catalogues.
 func TestClientAnswersAsTheCatalogue(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
-	client := mcptool.NewClient(url, &http.Client{Transport: headers{"X-Request-Id": "r1"}})
+	client := tooltest.NewMCPClient(url, &http.Client{Transport: headers{"X-Request-Id": "r1"}})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	direct := sample(t)
 	caller := auth.LocalCaller()
@@ -82,7 +82,7 @@ func inJSON(t *testing.T, v any) string {
 
 // TestClientSurvivesARefusal makes another call after the endpoint itself refused one.
 func TestClientSurvivesARefusal(t *testing.T) {
-	client := mcptool.NewClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
+	client := tooltest.NewMCPClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	large := json.RawMessage(`{"text":"` + strings.Repeat("x", 10<<20) + `"}`)
 	deep := json.RawMessage(`{"text":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`)
@@ -101,7 +101,7 @@ func TestClientSurvivesARefusal(t *testing.T) {
 
 func TestClientOfAWrongURL(t *testing.T) {
 	url := serve(t, mcptool.Options{})
-	answer, err := mcptool.NewClient(url+"/mcp/x/boks", nil).
+	answer, err := tooltest.NewMCPClient(url+"/mcp/x/boks", nil).
 		Invoke(t.Context(), "books_book_get", nil)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	require.Contains(t, string(answer), "use /mcp/x/books")
@@ -109,7 +109,7 @@ func TestClientOfAWrongURL(t *testing.T) {
 	refuse := mcptool.Options{Authenticate: func(*http.Request) (auth.Caller, error) {
 		return auth.Caller{}, fault.New(fault.Unauthenticated, "send a token")
 	}}
-	_, err = mcptool.NewClient(serve(t, refuse)+"/mcp", nil).Invoke(t.Context(), "desk_whoami", nil)
+	_, err = tooltest.NewMCPClient(serve(t, refuse)+"/mcp", nil).Invoke(t.Context(), "desk_whoami", nil)
 	require.True(t, fault.Is(err, fault.Unauthenticated), "%v", err)
 }
 
@@ -117,7 +117,7 @@ func TestClientOfAWrongURL(t *testing.T) {
 func TestClientConnectsAgain(t *testing.T) {
 	h := mcptool.New(sample(t), mcptool.Options{})
 	first := httptest.NewServer(h)
-	client := mcptool.NewClient(first.URL+"/mcp/x/all", nil)
+	client := tooltest.NewMCPClient(first.URL+"/mcp/x/all", nil)
 	_, err := client.Invoke(t.Context(), "desk_whoami", nil)
 	require.NoError(t, err)
 	first.Close()
@@ -149,7 +149,7 @@ func TestClientOfANewerServer(t *testing.T) {
 		(*now.Load()).ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	client := mcptool.NewClient(server.URL+"/mcp/x/all", nil)
+	client := tooltest.NewMCPClient(server.URL+"/mcp/x/all", nil)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	_, err = client.Invoke(t.Context(), "books_book_get", json.RawMessage(freya))
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
@@ -159,7 +159,7 @@ func TestClientOfANewerServer(t *testing.T) {
 }
 
 func TestClientGivesUpWithItsContext(t *testing.T) {
-	client := mcptool.NewClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
+	client := tooltest.NewMCPClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	_, err := client.Invoke(t.Context(), "desk_whoami", nil)
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestClientGivesUpWithItsContext(t *testing.T) {
 }
 
 func TestClientFromManyGoroutines(t *testing.T) {
-	client := mcptool.NewClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
+	client := tooltest.NewMCPClient(serve(t, mcptool.Options{})+"/mcp/x/all", nil)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	var wg sync.WaitGroup
 	for range 16 {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -396,15 +395,4 @@ func applyKept[T any](t *tree[*Kept[T]], ch Change, at origin) {
 	if json.Unmarshal(ch.Value, &k.Value) == nil {
 		t.Set(ch.ID, k)
 	}
-}
-
-// CheckValue is an error if the value of an item of a kind cannot be read.
-func CheckValue(kind string, value []byte) error {
-	into, known := map[string]any{
-		KindMemory: &Memory{}, KindLinks: &Links{}, KindAgent: &Agent{}, KindChapter: &Chapter{}, KindWisdom: &Wisdom{},
-	}[kind]
-	if !known {
-		return fmt.Errorf("there is no kind of item %q", kind)
-	}
-	return json.Unmarshal(value, into)
 }

@@ -178,19 +178,9 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 			return err
 		}
 	}
-	next := r.Incarnation
-	switch {
-	case r.known():
-		next++
-	case t.opt.Makes:
-		if next, err = t.newest(ctx, tenant); err != nil {
-			return err
-		}
-	}
-	if !t.opt.Makes {
-		if err := t.makeLog(ctx, tenant, next); err != nil {
-			return err
-		}
+	next, err := t.makeNext(ctx, tenant, r)
+	if err != nil {
+		return err
 	}
 	_, err = t.register(ctx, tenant, func(now *registration) (bool, error) {
 		if now.live() {
@@ -203,6 +193,21 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 		return true, nil
 	})
 	return err
+}
+
+// makeNext returns the incarnation of a new tenant, and creates its log unless Open does. r is the
+// registration of the last tenant with the name.
+func (t *Teams) makeNext(ctx context.Context, tenant string, r registration) (int, error) {
+	next := r.Incarnation
+	if r.known() {
+		next++
+	} else if t.opt.Makes {
+		return t.newest(ctx, tenant)
+	}
+	if t.opt.Makes {
+		return next, nil
+	}
+	return next, t.makeLog(ctx, tenant, next)
 }
 
 // makeLog creates the log of a tenant if there is none.

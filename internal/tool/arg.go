@@ -12,11 +12,17 @@ type Vault struct {
 	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
 }
 
+// VaultName returns the name of the vault.
+func (v Vault) VaultName() string { return v.Vault }
+
 // AsOf is embedded in the input of every tool that can read an earlier state of a vault. The zero
 // value means the newest state.
 type AsOf struct {
 	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"the state at a version (v42) or a time"`
 }
+
+// State returns a, so that code for all inputs that embed it can read it.
+func (a AsOf) State() AsOf { return a }
 
 // Page is embedded in the input of every tool that answers with a paged list.
 type Page struct {

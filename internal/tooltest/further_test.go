@@ -167,7 +167,7 @@ func TestFurtherOverHTTP(t *testing.T) {
 func TestFurtherOverMCP(t *testing.T) {
 	s := httptest.NewServer(mcptool.New(further(t), mcptool.Options{}))
 	defer s.Close()
-	client := mcptool.NewClient(s.URL+"/mcp/x/stack", nil)
+	client := tooltest.NewMCPClient(s.URL+"/mcp/x/stack", nil)
 	defer client.Close()
 	answer, err := client.Invoke(t.Context(), "get_node",
 		json.RawMessage(`{"vault":"v","nodeId":"x","envelope":false}`))

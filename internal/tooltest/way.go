@@ -91,11 +91,11 @@ func (c calling) Invoke(
 // Set is the way over the endpoint of the tool's own MCP set, under the name that it has there. It
 // carries the calls of tools by their names, which aliases are not.
 func Set(t testing.TB, cat *tool.Catalogue, base string) Way {
-	clients := map[string]*mcptool.Client{}
+	clients := map[string]*MCPClient{}
 	for _, made := range cat.Tools() {
 		set := made.Family.Name
 		if clients[set] == nil {
-			clients[set] = mcptool.NewClient(base+mcptool.Path+"/x/"+set, nil)
+			clients[set] = NewMCPClient(base+mcptool.Path+"/x/"+set, nil)
 			t.Cleanup(func() { _ = clients[set].Close() }) // the server is about to go, too
 		}
 	}

@@ -13,12 +13,6 @@ func IsMapping(text []byte, path []string) bool {
 	return err == nil && d.mapping(path) != nil
 }
 
-// IsList reports whether a text has a list at a path of keys, also an empty one.
-func IsList(text []byte, path []string) bool {
-	d, err := read(text)
-	return err == nil && d.list(path) != nil
-}
-
 // SetList returns the text with a list of texts at a path of keys. Items that stay keep their lines and comments where
 // the new list is the old one without some items, and with more at its end. Any other list replaces the whole value.
 func SetList(text []byte, path []string, items []string) ([]byte, error) {

@@ -49,19 +49,13 @@ type conflict struct {
 }
 
 func (f tools) checkFile() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "memory_check_file", Short: "check_file", Family: Family, Title: "Check a file before work",
 		Doc: checkFileDoc, Role: auth.Reader, Kind: tool.Read, List: "memories",
 		Route:    tool.Route{Method: "GET", Path: "/memories/check-file"},
 		Commands: []tool.Command{{Words: "memory check-file", Args: []string{"file", "intended_action?"}}},
-	}, func(ctx context.Context, c auth.Caller, in checkFileIn) (checkFileOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return checkFileOut{}, err
-		}
-		out := check(v.memories, in)
-		out.Note("version", v.Version())
-		return out, nil
+	}, func(_ context.Context, v view, in checkFileIn) (checkFileOut, error) {
+		return check(v.memories, in), nil
 	})
 }
 

@@ -45,21 +45,17 @@ type revision struct {
 }
 
 func (f tools) history() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "memory_history", Short: "history", Family: Family, Title: "Show the history of a memory",
 		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/memories/history/{memory_id}"},
 		Commands: []tool.Command{{Words: "memory history", Args: []string{"memory_id"}}},
 		Columns:  []string{"version", "ts", "op", "tool", "principal", "changed"},
-	}, f.tellHistory)
+	}, tellHistory)
 }
 
-func (f tools) tellHistory(ctx context.Context, c auth.Caller, in historyIn) (historyOut, error) {
+func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{MemoryID: in.MemoryID, Items: []revision{}}
-	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return out, err
-	}
 	after, err := in.After(Family)
 	if err != nil {
 		return out, err
@@ -85,7 +81,6 @@ func (f tools) tellHistory(ctx context.Context, c auth.Caller, in historyIn) (hi
 	if len(out.Items) == 0 && after == "" {
 		return out, noMemory(in.MemoryID, "memory_id")
 	}
-	out.Note("version", v.Version())
 	out.Note("count", len(out.Items))
 	out.Note("has_more", more)
 	if more {

@@ -66,6 +66,16 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string, at tool.AsO
 	return view{View: v, memories: v.Index.Memories()}, nil
 }
 
+// viewTool returns a tool that reads the memories of a vault; see state.Reads.
+func viewTool[In state.Input, Out any, O state.Noted[Out]](
+	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
+) *tool.Tool {
+	return state.Reads[In, Out, O](f.Source, spec,
+		func(ctx context.Context, v state.View, in In) (Out, error) {
+			return fn(ctx, view{View: v, memories: v.Index.Memories()}, in)
+		})
+}
+
 // draft drafts a change of the vault; see mutate.Draft.
 func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,

@@ -36,19 +36,15 @@ type traceNode struct {
 }
 
 func (f tools) trace() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "memory_trace", Short: "trace", Family: Family, Title: "Trace causes and effects", Doc: traceDoc,
 		Role: auth.Reader, Kind: tool.Read, List: "chain",
 		Route:    tool.Route{Method: "POST", Path: "/memories/trace"},
 		Commands: []tool.Command{{Words: "memory trace", Args: []string{"memory_id"}}},
-	}, f.traceMemory)
+	}, traceMemory)
 }
 
-func (f tools) traceMemory(ctx context.Context, c auth.Caller, in traceIn) (traceOut, error) {
-	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return traceOut{}, err
-	}
+func traceMemory(ctx context.Context, v view, in traceIn) (traceOut, error) {
 	origin, err := card(v.memories, in.MemoryID, "memory_id")
 	if err != nil {
 		return traceOut{}, err
@@ -64,7 +60,6 @@ func (f tools) traceMemory(ctx context.Context, c auth.Caller, in traceIn) (trac
 		return traceOut{}, err
 	}
 	out := traceOut{Chain: []traceNode{}, TotalNodes: len(found)}
-	out.Note("version", v.Version())
 	if out.Origin, err = t.tell(ctx, origin, depth); err != nil {
 		return out, err
 	}

@@ -338,7 +338,7 @@ func (p *place) ways(t *testing.T) []tooltest.Way {
 	t.Cleanup(server.Close)
 	over := httptest.NewServer(mcptool.New(p.cat, mcptool.Options{}))
 	t.Cleanup(over.Close)
-	client := mcptool.NewClient(over.URL+mcptool.Path+"/x/orient", nil)
+	client := tooltest.NewMCPClient(over.URL+mcptool.Path+"/x/orient", nil)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return []tooltest.Way{
 		tooltest.Invoking("catalogue", tooltest.As(p.cat, auth.LocalCaller())), tooltest.Routes(p.cat, server.URL),

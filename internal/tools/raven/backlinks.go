@@ -28,7 +28,7 @@ type backlinksOut struct {
 }
 
 func (f tools) backlinks() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
 		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
@@ -37,16 +37,10 @@ func (f tools) backlinks() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "references to {target}"},
 		},
-	}, f.listBacklinks)
+	}, listBacklinks)
 }
 
-func (f tools) listBacklinks(
-	ctx context.Context, c auth.Caller, in backlinksIn,
-) (backlinksOut, error) {
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return backlinksOut{}, err
-	}
+func listBacklinks(ctx context.Context, v view, in backlinksIn) (backlinksOut, error) {
 	target, err := locateTarget(v.Index, in.Target, v.Clock)
 	if err != nil {
 		return backlinksOut{}, err
@@ -57,6 +51,5 @@ func (f tools) listBacklinks(
 	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), list, func(l index.Link) quotedBacklink {
 		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}
 	})
-	out.Note("version", v.Version())
 	return out, cmp.Or(err, q.err)
 }

@@ -80,23 +80,17 @@ type within struct {
 const maxInside = 20
 
 func (f tools) history() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_history", Family: Family, Title: "Show the history of an object",
 		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/log/{id}"},
 		Commands: []tool.Command{{Words: "history", Args: []string{"id"}}},
 		Columns:  []string{"version", "ts", "op", "tool", "principal", "agent"}, Diff: "diff",
-	}, f.showHistory)
+	}, showHistory)
 }
 
-func (f tools) showHistory(
-	ctx context.Context, c auth.Caller, in historyIn,
-) (historyOut, error) {
+func showHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{Items: []revision{}}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return out, err
-	}
 	s, err := v.subject(ctx, in.ID)
 	if err != nil {
 		return out, err
@@ -112,7 +106,6 @@ func (f tools) showHistory(
 	if len(out.Items) == 0 && in.PageToken == "" {
 		return out, noHistory(v.Index, in.ID)
 	}
-	out.Note("version", v.Version())
 	return out, nil
 }
 

@@ -35,7 +35,7 @@ type outlink struct {
 }
 
 func (f tools) outlinks() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
 		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
@@ -44,16 +44,10 @@ func (f tools) outlinks() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "references in {target}"},
 		},
-	}, f.listOutlinks)
+	}, listOutlinks)
 }
 
-func (f tools) listOutlinks(
-	ctx context.Context, c auth.Caller, in outlinksIn,
-) (outlinksOut, error) {
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return outlinksOut{}, err
-	}
+func listOutlinks(ctx context.Context, v view, in outlinksIn) (outlinksOut, error) {
 	o, err := locate(v.Index, in.Target, v.Clock)
 	if err != nil {
 		return outlinksOut{}, err
@@ -64,6 +58,5 @@ func (f tools) listOutlinks(
 	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.outlinks(o), func(l index.Link) outlink {
 		return outlink{sourceOf(l), d.reference(l.Ref, l.To), q.line(ctx, l)}
 	})
-	out.Note("version", v.Version())
 	return out, cmp.Or(err, q.err)
 }

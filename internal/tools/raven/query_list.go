@@ -25,7 +25,7 @@ type queryListOut struct {
 }
 
 func (f tools) queryList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_query_list", Family: Family, Title: "List saved queries", Doc: queryListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/queries"},
@@ -35,12 +35,8 @@ func (f tools) queryList() *tool.Tool {
 			Of: "saved queries", Tool: "raven_query_save",
 			Args: map[string]string{"name": "overdue", "query": "trait:due .value==past"},
 		}},
-	}, func(ctx context.Context, c auth.Caller, in queryListIn) (queryListOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err == nil {
-			err = v.Index.ConfigErr()
-		}
-		if err != nil {
+	}, func(ctx context.Context, v view, in queryListIn) (queryListOut, error) {
+		if err := v.Index.ConfigErr(); err != nil {
 			return queryListOut{}, err
 		}
 		all, going := []saved{}, state.Going(ctx)
@@ -51,12 +47,12 @@ func (f tools) queryList() *tool.Tool {
 			all = append(all, savedOf(q))
 		}
 		var out queryListOut
+		var err error
 		name := func(q saved) string { return q.Name }
 		out.Items, err = state.PageOf(pager(&out.Aside, in.Page), all, name, func(last string) (int, bool) {
 			i := slices.IndexFunc(all, func(q saved) bool { return q.Name == last })
 			return i + 1, i >= 0
 		})
-		out.Note("version", v.Version())
 		return out, err
 	})
 }

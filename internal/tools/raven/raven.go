@@ -108,6 +108,14 @@ func (f tools) viewAt(
 	return view{v}, err
 }
 
+// viewTool returns a tool that reads a state of a vault; see state.Reads.
+func viewTool[In state.Input, Out any, O state.Noted[Out]](
+	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
+) *tool.Tool {
+	return state.Reads[In, Out, O](f.Source, spec,
+		func(ctx context.Context, v state.View, in In) (Out, error) { return fn(ctx, view{v}, in) })
+}
+
 // pager is one page of a list that a call asks for.
 func pager(a *tool.Aside, in tool.Page) state.Pager {
 	return state.Pager{Aside: a, Family: Family, Page: in}

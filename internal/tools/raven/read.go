@@ -57,20 +57,16 @@ type LineBacklinks struct {
 }
 
 func (f tools) read() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_read", Family: Family, Title: "Read a note", Doc: readDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/files/{path}"},
 		Commands:  []tool.Command{{Words: "read", Args: []string{"path"}}},
 		Resources: []tool.Resource{noteResource},
-	}, f.readNote)
+	}, readNote)
 }
 
-func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut, error) {
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return readOut{}, err
-	}
+func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 	file, o, err := readable(v, in.Path)
 	if err != nil {
 		return readOut{}, err
@@ -84,7 +80,6 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 		lines = lines[:len(lines)-1]
 	}
 	out := readOut{Path: file.Path, LineCount: len(lines)}
-	out.Note("version", v.Version())
 	out.refer(ctx, newDrawer(v.Index, rich), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil {

@@ -42,19 +42,13 @@ type Candidates struct {
 }
 
 func (f tools) resolve() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_resolve", Family: Family, Title: "Resolve a reference", Doc: resolveDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/resolve"},
 		Commands: []tool.Command{{Words: "resolve", Args: []string{"reference"}}},
-	}, func(ctx context.Context, c auth.Caller, in resolveIn) (resolveOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return resolveOut{}, err
-		}
-		out := resolved(v.Index.ResolveArg(in.Reference, v.Clock))
-		out.Note("version", v.Version())
-		return out, nil
+	}, func(_ context.Context, v view, in resolveIn) (resolveOut, error) {
+		return resolved(v.Index.ResolveArg(in.Reference, v.Clock)), nil
 	})
 }
 

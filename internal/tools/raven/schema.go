@@ -87,7 +87,7 @@ type saved struct {
 }
 
 func (f tools) schema() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_schema", Family: Family, Title: "Show the schema", Doc: schemaDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/schema"},
@@ -96,16 +96,24 @@ func (f tools) schema() *tool.Tool {
 		Former: map[string][]string{"subcommand": {
 			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type", "raven_schema_trait",
 		}},
-	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	}, fullSchema)
+}
+
+// schemaTool returns a tool that reads the schema of a vault.
+func schemaTool[In state.Input, Out any, O state.Noted[Out]](
+	f tools, spec tool.Spec, fn func(*vault.Schema, In) (Out, error),
+) *tool.Tool {
+	return viewTool[In, Out, O](f, spec, func(_ context.Context, v view, in In) (Out, error) {
+		s, err := state.Schema(v.Index)
 		if err != nil {
-			return schemaOut{}, err
+			var none Out
+			return none, err
 		}
-		return fullSchema(v)
+		return fn(s, in)
 	})
 }
 
-func fullSchema(v view) (schemaOut, error) {
+func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
 	s, err := state.Schema(v.Index)
 	if err != nil {
 		return schemaOut{}, err
@@ -129,7 +137,6 @@ func fullSchema(v view) (schemaOut, error) {
 	for _, q := range v.Index.Config().Queries {
 		out.Queries = append(out.Queries, savedOf(q))
 	}
-	out.Note("version", v.Version())
 	return out, nil
 }
 
@@ -235,7 +242,7 @@ type typeRow struct {
 }
 
 func (f tools) schemaTypes() *tool.Tool {
-	return tool.New(tool.Spec{
+	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_types", Family: Family, Title: "List types", Doc: schemaTypesDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/types"},
@@ -243,16 +250,8 @@ func (f tools) schemaTypes() *tool.Tool {
 		Columns: []string{
 			"name", "builtin", "default_path", "required_fields", "traits", "fields",
 		},
-	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaTypesOut, error) {
+	}, func(s *vault.Schema, _ schemaIn) (schemaTypesOut, error) {
 		out := schemaTypesOut{Types: []typeRow{}}
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		s, err := state.Schema(v.Index)
-		if err != nil {
-			return out, err
-		}
 		for _, t := range s.Types {
 			out.Types = append(out.Types, typeRow{
 				Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
@@ -260,7 +259,6 @@ func (f tools) schemaTypes() *tool.Tool {
 			})
 		}
 		out.Note("count", len(out.Types))
-		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -277,27 +275,17 @@ type schemaTypeOut struct {
 }
 
 func (f tools) schemaType() *tool.Tool {
-	return tool.New(tool.Spec{
+	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_type", Family: Family, Title: "Show a type", Doc: schemaTypeDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/types/{name}"},
 		Commands: []tool.Command{{Words: "schema type", Args: []string{"name"}}},
-	}, func(ctx context.Context, c auth.Caller, in schemaTypeIn) (schemaTypeOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return schemaTypeOut{}, err
-		}
-		s, err := state.Schema(v.Index)
-		if err != nil {
-			return schemaTypeOut{}, err
-		}
+	}, func(s *vault.Schema, in schemaTypeIn) (schemaTypeOut, error) {
 		t, ok := s.Type(in.Name)
 		if !ok {
 			return schemaTypeOut{}, s.NoType(in.Name)
 		}
-		out := schemaTypeOut{Type: fullType(t)}
-		out.Note("version", v.Version())
-		return out, nil
+		return schemaTypeOut{Type: fullType(t)}, nil
 	})
 }
 

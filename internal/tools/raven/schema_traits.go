@@ -8,7 +8,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -33,21 +32,13 @@ type traitRow struct {
 }
 
 func (f tools) schemaTraits() *tool.Tool {
-	return tool.New(tool.Spec{
+	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_traits", Family: Family, Title: "List traits", Doc: schemaTraitsDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/traits"},
 		Commands: []tool.Command{{Words: "schema traits"}},
-	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaTraitsOut, error) {
+	}, func(s *vault.Schema, _ schemaIn) (schemaTraitsOut, error) {
 		out := schemaTraitsOut{Traits: []traitRow{}}
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		s, err := state.Schema(v.Index)
-		if err != nil {
-			return out, err
-		}
 		for _, t := range s.Traits {
 			full := traitOf(s, t)
 			out.Traits = append(out.Traits, traitRow{
@@ -55,7 +46,6 @@ func (f tools) schemaTraits() *tool.Tool {
 			})
 		}
 		out.Note("count", len(out.Traits))
-		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -72,27 +62,17 @@ type schemaTraitOut struct {
 }
 
 func (f tools) schemaTrait() *tool.Tool {
-	return tool.New(tool.Spec{
+	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_trait", Family: Family, Title: "Show a trait", Doc: schemaTraitDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/traits/{name}"},
 		Commands: []tool.Command{{Words: "schema trait", Args: []string{"name"}}},
-	}, func(ctx context.Context, c auth.Caller, in schemaTraitIn) (schemaTraitOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return schemaTraitOut{}, err
-		}
-		s, err := state.Schema(v.Index)
-		if err != nil {
-			return schemaTraitOut{}, err
-		}
+	}, func(s *vault.Schema, in schemaTraitIn) (schemaTraitOut, error) {
 		t, ok := s.Trait(in.Name)
 		if !ok {
 			return schemaTraitOut{}, s.NoTrait(in.Name)
 		}
-		out := schemaTraitOut{Trait: traitOf(s, t)}
-		out.Note("version", v.Version())
-		return out, nil
+		return schemaTraitOut{Trait: traitOf(s, t)}, nil
 	})
 }
 
@@ -116,16 +96,12 @@ type issue struct {
 }
 
 func (f tools) schemaValidate() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_schema_validate", Family: Family, Title: "Check the schema",
 		Doc: schemaValidateDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/validate"},
 		Commands: []tool.Command{{Words: "schema validate"}},
-	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaValidateOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return schemaValidateOut{}, err
-		}
+	}, func(_ context.Context, v view, _ schemaIn) (schemaValidateOut, error) {
 		s := v.Index.Schema()
 		problems := append(problemsOf(v.Index.SchemaErr()), problemsOf(v.Index.ConfigErr())...)
 		out := schemaValidateOut{Issues: []issue{}}
@@ -133,7 +109,6 @@ func (f tools) schemaValidate() *tool.Tool {
 			out.Issues = append(out.Issues, issue{f.Code, f.Message, f.Details, f.Location})
 		}
 		out.Valid, out.Types, out.Traits = len(out.Issues) == 0, len(s.Types), len(s.Traits)
-		out.Note("version", v.Version())
 		return out, nil
 	})
 }

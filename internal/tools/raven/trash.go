@@ -58,19 +58,15 @@ type origin struct {
 }
 
 func (f tools) trashList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_trash_list", Family: Family, Title: "List the trash", Doc: trashListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/trash"},
 		Commands: []tool.Command{{Words: "trash list", Args: []string{"id?"}}},
 		Columns:  []string{"id", "kind", "deleted_at", "principal", "trash_path"},
 		Empty:    []tool.Empty{{Of: "deleted notes or sections"}},
-	}, func(ctx context.Context, c auth.Caller, in trashListIn) (trashListOut, error) {
+	}, func(ctx context.Context, v view, in trashListIn) (trashListOut, error) {
 		var out trashListOut
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
 		files := trashFiles(v.Index, in.ID, state.Going(ctx))
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -93,7 +89,6 @@ func (f tools) trashList() *tool.Tool {
 			item.Reference = trashReference(files, item)
 			out.Items = append(out.Items, item)
 		}
-		out.Note("version", v.Version())
 		return out, nil
 	})
 }

@@ -21,7 +21,7 @@ type untypedIn struct {
 }
 
 func (f tools) untyped() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_untyped", Family: Family, Title: "List notes without a type", Doc: untypedDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/untyped"},
@@ -30,15 +30,11 @@ func (f tools) untyped() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "notes without a type"},
 		},
-	}, func(ctx context.Context, c auth.Caller, in untypedIn) (objectListOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return objectListOut{}, err
-		}
+	}, func(ctx context.Context, v view, in untypedIn) (objectListOut, error) {
 		var out objectListOut
+		var err error
 		out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), untypedNotes(v.Index),
 			newDrawer(v.Index, rich).object)
-		out.Note("version", v.Version())
 		return out, err
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -32,6 +33,22 @@ func (f tools) complete() *tool.Tool {
 func (f tools) completeName(
 	ctx context.Context, c auth.Caller, in completeIn,
 ) (tool.Values, error) {
+	return f.completed(ctx, c, in.Completing, func(t *team.Team, s *team.State) ([]string, error) {
+		var names []string
+		for _, e := range visible(c, s.Vaults(), t.Now()) {
+			if e.Status == repo.Active {
+				names = append(names, e.Name)
+			}
+		}
+		return names, nil
+	})
+}
+
+// completed returns a page of the values that begin as typed. values returns all values, sorted.
+func (f tools) completed(
+	ctx context.Context, c auth.Caller, in tool.Completing,
+	values func(*team.Team, *team.State) ([]string, error),
+) (tool.Values, error) {
 	out := tool.Values{Items: []string{}}
 	after, err := in.After(Family)
 	if err != nil {
@@ -41,15 +58,16 @@ func (f tools) completeName(
 	if err != nil {
 		return out, err
 	}
-	for _, e := range visible(c, s.Vaults(), t.Now()) {
-		if e.Status != repo.Active || e.Name <= after || !strings.HasPrefix(e.Name, in.Prefix) {
+	all, err := values(t, s)
+	for _, value := range all {
+		if value <= after || !strings.HasPrefix(value, in.Prefix) {
 			continue
 		}
 		if len(out.Items) == in.Limit {
 			out.More(out.Items[in.Limit-1])
 			break
 		}
-		out.Items = append(out.Items, e.Name)
+		out.Items = append(out.Items, value)
 	}
-	return out, nil
+	return out, err
 }

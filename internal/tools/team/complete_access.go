@@ -3,9 +3,7 @@ package team
 import (
 	"context"
 	_ "embed"
-	"iter"
 	"slices"
-	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/job"
@@ -35,53 +33,27 @@ func (f tools) completeAccess() *tool.Tool {
 func (f tools) completeEntry(
 	ctx context.Context, c auth.Caller, in completeAccessIn,
 ) (tool.Values, error) {
-	out := tool.Values{Items: []string{}}
-	after, err := in.After(Family)
-	if err != nil {
-		return out, err
-	}
-	t, s, _, err := f.state(ctx, c)
-	if err != nil {
-		return out, err
-	}
-	all := f.entries(t, s, in.Kind)
-	if in.Kind == "job" {
-		if all, err = jobIDs(ctx, t); err != nil {
-			return out, err
-		}
-	}
-	for _, value := range slices.Compact(slices.Sorted(all)) {
-		if value <= after || !strings.HasPrefix(value, in.Prefix) {
-			continue
-		}
-		if len(out.Items) == in.Limit {
-			out.More(out.Items[in.Limit-1])
-			break
-		}
-		out.Items = append(out.Items, value)
-	}
-	return out, nil
+	return f.completed(ctx, c, in.Completing, func(t *team.Team, s *team.State) ([]string, error) {
+		all, err := f.entries(ctx, t, s, in.Kind)
+		slices.Sort(all)
+		return slices.Compact(all), err
+	})
 }
 
-// jobIDs are the ids of the newest jobs.
-func jobIDs(ctx context.Context, t *team.Team) (iter.Seq[string], error) {
-	items, _, err := t.Jobs().List(ctx, job.Filter{}, "", mostJobs)
-	return func(yield func(string) bool) {
-		for _, it := range items {
-			if !yield(it.ID) {
-				return
-			}
-		}
-	}, err
-}
-
-// mostJobs is how many jobs are completed.
+// mostJobs is the number of jobs, the newest ones, that are completed.
 const mostJobs = 200
 
-// entries are the values of a kind, in no order. A token that cannot be used any more is none.
-func (f tools) entries(t *team.Team, s *team.State, kind string) iter.Seq[string] {
-	var all []string
+// entries returns the values of a kind, unsorted. It leaves out tokens that are no longer valid.
+func (f tools) entries(
+	ctx context.Context, t *team.Team, s *team.State, kind string,
+) (all []string, err error) {
 	switch kind {
+	case "job":
+		items, _, err := t.Jobs().List(ctx, job.Filter{}, "", mostJobs)
+		for _, it := range items {
+			all = append(all, it.ID)
+		}
+		return all, err
 	case "token":
 		for _, entry := range s.Tokens() {
 			if entry.Valid(t.Now()) {
@@ -101,5 +73,5 @@ func (f tools) entries(t *team.Team, s *team.State, kind string) iter.Seq[string
 			all = append(all, made.Name)
 		}
 	}
-	return slices.Values(all)
+	return all, nil
 }

@@ -1,26 +1,15 @@
 package team
 
 import (
-	"context"
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed issuer_list.md
 var issuerListDoc string
-
-type issuerListIn struct {
-	tool.Page
-}
-
-type issuerListOut struct {
-	tool.Aside `json:"-"`
-	Items      []*issuerRow `json:"items"`
-}
 
 // An issuerRow is one rule of a list.
 type issuerRow struct {
@@ -37,7 +26,7 @@ type issuerRow struct {
 }
 
 func (f tools) issuerList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return lists(f, tool.Spec{
 		Name: "team_issuer_list", Family: Family, Title: "List issuers", Doc: issuerListDoc,
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/issuers"},
@@ -46,23 +35,12 @@ func (f tools) issuerList() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "issuers"},
 		},
-	}, f.listIssuers)
-}
-
-func (f tools) listIssuers(
-	ctx context.Context, c auth.Caller, in issuerListIn,
-) (issuerListOut, error) {
-	out := issuerListOut{Items: []*issuerRow{}}
-	t, s, seq, err := f.state(ctx, c)
-	if err != nil {
-		return out, err
-	}
-	out.Items, err = listing[team.Issuer, *issuerRow]{
-		s.Issuers(), func(i team.Issuer) string { return i.Name },
-		func(i team.Issuer) *issuerRow { return rowOfIssuer(t, i) },
-	}.page(&out.Aside, in.Page)
-	out.Note("version", repo.Version(seq))
-	return out, err
+	}, func(t *team.Team, s *team.State) listing[team.Issuer, *issuerRow] {
+		return listing[team.Issuer, *issuerRow]{
+			s.Issuers(), func(i team.Issuer) string { return i.Name },
+			func(i team.Issuer) *issuerRow { return rowOfIssuer(t, i) },
+		}
+	})
 }
 
 // disabledReason returns why a rule is disabled.

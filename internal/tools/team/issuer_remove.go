@@ -39,7 +39,7 @@ func (f tools) removeIssuer(
 		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
 			row := rowOfIssuer(t, i)
 			if in.DryRun {
-				return keep(issuerOut{DryRun: true, WouldDelete: row})
+				return keep(issuerOut{planned: planned[issuerRow]{DryRun: true, WouldDelete: row}})
 			}
 			return keep(issuerOut{Action: "removed", Issuer: row})
 		})

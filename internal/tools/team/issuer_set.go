@@ -33,14 +33,10 @@ type issuerSetIn struct {
 
 // issuerOut is the answer of the tools that change an issuer.
 type issuerOut struct {
-	tool.Aside    `json:"-"`
-	Action        string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
-	Issuer        *issuerRow `json:"issuer,omitempty"`
-	UnknownVaults []string   `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
-	DryRun        bool       `json:"dry_run,omitempty"`
-	WouldCreate   *issuerRow `json:"would_create,omitempty"`
-	WouldUpdate   *issuerRow `json:"would_update,omitempty"`
-	WouldDelete   *issuerRow `json:"would_delete,omitempty"`
+	tool.Aside `json:"-"`
+	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
+	Issuer     *issuerRow `json:"issuer,omitempty"`
+	planned[issuerRow]
 }
 
 func (f tools) issuerSet() *tool.Tool {
@@ -75,14 +71,11 @@ func (f tools) setIssuer(
 	}
 	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
-			row := rowOfIssuer(t, i)
-			out := issuerOut{UnknownVaults: unknown(s, i.Roles)}
-			switch {
-			case in.DryRun && created:
-				out.DryRun, out.WouldCreate = true, row
-			case in.DryRun:
-				out.DryRun, out.WouldUpdate = true, row
-			default:
+			row, out := rowOfIssuer(t, i), issuerOut{}
+			out.UnknownVaults = unknown(s, i.Roles)
+			if in.DryRun {
+				out.plan(row, created)
+			} else {
 				out.Action, out.Issuer = set(created, i.Changed), row
 			}
 			return keep(out)

@@ -1,26 +1,15 @@
 package team
 
 import (
-	"context"
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 //go:embed member_list.md
 var memberListDoc string
-
-type memberListIn struct {
-	tool.Page
-}
-
-type memberListOut struct {
-	tool.Aside `json:"-"`
-	Items      []*memberRow `json:"items"`
-}
 
 // A memberRow is one member of a list.
 type memberRow struct {
@@ -34,7 +23,7 @@ type memberRow struct {
 }
 
 func (f tools) memberList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return lists(f, tool.Spec{
 		Name: "team_member_list", Family: Family, Title: "List members", Doc: memberListDoc,
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/members"},
@@ -46,22 +35,11 @@ func (f tools) memberList() *tool.Tool {
 				Args: map[string]string{"subject": "SUBJECT", "role": "reader"},
 			},
 		},
-	}, f.listMembers)
-}
-
-func (f tools) listMembers(
-	ctx context.Context, c auth.Caller, in memberListIn,
-) (memberListOut, error) {
-	out := memberListOut{Items: []*memberRow{}}
-	_, s, seq, err := f.state(ctx, c)
-	if err != nil {
-		return out, err
-	}
-	out.Items, err = listing[team.Member, *memberRow]{
-		s.Members(), func(m team.Member) string { return m.Issuer + " " + m.Subject }, rowOfMember,
-	}.page(&out.Aside, in.Page)
-	out.Note("version", repo.Version(seq))
-	return out, err
+	}, func(_ *team.Team, s *team.State) listing[team.Member, *memberRow] {
+		return listing[team.Member, *memberRow]{
+			s.Members(), func(m team.Member) string { return m.Issuer + " " + m.Subject }, rowOfMember,
+		}
+	})
 }
 
 func rowOfMember(m team.Member) *memberRow {

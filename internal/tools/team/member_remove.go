@@ -54,10 +54,11 @@ func (f tools) removeMember(
 	}
 	return mutate.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
 		return t.RemoveMember(ctx, call, m, func(m team.Member) any {
+			row := rowOfMember(m)
 			if in.DryRun {
-				return keep(memberOut{DryRun: true, WouldDelete: rowOfMember(m)})
+				return keep(memberOut{planned: planned[memberRow]{DryRun: true, WouldDelete: row}})
 			}
-			return keep(memberOut{Action: "removed", Member: rowOfMember(m)})
+			return keep(memberOut{Action: "removed", Member: row})
 		})
 	})
 }

@@ -25,14 +25,29 @@ type memberSetIn struct {
 
 // memberOut is the answer of the tools that change a member.
 type memberOut struct {
-	tool.Aside    `json:"-"`
-	Action        string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
-	Member        *memberRow `json:"member,omitempty"`
-	UnknownVaults []string   `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
-	DryRun        bool       `json:"dry_run,omitempty"`
-	WouldCreate   *memberRow `json:"would_create,omitempty"`
-	WouldUpdate   *memberRow `json:"would_update,omitempty"`
-	WouldDelete   *memberRow `json:"would_delete,omitempty"`
+	tool.Aside `json:"-"`
+	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
+	Member     *memberRow `json:"member,omitempty"`
+	planned[memberRow]
+}
+
+// planned is the part of an answer that the tools for members and issuers share.
+type planned[Row any] struct {
+	UnknownVaults []string `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
+	DryRun        bool     `json:"dry_run,omitempty"`
+	WouldCreate   *Row     `json:"would_create,omitempty"`
+	WouldUpdate   *Row     `json:"would_update,omitempty"`
+	WouldDelete   *Row     `json:"would_delete,omitempty"`
+}
+
+// plan sets what a dry run of a call that sets an entry would do.
+func (p *planned[Row]) plan(row *Row, create bool) {
+	p.DryRun = true
+	if create {
+		p.WouldCreate = row
+	} else {
+		p.WouldUpdate = row
+	}
 }
 
 func (f tools) memberSet() *tool.Tool {
@@ -64,14 +79,11 @@ func (f tools) setMember(
 	}
 	return mutate.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
 		return t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
-			row := rowOfMember(m)
-			out := memberOut{UnknownVaults: unknown(s, m.Roles)}
-			switch {
-			case in.DryRun && created:
-				out.DryRun, out.WouldCreate = true, row
-			case in.DryRun:
-				out.DryRun, out.WouldUpdate = true, row
-			default:
+			row, out := rowOfMember(m), memberOut{}
+			out.UnknownVaults = unknown(s, m.Roles)
+			if in.DryRun {
+				out.plan(row, created)
+			} else {
 				out.Action, out.Member = set(created, m.Changed), row
 			}
 			return keep(out)

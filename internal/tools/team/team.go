@@ -106,6 +106,34 @@ func refuse[Out any](
 	return mutate.Finish(r, none, err)
 }
 
+// A listIn is the input of a list without filters.
+type listIn struct {
+	tool.Page
+}
+
+// A listOut is a page of a list.
+type listOut[Row any] struct {
+	tool.Aside `json:"-"`
+	Items      []Row `json:"items"`
+}
+
+// lists returns a tool that lists entries of the tenant of a call. The answer contains the version
+// of the tenant.
+func lists[T, Row any](
+	f tools, spec tool.Spec, entries func(*team.Team, *team.State) listing[T, Row],
+) *tool.Tool {
+	return tool.New(spec, func(ctx context.Context, c auth.Caller, in listIn) (listOut[Row], error) {
+		out := listOut[Row]{Items: []Row{}}
+		t, s, seq, err := f.state(ctx, c)
+		if err != nil {
+			return out, err
+		}
+		out.Items, err = entries(t, s).page(&out.Aside, in.Page)
+		out.Note("version", repo.Version(seq))
+		return out, err
+	})
+}
+
 // A listing is what is answered in pages, in the order of its keys.
 type listing[T, Row any] struct {
 	all []T

@@ -19,11 +19,6 @@ type tokenListIn struct {
 	tool.Page
 }
 
-type tokenListOut struct {
-	tool.Aside `json:"-"`
-	Items      []TokenRow `json:"items"`
-}
-
 // A TokenRow is an API token as it is told: all but its secret.
 type TokenRow struct {
 	ID       string               `json:"id,omitempty" jsonschema:"id of the token; not secret"`
@@ -58,8 +53,8 @@ func (f tools) tokenList() *tool.Tool {
 
 func (f tools) listTokens(
 	ctx context.Context, c auth.Caller, in tokenListIn,
-) (tokenListOut, error) {
-	out := tokenListOut{Items: []TokenRow{}}
+) (listOut[TokenRow], error) {
+	out := listOut[TokenRow]{Items: []TokenRow{}}
 	t, s, seq, err := f.state(ctx, c)
 	if err != nil {
 		return out, err

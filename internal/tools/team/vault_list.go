@@ -17,15 +17,6 @@ import (
 //go:embed vault_list.md
 var vaultListDoc string
 
-type vaultListIn struct {
-	tool.Page
-}
-
-type vaultListOut struct {
-	tool.Aside `json:"-"`
-	Items      []vaultRow `json:"items"`
-}
-
 // A vaultRow is one vault of a list.
 type vaultRow struct {
 	Name     string      `json:"name"`
@@ -54,9 +45,9 @@ func (f tools) vaultList() *tool.Tool {
 }
 
 func (f tools) listVaults(
-	ctx context.Context, c auth.Caller, in vaultListIn,
-) (vaultListOut, error) {
-	out := vaultListOut{Items: []vaultRow{}}
+	ctx context.Context, c auth.Caller, in listIn,
+) (listOut[vaultRow], error) {
+	out := listOut[vaultRow]{Items: []vaultRow{}}
 	t, s, seq, err := f.state(ctx, c)
 	if err != nil {
 		return out, err

@@ -1,4 +1,4 @@
-package mcptool
+package tooltest
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A Client calls the tools of an MCP endpoint. It connects with the first call, and again after the
+// An MCPClient calls the tools of an MCP endpoint. It connects with the first call, and again after the
 // connection was lost. It is safe for concurrent use.
-type Client struct {
+type MCPClient struct {
 	url  string
 	http *http.Client
 
@@ -25,16 +25,16 @@ type Client struct {
 	session *mcp.ClientSession // nil: not connected
 }
 
-var _ tool.Invoker = (*Client)(nil)
+var _ tool.Invoker = (*MCPClient)(nil)
 
-// NewClient returns a client of the endpoint at a URL. It sends requests through h, which also sets
+// NewMCPClient returns a client of the endpoint at a URL. It sends requests through h, which also sets
 // the headers that identify the caller; nil means http.DefaultClient.
-func NewClient(url string, h *http.Client) *Client { return &Client{url: url, http: h} }
+func NewMCPClient(url string, h *http.Client) *MCPClient { return &MCPClient{url: url, http: h} }
 
 // Invoke calls a tool. It implements tool.Invoker. The answer is, byte for byte, that of the
 // catalogue behind the endpoint. If the endpoint itself refused the call, the answer is an envelope
 // with that refusal. If there was no response, there is no answer.
-func (c *Client) Invoke(
+func (c *MCPClient) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
 	r, err := c.call(ctx, &mcp.CallToolParams{Name: name, Arguments: sendable(args)})
@@ -56,7 +56,7 @@ func (c *Client) Invoke(
 }
 
 // Close closes the connection, if there is one.
-func (c *Client) Close() error {
+func (c *MCPClient) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session == nil {
@@ -69,7 +69,7 @@ func (c *Client) Close() error {
 
 // connected returns the connection and opens it if necessary. It lists the tools once, because the
 // SDK learns from the list which arguments it must repeat in headers.
-func (c *Client) connected(ctx context.Context) (*mcp.ClientSession, error) {
+func (c *MCPClient) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session != nil {
@@ -91,7 +91,7 @@ func (c *Client) connected(ctx context.Context) (*mcp.ClientSession, error) {
 
 // call calls a tool. If the server reports a missing header, its tools have changed since they were
 // listed. The call had no effect then, and is repeated over a new connection.
-func (c *Client) call(
+func (c *MCPClient) call(
 	ctx context.Context, p *mcp.CallToolParams,
 ) (r *mcp.CallToolResult, err error) {
 	for range 2 {
@@ -115,7 +115,7 @@ func (c *Client) call(
 }
 
 // drop discards a connection, so that the next call opens a new one.
-func (c *Client) drop(session *mcp.ClientSession) {
+func (c *MCPClient) drop(session *mcp.ClientSession) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session == session {

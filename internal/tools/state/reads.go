@@ -1,0 +1,37 @@
+package state
+
+import (
+	"context"
+
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/tool"
+)
+
+// An Input is the input of a tool that reads a state of a vault. It embeds tool.Vault and tool.AsOf.
+type Input interface {
+	VaultName() string
+	State() tool.AsOf
+}
+
+// A Noted is a pointer to an output. The output embeds tool.Aside.
+type Noted[Out any] interface {
+	*Out
+	Note(key string, value any)
+}
+
+// Reads returns a tool that calls fn with the vault of a call, at the version or time that the call
+// names, and notes the version in the answer.
+func Reads[In Input, Out any, O Noted[Out]](
+	s Source, spec tool.Spec, fn func(context.Context, View, In) (Out, error),
+) *tool.Tool {
+	return tool.New(spec, func(ctx context.Context, c auth.Caller, in In) (Out, error) {
+		v, err := s.ViewAt(ctx, c, in.VaultName(), in.State())
+		if err != nil {
+			var none Out
+			return none, err
+		}
+		out, err := fn(ctx, v, in)
+		O(&out).Note("version", v.Version())
+		return out, err
+	})
+}
