@@ -57,7 +57,7 @@ var structural = map[string]struct {
 
 // restructure opens a place whose vault is as each call finds it: with snapshots, and changes since.
 func restructure(t *testing.T, dir string, plan func(tabletest.Call) tabletest.Fault) *place {
-	p := openWith(t, dir, plan)
+	p := openWith(t, dir, plan, false)
 	p.fill(t, restructured())
 	p.write(t, "snapshot_create", args{"label": "all"})
 	p.write(t, "snapshot_create", args{"label": "goals", "rootNodeId": w("#goals")})
@@ -92,8 +92,8 @@ func TestStructureUnderFaults(t *testing.T) {
 	}
 }
 
-// ask makes a call, and forgets the answer.
-func (p *place) ask(ctx context.Context, t *testing.T, name string, in args) error {
+// try makes a call, and forgets the answer.
+func (p *place) try(ctx context.Context, t *testing.T, name string, in args) error {
 	all := args{"vault": "v"}
 	maps.Copy(all, in)
 	_, err := p.Invoke(ctx, "tree_"+name, marshalled(t, all))
@@ -123,7 +123,7 @@ func (f failing) happens(
 		return f.rest
 	})
 	armed.Store(int64(p.table.Calls() + at))
-	err := p.ask(ctx, t, name, in)
+	err := p.try(ctx, t, name, in)
 	what := fmt.Sprintf("call %d fails %s", at, f.name)
 	if err != nil {
 		require.True(t, came.Load(), "%s: %v", what, err)
@@ -135,7 +135,7 @@ func (f failing) happens(
 	if got := p.files(t); err == nil || !maps.Equal(got, before) {
 		require.Equal(t, after, got, what)
 	}
-	require.NoError(t, p.ask(t.Context(), t, name, in), what)
+	require.NoError(t, p.try(t.Context(), t, name, in), what)
 	require.Equal(t, after, p.files(t), what)
 	require.Equal(t, newest+1, version(t, p.token(t)), what)
 	return came.Load()

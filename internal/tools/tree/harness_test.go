@@ -52,11 +52,12 @@ func open(t testing.TB, files map[string]string) *place {
 // openAt opens a place over what a directory has, until it is closed.
 func openAt(t testing.TB, dir string) *place {
 	t.Helper()
-	return openWith(t, dir, nil)
+	return openWith(t, dir, nil, false)
 }
 
-// openWith opens a place over what a directory has, whose table fails as planned.
-func openWith(t testing.TB, dir string, plan func(tabletest.Call) tabletest.Fault) *place {
+// openWith opens a place over what a directory has, whose table fails as planned. With folders, files have the notes of
+// each vault, and edits of them are picked up.
+func openWith(t testing.TB, dir string, plan func(tabletest.Call) tabletest.Fault, folders bool) *place {
 	t.Helper()
 	now := func() time.Time { return noon }
 	db, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: now})
@@ -66,6 +67,7 @@ func openWith(t testing.TB, dir string, plan func(tabletest.Call) tabletest.Faul
 	counted := tabletest.NewFlaky(db, plan)
 	teams := team.NewTeams(team.Options{
 		Table: counted, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
+		Background: folders, Folders: folders,
 	})
 	caller := auth.LocalCaller()
 	require.NoError(t, teams.Make(t.Context(), caller.Tenant))
