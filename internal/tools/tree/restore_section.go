@@ -8,7 +8,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/relink"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -237,19 +236,16 @@ func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
 	for n := range s.then.Walk(s.top, nil) {
 		known[s.then.UID(n)] = true
 	}
-	for _, n := range s.later(s.now, known) {
-		gone, err := markdown.SubtreeAt(text, n.Section)
-		if err != nil {
-			return unplaceable(err, n)
-		}
-		kept, err := mutate.Kept(n.Object(), append(gone.Text, '\n'))
-		if err != nil {
+	gone := s.later(s.now, known)
+	bins, err := binnedOf(text, gone)
+	if err != nil {
+		return err
+	}
+	for i, b := range bins {
+		if _, err := s.Bin(ctx, b.path, b.text); err != nil {
 			return err
 		}
-		if _, err := s.Bin(ctx, vault.Path(mutate.TrashName(n.Object())), kept); err != nil {
-			return err
-		}
-		s.removed(n)
+		s.removed(gone[i])
 	}
 	return ctx.Err()
 }
