@@ -474,7 +474,13 @@ func (m *model) look() {
 	p, v, n := m.session(i), m.views[i], pick(m.Rand, m.root.all())
 	in := args{"nodeId": m.name(n)}
 	var tool string
-	switch m.IntN(13) {
+	switch m.IntN(18) {
+	case 13, 14, 15, 16:
+		m.ask(n)
+		return
+	case 17:
+		m.removeBookmark()
+		return
 	case 12:
 		m.mergeBack(n)
 		return
