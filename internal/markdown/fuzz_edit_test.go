@@ -115,5 +115,16 @@ func FuzzReorder(f *testing.F) {
 		if put, err := markdown.PlaceSections(cut.Text, 0, i, &s); err == nil {
 			require.Equal(t, headings(text), headings(put.Text), "%q became %q", cut.Text, put.Text)
 		}
+		own, err := s.Own()
+		if err != nil {
+			return
+		}
+		other := slices.Concat([]byte("## Before\n\n"), own.Text, []byte("\n"))
+		if len(tops(other)) != 2 {
+			return
+		}
+		if swapped, new, err := markdown.SwapSection(text, sections[i], other, tops(other)[1]); err == nil {
+			require.Equal(t, headings(text)-s.Sections()+new.Sections(), headings(swapped.Text), "%q became %q", text, swapped.Text)
+		}
 	})
 }

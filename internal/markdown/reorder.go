@@ -11,6 +11,9 @@ import (
 type Sibling struct {
 	Child int      // of an existing section: its position among the children, from 0
 	New   *Subtree // a new section; nil for an existing one
+
+	// Keep makes a new section keep its level if the sections around it allow that.
+	Keep bool
 }
 
 // A Part says where lines of the result come from. Blank lines between sections, and definitions
@@ -39,7 +42,7 @@ type Reordered struct {
 // Existing sections that are not in order are removed. parent is a position as in SubtreeAt.
 //
 // A new section gets the highest level of the existing sections in order. If there are none, it
-// gets the level below the parent; for the note itself that is 2. The sections under it are shifted
+// gets the level below the parent; for the note itself that is 2. See also Sibling.Keep. The sections under it are shifted
 // by the same number of levels. A section that would become a subsection of one before it gets the
 // level of that one. Sections that were not neighbours before are separated by one blank line. All
 // other bytes stay, and line breaks are those of the note. Definitions that a new section uses are
@@ -68,6 +71,7 @@ type reordering struct {
 	children []int // indexes of the headings directly below the parent
 	region   Span  // of all children together
 	order    []sibling
+	above    int               // the level of the parent, or of the title; 0: there is none
 	level0   int               // the level of a new section
 	defs     []Definition      // of the note
 	has      map[string][]byte // the text of each definition so far, by label
@@ -98,8 +102,12 @@ func newReordering(text []byte, parent int, order []Sibling) (*reordering, error
 		r.has[d.Label] = d.Text
 	}
 	r.level0 = 2
+	if _, titled := d.title(); titled {
+		r.above = 1
+	}
 	if parent > 0 {
-		r.level0 = d.Headings[d.headingAt(parent)].Level + 1
+		r.above = d.Headings[d.headingAt(parent)].Level
+		r.level0 = r.above + 1
 	}
 	ends := r.ends()
 	stay := maxLevel + 1
@@ -153,7 +161,7 @@ func (r *reordering) level() error {
 	for i := range r.order {
 		s := &r.order[i]
 		level := s.Level
-		if s.New != nil {
+		if s.New != nil && !(s.Keep && r.fits(i, least)) {
 			level = r.level0
 		}
 		if i > 0 {
@@ -168,6 +176,14 @@ func (r *reordering) level() error {
 		s.Text = text
 	}
 	return nil
+}
+
+// fits reports whether a section can keep its level. It must be deeper than the parent, no deeper
+// than least, the highest level of the sections before it, and at least as deep as those after it.
+func (r *reordering) fits(i, least int) bool {
+	level := r.order[i].Level
+	return level > r.above && level <= least &&
+		!slices.ContainsFunc(r.order[i+1:], func(s sibling) bool { return s.New == nil && s.Level > level })
 }
 
 // write writes the result to r.out.

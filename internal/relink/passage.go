@@ -6,10 +6,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A Passage are lines of a note that were in another note in the first state: a section that moved, or a copy.
+// A Passage are lines of a note that were in another note in the first state: a section that moved, or a copy. Or they
+// are new: a section that is restored.
 type Passage struct {
 	Lines markdown.Span // of the text as it is; from the first, counted from 1, up to, not including, the last
-	From  string        // the id of the note that they were in
+	From  string        // the id of the note that they were in; empty: they are new, and their references stay
 
 	// IDs are new ids by old ones, for references in these lines alone: in a copy, what leads to the original of
 	// something that is copied too leads to its copy.
@@ -78,6 +79,10 @@ func (w *rewriting) enter(line int) bool {
 	for _, p := range w.passages {
 		if line < p.Lines.Start || line >= p.Lines.End {
 			continue
+		}
+		if p.From == "" {
+			w.from = nil
+			return false
 		}
 		if n, ok := w.before.ByID(p.From); ok {
 			w.from, w.copied = n, p.IDs

@@ -52,14 +52,22 @@ func open(t testing.TB, files map[string]string) *place {
 // openAt opens a place over what a directory has, until it is closed.
 func openAt(t testing.TB, dir string) *place {
 	t.Helper()
+	return openWith(t, dir, nil, false)
+}
+
+// openWith opens a place over what a directory has, whose table fails as planned. With folders, files have the notes of
+// each vault, and edits of them are picked up.
+func openWith(t testing.TB, dir string, plan func(tabletest.Call) tabletest.Fault, folders bool) *place {
+	t.Helper()
 	now := func() time.Time { return noon }
 	db, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: now})
 	require.NoError(t, err)
 	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
 	require.NoError(t, err)
-	counted := tabletest.NewFlaky(db, nil)
+	counted := tabletest.NewFlaky(db, plan)
 	teams := team.NewTeams(team.Options{
 		Table: counted, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
+		Background: folders, Folders: folders,
 	})
 	caller := auth.LocalCaller()
 	require.NoError(t, teams.Make(t.Context(), caller.Tenant))

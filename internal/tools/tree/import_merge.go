@@ -89,6 +89,7 @@ type merging struct {
 	top    *mergeNode // stands for the target, above the root of the JSON
 
 	taken    map[tree.Node]*mergeNode
+	holding  map[tree.Node]bool // those that are taken, and all that have one of them below
 	files    map[vault.Path]*mergedFile
 	order    []vault.Path // of files, as they came
 	problems []*fault.Fault
@@ -114,6 +115,7 @@ func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 	m.top = &mergeNode{NodeID: m.target.ID(), match: m.target, matched: true, Children: &[]*mergeNode{root}}
 	root.parent = m.top
 	m.matchAll(root)
+	m.hold()
 	if err := m.coversBelow(ctx, root); err != nil {
 		return err
 	}
@@ -167,6 +169,16 @@ func (m *merging) matchAll(root *mergeNode) {
 		return
 	}
 	m.matchBelow(root)
+}
+
+// hold notes which nodes the JSON has, or has something below.
+func (m *merging) hold() {
+	m.holding = map[tree.Node]bool{}
+	for n := range m.taken {
+		for ok := true; ok && !m.holding[n]; n, ok = m.tree.Parent(n) {
+			m.holding[n] = true
+		}
+	}
 }
 
 // matchRoot matches the node at the top: at its address below the target, else as the child of the target with its name.

@@ -50,11 +50,11 @@ func (f tools) importView() *tool.Tool {
 }
 
 // viewMembers is a JSON object whose names are read without regard to their case.
-type viewMembers map[string]json.RawMessage
+type viewMembers map[string]any
 
-func readMembers(data json.RawMessage) (viewMembers, bool) {
-	var raw map[string]json.RawMessage
-	if json.Unmarshal(data, &raw) != nil || raw == nil {
+func membersOf(v any) (viewMembers, bool) {
+	raw, ok := v.(map[string]any)
+	if !ok {
 		return nil, false
 	}
 	all := make(viewMembers, len(raw))
@@ -64,13 +64,32 @@ func readMembers(data json.RawMessage) (viewMembers, bool) {
 	return all, true
 }
 
-// read reads a member, and reports whether it is there and of the type. Null is not there.
-func (m viewMembers) read(name string, v any) (found, ok bool) {
-	raw, found := m[strings.ToLower(name)]
-	if !found || string(raw) == "null" {
-		return false, true
+// read reads a member, if it is there and not null, and reports whether it is of the type.
+func (m viewMembers) read(name string, to any) (ok bool) {
+	v := m[strings.ToLower(name)]
+	if v == nil {
+		return true
 	}
-	return true, json.Unmarshal(raw, v) == nil
+	switch to := to.(type) {
+	case *string:
+		*to, ok = v.(string)
+	case *bool:
+		*to, ok = v.(bool)
+	case *int:
+		var n float64
+		n, ok = v.(float64)
+		*to, ok = int(n), ok && n == float64(int(n))
+	case *[]any:
+		*to, ok = v.([]any)
+	case *[]string:
+		var all []any
+		all, ok = v.([]any)
+		for _, v := range all {
+			text, is := v.(string)
+			*to, ok = append(*to, text), ok && is
+		}
+	}
+	return ok
 }
 
 // A givenView is a view as the JSON has it.
@@ -91,13 +110,13 @@ type givenNode struct {
 
 // readView reads the JSON of a view.
 func readView(data tool.JSON) (*givenView, error) {
-	raw := json.RawMessage(data)
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		raw = json.RawMessage(text)
+	var given any // all of it is parsed once
+	err := json.Unmarshal(data, &given)
+	if text, is := given.(string); is && err == nil {
+		err = json.Unmarshal([]byte(text), &given)
 	}
-	m, ok := readMembers(raw)
-	if !ok {
+	m, ok := membersOf(given)
+	if err != nil || !ok {
 		return nil, badView("view_json", "viewJson is not a JSON object")
 	}
 	v := &givenView{expanded: true}
@@ -105,7 +124,7 @@ func readView(data tool.JSON) (*givenView, error) {
 		"rootNodeId": &v.root, "includedProperties": &v.filter.Included, "excludedProperties": &v.filter.Excluded,
 		"defaultExpanded": &v.expanded,
 	} {
-		if _, ok := m.read(name, to); !ok {
+		if !m.read(name, to) {
 			return nil, badView("view_json", "%s of viewJson has the wrong type", name)
 		}
 	}
@@ -116,7 +135,6 @@ func readView(data tool.JSON) (*givenView, error) {
 	if !found {
 		return nil, badView("missing_view", "viewJson has no view")
 	}
-	var err error
 	v.top, err = readNode(top)
 	return v, err
 }
@@ -126,27 +144,27 @@ func badView(reason, format string, args ...any) *fault.Fault {
 }
 
 // readNode reads a node and those below it.
-func readNode(data json.RawMessage) (*givenNode, error) {
-	m, ok := readMembers(data)
+func readNode(given any) (*givenNode, error) {
+	m, ok := membersOf(given)
 	if !ok {
 		return nil, badView("view_json", "a node of viewJson is not a JSON object")
 	}
 	n := &givenNode{expanded: true, count: -1}
-	var children []json.RawMessage
+	var children []any
 	for name, to := range map[string]any{
 		"nodeId": &n.id, "uid": &n.uid, "payloadType": &n.payloadType, "isExpanded": &n.expanded,
 		"childrenCount": &n.count, "children": &children,
 	} {
-		if _, ok := m.read(name, to); !ok {
+		if !m.read(name, to) {
 			return nil, badView("view_json", "%s of a node in viewJson has the wrong type", name)
 		}
 	}
-	_, _ = m.read("name", &n.name) // a field may be called so
+	n.name, _ = m["name"].(string) // a field may be called so
 	if n.id == "" {
 		return nil, badView("missing_node_id", "a node of viewJson has no nodeId")
 	}
-	for _, data := range children {
-		child, err := readNode(data)
+	for _, given := range children {
+		child, err := readNode(given)
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +298,12 @@ func (i *importing) restore(n tree.Node, given *givenNode) {
 
 // found are the nodes below another one that the JSON has and the vault too.
 func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode, nodes []tree.Node) {
+	var named map[string]tree.Node
+	if i.in.RootLookup == "path" && len(given.children) > 0 {
+		named = i.childrenByName(n)
+	}
 	for _, child := range given.children {
-		if next, ok := i.lookup(n, child); ok {
+		if next, ok := i.lookup(n, child, named); ok {
 			children, nodes = append(children, child), append(nodes, next)
 			continue
 		}
@@ -318,17 +340,26 @@ func allCollapsed(nodes []*givenNode, collapsed bool) bool {
 	return !slices.ContainsFunc(nodes, func(n *givenNode) bool { return n.expanded == collapsed })
 }
 
-// lookup is a node of the JSON below another one: by its uid, by its address, or where nodes are found by path, by its
-// name.
-func (i *importing) lookup(above tree.Node, given *givenNode) (tree.Node, bool) {
+// childrenByName returns the first child of a node with each name, by the name in lower case.
+func (i *importing) childrenByName(n tree.Node) map[string]tree.Node {
+	all := map[string]tree.Node{}
+	for _, child := range i.Children(n) {
+		name := strings.ToLower(i.Name(child))
+		if _, twice := all[name]; !twice {
+			all[name] = child
+		}
+	}
+	return all
+}
+
+// lookup is a node of the JSON below another one: by its uid, by its address, or by its name among the children of that.
+func (i *importing) lookup(above tree.Node, given *givenNode, named map[string]tree.Node) (tree.Node, bool) {
 	source, _ := i.Source(above)
 	for _, id := range []string{given.uid, given.id} {
 		if n, ok := i.Find(id); ok && id != "" && i.Within(n, source) {
 			return n, true
 		}
 	}
-	if i.in.RootLookup == "path" && given.name != "" {
-		return i.child(above, given.name)
-	}
-	return tree.Node{}, false
+	n, ok := named[strings.ToLower(given.name)]
+	return n, ok && given.name != ""
 }

@@ -77,16 +77,18 @@ func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 		}
 		order, g.final = append(order, markdown.Sibling{New: &s}), append(g.final, child)
 	}
+	var gone []tree.Node
 	for i, n := range there {
 		switch {
 		case !m.replaces(g) || listed[i]:
 		case m.taken[n] != nil: // the JSON has it elsewhere
 			keep(i)
 		default:
-			if err := m.removeSection(ctx, n); err != nil {
-				return err
-			}
+			gone = append(gone, n)
 		}
+	}
+	if err := m.removeSections(ctx, gone); err != nil {
+		return err
 	}
 	if isSameOrder(order, len(there)) {
 		return nil
@@ -238,19 +240,33 @@ func (m *merging) isBody(g *mergeNode) bool {
 	return false
 }
 
-// removeSection notes that a section goes into the trash.
-func (m *merging) removeSection(ctx context.Context, n tree.Node) error {
-	text, _, err := m.Text(ctx, fileOf(n))
+// removeSections notes that sections of a note go into the trash.
+func (m *merging) removeSections(ctx context.Context, gone []tree.Node) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	text, _, err := m.Text(ctx, fileOf(gone[0]))
 	if err != nil {
 		return err
 	}
-	_, kept, err := mutate.Cut(n.Object(), text)
-	if err != nil {
-		return unwritable(err, "malformed_markdown")
+	m.removed = append(m.removed, gone...)
+	bins, err := binnedOf(text, gone)
+	m.bins = append(m.bins, bins...)
+	return err
+}
+
+// binnedOf are sections of a note with a text, as the trash keeps them. The text is parsed once.
+func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
+	extents := tree.Extents(text, markdown.Parse(text))
+	for _, n := range gone {
+		e := extents[n.Section]
+		kept, err := mutate.Kept(n.Object(), slices.Clip(text[e.Start:e.Content.End]))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, binned{vault.Path(mutate.TrashName(n.Object())), kept})
 	}
-	m.bins = append(m.bins, binned{vault.Path(mutate.TrashName(n.Object())), kept})
-	m.removed = append(m.removed, n)
-	return nil
+	return all, nil
 }
 
 // placeInFolder makes the notes and folders that are new in a folder, and removes those that are not to stay.
@@ -266,29 +282,11 @@ func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) e
 		return nil
 	}
 	for _, n := range m.tree.OwnChildren(g.match) {
-		if m.taken[n] == nil && !m.keeps(n) {
+		if !m.holding[n] {
 			m.removed = append(m.removed, n)
 		}
 	}
 	return nil
-}
-
-// keeps reports whether the JSON has something below a folder that it does not have.
-func (m *merging) keeps(n tree.Node) bool {
-	if n.Note != nil {
-		for below := range m.tree.Walk(n, nil) {
-			if m.taken[below] != nil {
-				return true
-			}
-		}
-		return false
-	}
-	for taken := range m.taken {
-		if m.tree.Within(taken, n) {
-			return true
-		}
-	}
-	return false
 }
 
 // create makes a note or a folder, with all below it.

@@ -64,7 +64,7 @@ type model struct {
 	// does to the structure is not modelled.
 	snapshots map[string]map[*naive]naiveState
 
-	calls, refusals int
+	calls, refusals, fresh int
 }
 
 // A naiveView is what a session has set.
@@ -474,7 +474,13 @@ func (m *model) look() {
 	p, v, n := m.session(i), m.views[i], pick(m.Rand, m.root.all())
 	in := args{"nodeId": m.name(n)}
 	var tool string
-	switch m.IntN(13) {
+	switch m.IntN(18) {
+	case 13, 14, 15, 16:
+		m.ask(n)
+		return
+	case 17:
+		m.removeBookmark()
+		return
 	case 12:
 		m.mergeBack(n)
 		return
@@ -604,7 +610,10 @@ func (m *model) restructure() {
 
 // structural is a random change of the structure; ok is false if it cannot be made on the nodes that were drawn.
 func (m *model) structural() (d deed, ok bool) {
-	k := m.IntN(10)
+	k := m.IntN(13)
+	if k > 9 {
+		return m.merged(), len(m.root.all()) < 120
+	}
 	if k == 9 || !slices.ContainsFunc(m.root.all(), func(n *naive) bool { return n.kind == "section" }) {
 		to := m.node("note", "section")
 		title := pick(m.Rand, sectionTitles)
@@ -776,4 +785,97 @@ func (m *model) mergeBack(n *naive) {
 	}
 	m.write(m.T, "import_merge", in)
 	m.check(fmt.Sprint("the export of ", n.id(), " merged back: ", in["strategy"], " ", in["matchBy"]))
+}
+
+// A mergePlan is an export that is changed, and what its merge does to the tree.
+type mergePlan struct {
+	*model
+	strategy string
+	do       []func()
+}
+
+// merged merges the export of a node with random changes: by each strategy, and each way to match.
+func (m *model) merged() deed {
+	top := m.node()
+	root := m.data(m.T, "export_subtree", args{"nodeId": m.name(top)})["json"].(args)
+	plan := mergePlan{model: m, strategy: pick(m.Rand, []string{"upsert", "replace", "skip"})}
+	plan.edit(top, root)
+	in := args{"json": root, "strategy": plan.strategy, "matchBy": pick(m.Rand, []string{"nodeId", "path"})}
+	touches := []*naive{top.file()}
+	if top.kind == "folder" {
+		touches = top.all()
+	}
+	return deed{"import_merge", in, touches, func() {
+		for _, do := range plan.do {
+			do()
+		}
+	}}
+}
+
+// edit changes the JSON of a node and of those below it at random.
+func (p *mergePlan) edit(n *naive, json args) {
+	p.editPayload(n, json)
+	if n.kind != "folder" && p.IntN(6) == 0 {
+		delete(json, "children") // what is below is not spoken of
+		return
+	}
+	children := json["children"].([]any)
+	var kept []*naive
+	var left []any
+	for i, child := range n.children {
+		if child.kind == "section" && p.IntN(6) == 0 && p.isFree(child) {
+			continue
+		}
+		p.edit(child, children[i].(args))
+		kept, left = append(kept, child), append(left, children[i])
+	}
+	if n.kind == "folder" {
+		return
+	}
+	if p.IntN(4) == 0 {
+		slices.Reverse(kept)
+		slices.Reverse(left)
+	}
+	if p.strategy == "replace" {
+		p.do = append(p.do, func() { n.children = kept })
+	}
+	if p.IntN(4) == 0 && max(n.levelBelow(), n.level+1) <= 6 {
+		p.fresh++
+		title := fmt.Sprint("Fresh", p.fresh)
+		left = append(left, args{
+			"nodeId": n.file().id() + "#" + strings.ToLower(title), "title": title, "body": "Fresh.", "payload": args{"prio": 1}, "children": []any{},
+		})
+		p.do = append(p.do, func() {
+			n.add(&naive{kind: "section", level: n.levelBelow(), title: title, body: "Fresh.", fields: []naiveField{{"prio", 1}}})
+		})
+	}
+	json["children"] = append([]any{}, left...)
+}
+
+// editPayload changes what the JSON says of the node itself.
+func (p *mergePlan) editPayload(n *naive, json args) {
+	var do func()
+	switch k := p.IntN(8); {
+	case k == 0 && n.kind != "folder":
+		body := fmt.Sprint("Merged ", p.IntN(1000), ".")
+		json["body"] = body
+		do = func() { n.body, n.refers = body, nil }
+	case k == 1:
+		prio := p.IntN(9)
+		json["payload"].(args)["prio"] = prio
+		do = func() { n.set("prio", prio) }
+	case k == 2 && n.kind == "section":
+		title := pick(p.Rand, sectionTitles)
+		json["title"] = title
+		do = func() { n.title = title }
+	case k == 3 && n.field("prio") != nil:
+		payload := json["payload"].(args)
+		if delete(payload, "prio"); p.strategy == "upsert" {
+			payload["prio"] = nil
+		}
+		do = func() { n.set("prio", nil) }
+	}
+	if do != nil && p.strategy != "skip" {
+		p.do = append(p.do, do)
+	}
 }

@@ -38,10 +38,12 @@ type snapshotRestoreOut struct {
 	SnapshotID       string   `json:"snapshotId"`
 	Label            string   `json:"label"`
 	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault before the restore; absent if nothing differs"`
-	Created          []string `json:"created" jsonschema:"addresses of notes and folders, the first 200"`
+	Created          []string `json:"created" jsonschema:"addresses of notes and folders, or of sections, the first 200"`
 	Updated          []string `json:"updated" jsonschema:"likewise"`
-	Removed          []string `json:"removed" jsonschema:"likewise; notes are in the trash"`
+	Removed          []string `json:"removed" jsonschema:"likewise; notes and sections are in the trash"`
 	Counts           tally    `json:"counts" jsonschema:"of all of them"`
+
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"of a section: labels of definitions and footnotes that mean something else in the note by now"`
 	changed
 }
 
@@ -112,6 +114,7 @@ type restoring struct {
 
 	files map[string]*index.File // as they were then, by path
 	uids  map[index.UID]bool     // of the notes and folders among them
+	text  []byte                 // of the note, if the snapshot is of a section
 }
 
 // lookBack reads what the subtree was.
@@ -127,12 +130,11 @@ func (r *restoring) lookBack(ctx context.Context) error {
 			return fault.New(fault.NotFound, "the node of the snapshot was erased").With("argument", "snapshotId")
 		}
 	}
-	if top.Section > 0 {
-		return wrong("kind_mismatch", "the snapshot is of a section; only snapshots of notes, folders and the vault can be restored").
-			With("argument", "snapshotId").Try("tree_snapshot_diff", fault.Args{"a": r.label.ID}).
-			Fix("compare it, and set the content of the section; or create snapshots of its note")
-	}
 	r.top, r.files, r.uids = top, map[string]*index.File{}, map[index.UID]bool{}
+	if top.Section > 0 {
+		r.text, err = r.vault.Text(ctx, top.Note.Body)
+		return err
+	}
 	for f := range filesBelow(x, top) {
 		r.files[f.Path] = f
 		r.uids[uidOf(f)] = true
@@ -170,6 +172,19 @@ func filesBelow(x *index.Index, top tree.Node) func(yield func(*index.File) bool
 func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	out.SnapshotID, out.Label = r.label.ID, r.label.Label
 	out.Created, out.Updated, out.Removed = []string{}, []string{}, []string{}
+	restore := r.restoreFiles
+	if r.top.Section > 0 {
+		restore = r.restoreSection
+	}
+	if err := restore(ctx, e, dry, out); err != nil || dry || !e.Touched() {
+		return err
+	}
+	out.SafetySnapshotID = r.safety
+	return r.keepSafety(ctx, e.tree)
+}
+
+// restoreFiles drafts that the files of the note, or of the folder, are as they were.
+func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	now := r.now(e.tree)
 	changes := func(path string) bool { return now[path] != nil || r.files[path] != nil }
 	if err := r.takeAway(ctx, e, now, out); err != nil {
@@ -178,14 +193,7 @@ func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRes
 	if err := r.putBack(ctx, e, changes, out); err != nil {
 		return err
 	}
-	if err := r.settle(ctx, e, changes, dry, out); err != nil {
-		return err
-	}
-	if dry || !e.Touched() {
-		return nil
-	}
-	out.SafetySnapshotID = r.safety
-	return r.keepSafety(ctx, e.tree)
+	return r.settle(ctx, e, changes, dry, out)
 }
 
 // now are the files of the subtree: at the place where its node is, and at that where it was.

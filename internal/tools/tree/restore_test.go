@@ -147,11 +147,10 @@ func TestRestoreOfAFolder(t *testing.T) {
 	require.Contains(t, p.file(t, "b/z.md"), "[[a/y]]")
 }
 
-// TestRestoreIsRefused covers tokens, sections, and what is larger than a commit.
+// TestRestoreIsRefused covers tokens, and what is larger than a commit.
 func TestRestoreIsRefused(t *testing.T) {
 	p := open(t, website)
 	p.write(t, "snapshot_create", args{"label": "s"})
-	p.write(t, "snapshot_create", args{"label": "section", "rootNodeId": w("#goals")})
 	token := p.token(t)
 	p.as("Robot", "x").write(t, "tag_node", args{"nodeId": w(""), "tags": []string{"x"}})
 	for _, old := range []string{"", token, "v99"} {
@@ -161,8 +160,6 @@ func TestRestoreIsRefused(t *testing.T) {
 			require.Equal(t, "Robot", f.Details["lastChangedBy"])
 		}
 	}
-	f := p.refused(t, "snapshot_restore", p.with(t, args{"snapshotId": "section"}))
-	require.Equal(t, "kind_mismatch", f.Details["reason"])
 	require.Equal(t, "not_found", string(p.refused(t, "snapshot_restore", p.with(t, args{"snapshotId": "none"})).Status()))
 
 	many := map[string]string{}
@@ -170,7 +167,7 @@ func TestRestoreIsRefused(t *testing.T) {
 		many[fmt.Sprintf("many/n%d.md", i)] = "x\n"
 	}
 	p.put(t, many)
-	f = p.refused(t, "snapshot_restore", p.with(t, args{"snapshotId": "s"}))
+	f := p.refused(t, "snapshot_restore", p.with(t, args{"snapshotId": "s"}))
 	require.Equal(t, "BATCH_TOO_LARGE", string(f.Code))
 	require.Contains(t, fmt.Sprint(f.Fixes), "smaller subtree")
 	require.NotContains(t, labels(p.data(t, "snapshot_list", nil)), "before", "no automatic one is left")

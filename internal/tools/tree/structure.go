@@ -35,6 +35,7 @@ type arrival struct {
 	uids   []index.UID       // of its nodes, in text order; nil: they are new
 	traits []string          // ids of the annotations in it; nil: they are new
 	ids    map[string]string // see relink.Passage
+	unlike bool              // annotations in it have ids that are not those of traits
 }
 
 // lines finds the lines of a text by offsets.
@@ -160,7 +161,7 @@ func (e *edit) putReordered(
 		traits = append(traits, t.id)
 	}
 	for _, a := range news {
-		if a.uids == nil {
+		if a.uids == nil || a.unlike {
 			traits = nil // whoever reads the text finds those that were there
 		}
 	}

@@ -3,6 +3,7 @@ package tree_test
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -407,4 +408,24 @@ func TestCallsCost(t *testing.T) {
 	require.Equal(t, tabletest.Counts{Gets: 1, Queries: 1, Pages: 1}, cost("get_node", args{"nodeId": "property/"}))
 	require.Equal(t, tabletest.Counts{Gets: 1, Queries: 1, Pages: 1, Commits: 1, Ops: 2},
 		cost("collapse_node", args{"nodeId": "property/", "versionToken": token}), "the view, and an entry of the audit log")
+}
+
+// TestDeepViews covers that the JSON of a view is parsed once, however deep it is: four times the levels take about four
+// times the memory. Parsed anew at each level, they took sixteen times as much.
+func TestDeepViews(t *testing.T) {
+	p := open(t, map[string]string{"a.md": "a\n"})
+	deep := func(levels int) string {
+		return `{"rootNodeId":"/","view":` + strings.Repeat(`{"nodeId":"/","children":[`, levels) +
+			`{"nodeId":"a"}` + strings.Repeat(`]}`, levels) + `}`
+	}
+	bytes := func(levels int) uint64 { // that a call allocates
+		in := p.with(t, args{"viewJson": deep(levels)})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p.data(t, "import_view", in)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	t.Log(bytes(500), bytes(2000))
+	require.Less(t, bytes(2000), 6*bytes(500))
 }

@@ -1,0 +1,318 @@
+package tree
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/relink"
+	"github.com/rookeryhq/rookery/internal/tree"
+	"github.com/rookeryhq/rookery/internal/vault"
+)
+
+// A sectionRestoring restores one section: it gets the text that it had, below the node that it was below.
+type sectionRestoring struct {
+	*restoring
+	*edit
+	out *snapshotRestoreOut
+
+	now    tree.Node // the section, or the note that it has become; without a note, the section is gone
+	parent tree.Node // the note or section that it goes below
+	at     int       // its position among the other sections below the parent
+	stays  bool      // it is at that place already
+	home   bool      // the parent is the one that it had, so that it keeps its level
+}
+
+// restoreSection drafts that the section of the snapshot is as it was.
+func (r *restoring) restoreSection(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
+	e.moves = true
+	s := sectionRestoring{restoring: r, edit: e, out: out}
+	s.now, _ = e.tree.Find(r.then.UID(r.top))
+	if err := s.findPlace(); err != nil {
+		return err
+	}
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	_, err := e.settle(ctx, s.now, dry, &out.changed)
+	return err
+}
+
+// isThere reports whether the section, or the note that it has become, exists.
+func (s *sectionRestoring) isThere() bool { return s.now.Note != nil }
+
+// findPlace finds the node that the section goes below: the one that it was below, or if that is gone, the nearest one
+// above it. They match by their uids, otherwise by their addresses. It returns NOT_FOUND if the note is gone too.
+func (s *sectionRestoring) findPlace() error {
+	branch := s.top // the section, or the node above it that is gone
+	for above, ok := s.then.Parent(s.top); ok && above.Note != nil; above, ok = s.then.Parent(above) {
+		for _, id := range []string{s.then.UID(above), above.ID()} {
+			n, found := s.edit.tree.Find(id)
+			if found && n.Note != nil && !(s.isThere() && s.edit.tree.Within(n, s.now)) {
+				s.parent, s.home = n, branch == s.top
+				s.findPosition(s.then.OwnChildren(above), branch)
+				return nil
+			}
+		}
+		branch = above
+	}
+	return fault.New(fault.NotFound, "the note that had the section is gone").With("argument", "snapshotId").
+		With("reason", "note_gone").
+		Fix("restore the note from the trash, or a snapshot of the note or of its folder; then repeat the call")
+}
+
+// findPosition finds the position of the section below its parent. It stays where it is if what was before it is before
+// it, and what was after it is after it. Otherwise it goes behind the nearest section that was before it, or in front of
+// the nearest one that was after it. siblings are the sections below the parent at the snapshot; branch is the one that
+// the section was, or was in.
+func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) {
+	rank, mine := map[string]int{}, slices.Index(siblings, branch)
+	for i, n := range siblings {
+		rank[s.then.UID(n)] = i - mine
+	}
+	children := s.edit.tree.OwnChildren(s.parent)
+	here := slices.Index(children, s.now)
+	var ranks []int // of the other children; 0: a section that was not there
+	for _, n := range children {
+		if n != s.now {
+			ranks = append(ranks, rank[s.edit.tree.UID(n)])
+		}
+	}
+	if s.at, s.stays = here, here >= 0 && isBetween(ranks, here); !s.stays {
+		s.at = placeAmong(ranks)
+	}
+}
+
+// isBetween reports whether no rank before a position is positive, and none from there on is negative.
+func isBetween(ranks []int, at int) bool {
+	return !slices.ContainsFunc(ranks[:at], func(rank int) bool { return rank > 0 }) &&
+		!slices.ContainsFunc(ranks[at:], func(rank int) bool { return rank < 0 })
+}
+
+// placeAmong returns the position behind the highest negative rank, otherwise that of the lowest positive one, otherwise
+// the end.
+func placeAmong(ranks []int) int {
+	before, after := -1, -1
+	for i, rank := range ranks {
+		switch {
+		case rank < 0 && (before < 0 || rank > ranks[before]):
+			before = i
+		case rank > 0 && (after < 0 || rank < ranks[after]):
+			after = i
+		}
+	}
+	switch {
+	case before >= 0:
+		return before + 1
+	case after >= 0:
+		return after
+	}
+	return len(ranks)
+}
+
+// write drafts the texts of the notes that the section is in and goes into.
+func (s *sectionRestoring) write(ctx context.Context) error {
+	text, err := s.noteText(ctx, s.parent)
+	if err != nil {
+		return err
+	}
+	if s.stays {
+		r, block, err := markdown.SwapSection(text, s.now.Section, s.text, s.top.Section)
+		if err != nil {
+			return unplaceable(err, s.now)
+		}
+		if err := s.binLater(ctx, text); err != nil {
+			return err
+		}
+		return s.put(ctx, marksOf(s.parent.Note), text, r, block)
+	}
+	block, err := markdown.SubtreeAt(s.text, s.top.Section)
+	if err != nil {
+		return unplaceable(err, s.top)
+	}
+	m, position := marksOf(s.parent.Note), s.parent.Section
+	switch {
+	case !s.isThere():
+	case s.now.Note != s.parent.Note:
+		err = s.takeOut(ctx)
+	case slices.Contains(s.edit.tree.OwnChildren(s.parent), s.now):
+		return s.moveAmong(ctx, text, block)
+	default:
+		m, text, position, err = s.cut(ctx, text)
+	}
+	if err != nil {
+		return err
+	}
+	return s.place(ctx, m, text, position, block)
+}
+
+// moveAmong drafts that the section goes to another place below its parent, with the text that it had.
+func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block markdown.Subtree) error {
+	if err := s.binLater(ctx, text); err != nil {
+		return err
+	}
+	order := markdown.Siblings(text, s.parent.Section)
+	here := slices.Index(s.edit.tree.OwnChildren(s.parent), s.now)
+	order = slices.Insert(slices.Delete(order, here, here+1), s.at, markdown.Sibling{New: &block, Keep: s.home})
+	r, err := markdown.Reorder(text, s.parent.Section, order)
+	if err != nil {
+		return unplaceable(err, s.now)
+	}
+	return s.put(ctx, marksOf(s.parent.Note), text, r, block)
+}
+
+// place drafts that the section comes into a text, below the section at a position. m are the identities in the text.
+func (s *sectionRestoring) place(
+	ctx context.Context, m marks, text []byte, position int, block markdown.Subtree,
+) error {
+	order := markdown.Siblings(text, position)
+	order = slices.Insert(order, min(s.at, len(order)), markdown.Sibling{New: &block, Keep: s.home})
+	r, err := markdown.Reorder(text, position, order)
+	if err != nil {
+		return unplaceable(err, s.top)
+	}
+	return s.put(ctx, m, text, r, block)
+}
+
+// cut returns the note without the section, and the position of the parent in it.
+func (s *sectionRestoring) cut(ctx context.Context, text []byte) (m marks, rest []byte, position int, err error) {
+	if err := s.binLater(ctx, text); err != nil {
+		return m, nil, 0, err
+	}
+	cut, gone, err := markdown.CutSection(text, s.now.Section)
+	if err != nil {
+		return m, nil, 0, unplaceable(err, s.now)
+	}
+	if position = s.parent.Section; position > s.now.Section {
+		position -= gone.Sections()
+	}
+	if cut.Titled {
+		position = max(0, position-1)
+		s.titled(s.now, cut)
+	}
+	return marksOf(s.now.Note).moved(text, cut, nil), cut.Text, position, nil
+}
+
+// takeOut drafts that the section leaves the note that it is in now. If it has become a note, that goes into the trash.
+func (s *sectionRestoring) takeOut(ctx context.Context) error {
+	text, err := s.noteText(ctx, s.now)
+	if err != nil {
+		return err
+	}
+	if s.now.Section == 0 {
+		return s.takeNote(ctx, text)
+	}
+	if err := s.binLater(ctx, text); err != nil {
+		return err
+	}
+	cut, gone, err := markdown.CutSection(text, s.now.Section)
+	if err != nil {
+		return unplaceable(err, s.now)
+	}
+	s.titled(s.now, cut)
+	s.moveBlocks(s.now.Note, linesOf(text).span(gone.At), s.parent.Note.ID)
+	return s.putReordered(ctx, s.now.Note, marksOf(s.now.Note), text, cut)
+}
+
+// takeNote drafts that the note that the section has become goes into the trash.
+func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
+	path := vault.Path(s.now.Note.Path)
+	if _, err := s.Bin(ctx, path, text); err != nil {
+		return err
+	}
+	if err := s.leaveOrder(ctx, s.now); err != nil {
+		return err
+	}
+	s.removed(s.now)
+	s.moveBlocks(s.now.Note, everyLine, s.parent.Note.ID)
+	return s.Remove(ctx, path)
+}
+
+// binLater drafts that sections in the section that the snapshot does not have go into the trash.
+func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
+	known := map[string]bool{}
+	for n := range s.then.Walk(s.top, nil) {
+		known[s.then.UID(n)] = true
+	}
+	gone := s.later(s.now, known)
+	bins, err := binnedOf(text, gone)
+	if err != nil {
+		return err
+	}
+	for i, b := range bins {
+		if _, err := s.Bin(ctx, b.path, b.text); err != nil {
+			return err
+		}
+		s.removed(gone[i])
+	}
+	return ctx.Err()
+}
+
+// later returns the topmost sections below a node whose uids are not known.
+func (s *sectionRestoring) later(n tree.Node, known map[string]bool) (all []tree.Node) {
+	for _, child := range s.edit.tree.OwnChildren(n) {
+		if known[s.edit.tree.UID(child)] {
+			all = append(all, s.later(child, known)...)
+			continue
+		}
+		all = append(all, child)
+	}
+	return all
+}
+
+// removed counts a node that goes into the trash.
+func (s *sectionRestoring) removed(n tree.Node) {
+	s.out.Counts.Removed++
+	s.out.Removed = appendFirst(s.out.Removed, n.ID())
+}
+
+// put drafts the note that has the section again. m are the identities in the text before.
+func (s *sectionRestoring) put(
+	ctx context.Context, m marks, text []byte, r markdown.Reordered, block markdown.Subtree,
+) error {
+	s.out.FootnoteConflicts = r.Conflicts
+	if slices.Equal(text, r.Text) {
+		return nil
+	}
+	if err := s.putReordered(ctx, s.parent.Note, m, text, r, s.arrival(block)); err != nil {
+		return err
+	}
+	id := []string{s.placed(s.parent.Note.Path, newLine(r))}
+	if s.isThere() {
+		s.out.Counts.Updated, s.out.Updated = 1, id
+	} else {
+		s.out.Counts.Created, s.out.Created = 1, id
+	}
+	for _, p := range r.Parts {
+		if p.New > 0 {
+			id := s.parent.Note.ID
+			s.passages[id] = append(s.passages[id], relink.Passage{Lines: p.Lines})
+		}
+	}
+	return nil
+}
+
+// arrival returns the section with the identities that its nodes and annotations had. Those that are elsewhere by now
+// stay there: in the section they are new.
+func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
+	at, m := linesOf(s.text).span(block.At), marksOf(s.top.Note)
+	a := &arrival{Subtree: block, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
+	for i, u := range a.uids {
+		if n, ok := s.edit.tree.Find(u.String()); ok && s.isElsewhere(n) {
+			a.uids[i] = index.UID{}
+		}
+	}
+	for _, id := range a.traits {
+		if holder, _ := s.Before().Trait(id); holder != nil && s.isElsewhere(tree.AtLine(holder.Note, holder.Line)) {
+			a.unlike = true
+		}
+	}
+	return a
+}
+
+// isElsewhere reports whether a node is outside of the section as it is now.
+func (s *sectionRestoring) isElsewhere(n tree.Node) bool {
+	return !s.isThere() || !s.edit.tree.Within(n, s.now)
+}
