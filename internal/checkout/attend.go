@@ -161,8 +161,7 @@ func (a *attendant) sweep(ctx context.Context) {
 func (a *attendant) readFirst(ctx context.Context) {
 	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
 	a.awaitRemovals(ctx)
-	_, err := a.TakeIn(ctx, Taking{unasked: true, initial: true})
-	a.report(ctx, err)
+	a.report(ctx, a.takeInFirst(ctx))
 	if read, _ := a.Reading(); read.Read > manyRead {
 		debug.FreeOSMemory() // their texts are garbage now, and the next edits may come hours later
 		a.vault.WantImage()  // the vault continues from it, in less memory

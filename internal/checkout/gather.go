@@ -19,11 +19,16 @@ type found = intake.Found
 // gather reads the files of all edits, or of those in t.part, and returns them as a batch. It pairs
 // the halves of moves and finds the text with which each edit began.
 func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
-	b := &batch{
-		Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked, initial: t.initial,
-	}
 	if err := c.respell(ctx); err != nil {
 		return nil, err
+	}
+	return c.gatherKnown(ctx, t)
+}
+
+// gatherKnown is gather for edits whose files are known to have the spellings of their paths.
+func (c *Checkout) gatherKnown(ctx context.Context, t Taking) (*batch, error) {
+	b := &batch{
+		Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked, initial: t.initial,
 	}
 	b.choose(t.part)
 	for _, path := range b.paths {

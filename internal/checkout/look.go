@@ -123,7 +123,9 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 func (c *Checkout) differsNow(path string, o look) {
 	c.mayStay(c.key(path))
 	before, upTo := c.had(path)
-	c.differs(path, edit{before: before, upTo: upTo, mark: o.Mark, at: changedAt(o.Changed)})
+	c.differs(path, edit{
+		before: before, upTo: upTo, mark: o.Mark, size: o.Size, at: changedAt(o.Changed),
+	})
 }
 
 // readLater reports whether a file that the log does not have can be recorded as an edit without

@@ -39,6 +39,7 @@ type outside struct {
 type edit struct {
 	before *index.File // the state of the file in the log when the edit was noticed; nil: there was none
 	mark   string      // how the file looked when it was last examined; empty: it was gone
+	size   int64       // bytes of the file when the edit was noticed
 	since  time.Time   // when its first change was seen that is not in the log
 	at     time.Time   // when its last change was seen
 	first  time.Time   // when the file first changed, as far as that was seen

@@ -129,13 +129,15 @@ func (s *entries) names(k kind) iter.Seq[string] {
 // manyEntries is how many entries are so many that it is worth to make the list anew for them.
 const manyEntries = 1 << 12
 
-// change takes out what went, which is there, and adds what came, which is not. If that is much beside
-// the list, it makes the list anew: so that takes no more time than the change itself.
+// change takes out what went, which is there, and adds what came, which is not. A large change makes the
+// list anew if that and what changed before are half of the list: so that takes no more time than these
+// changes did, and an import leaves no large trees.
 func (s *entries) change(went, came []entry) {
 	slices.SortFunc(came, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.path, b.path))
 	})
-	many := len(went)+len(came) >= max(manyEntries, s.list.len()/2)
+	changed := len(went) + len(came)
+	many := changed >= manyEntries && changed+s.came.Len()+s.went.Len() >= s.list.len()/2
 	if many && s.len() == 0 {
 		*s = newEntries(newFlat(came))
 		return

@@ -45,8 +45,8 @@ func (h *holders) get(id string) string {
 
 func (l heldList) path(i int) string { return l.paths.at(l.files.at(i)) }
 
-// change enters who has which id now, "" for nobody. If that is much beside the list, it makes the list
-// anew: so that takes no more time than the change itself.
+// change enters who has which id now, "" for nobody. A large change makes the list anew if that and what
+// changed before are half of the list, as in entries.
 func (h *holders) change(changed map[string]string) {
 	ids := slices.Sorted(maps.Keys(changed))
 	for i := range spread(len(ids)) {
@@ -57,7 +57,7 @@ func (h *holders) change(changed map[string]string) {
 		}
 		h.over.Set(ids[i], path)
 	}
-	if len(changed) >= max(manyEntries, h.list.ids.len()/2) {
+	if len(changed) >= manyEntries && h.over.Len() >= h.list.ids.len()/2 {
 		h.flatten()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"unsafe"
 )
 
@@ -62,20 +63,47 @@ const blockFiles = 64
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// AppendImage appends the image of the index to b: all that the index knows, for ReadImage. The same
-// state has the same image, to the byte, by whatever commits, images and Builders it came about.
-func (x *Index) AppendImage(b []byte) []byte {
-	start := len(b)
-	w := newImageWriter(x, append(b, make([]byte, partsAt(imageParts))...))
-	var lengths [imageParts]int
-	for part, write := range w.parts() {
-		before := len(w.b)
-		write()
-		lengths[part] = len(w.b) - before
-	}
-	sealImage(w.b[start:], lengths)
-	return w.b
+// An Image is the image of an index that was drawn and is not in one piece yet, so that its size is
+// known before memory is taken for the whole. It is for one goroutine.
+type Image struct {
+	pieces  [][]byte
+	size    int
+	lengths [imageParts]int
 }
+
+// Image draws the image of the index: all that the index knows, for ReadImage. The same state has the
+// same image, to the byte, by whatever commits, images and Builders it came about.
+func (x *Index) Image() *Image {
+	w := newImageWriter(x)
+	m := &Image{}
+	for part, write := range w.parts() {
+		before := w.cut
+		write()
+		w.cutPiece()
+		m.lengths[part] = w.cut - before
+	}
+	m.pieces, m.size = w.pieces, partsAt(imageParts)+w.cut
+	return m
+}
+
+// Size returns the number of bytes that Append appends.
+func (m *Image) Size() int64 { return int64(m.size) }
+
+// Append appends the image to b. It may be called once: what is appended is forgotten.
+func (m *Image) Append(b []byte) []byte {
+	start := len(b)
+	b = append(slices.Grow(b, m.size), make([]byte, partsAt(imageParts))...)
+	for i, piece := range m.pieces {
+		b = append(b, piece...)
+		m.pieces[i] = nil
+	}
+	m.pieces = nil
+	sealImage(b[start:], m.lengths)
+	return b
+}
+
+// AppendImage appends the image of the index to b; see Image.
+func (x *Index) AppendImage(b []byte) []byte { return x.Image().Append(b) }
 
 // partsAt is where the first of so many parts begins.
 func partsAt(parts int) int { return lengthsAt + 8*parts }

@@ -16,6 +16,7 @@ func (w *imageWriter) notes() {
 			w.file(f)
 		}
 		appendNumber(w.b[:start-4], len(w.b)-start)
+		w.cutLarge()
 	}
 }
 

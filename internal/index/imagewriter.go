@@ -11,7 +11,10 @@ import (
 // order in which it meets it; so no order of a map or of pointers gets into an image.
 type imageWriter struct {
 	x *Index
-	b []byte
+	b []byte // the piece that is being written
+
+	pieces [][]byte // that are complete
+	cut    int      // bytes of the pieces
 
 	files  map[string]int // numbers of files, by path
 	flat   flatLister     // of the entries
@@ -25,10 +28,35 @@ type imageWriter struct {
 	sayings  pool[Saying]
 }
 
-func newImageWriter(x *Index, b []byte) *imageWriter {
+// pieceSize is about how many bytes a piece has that is written bit by bit.
+const pieceSize = 1 << 20
+
+func newImageWriter(x *Index) *imageWriter {
 	return &imageWriter{
-		x: x, b: b, files: make(map[string]int, x.files.Len()),
+		x: x, files: make(map[string]int, x.files.Len()),
 		times: newPool[Times](), mentions: newPool[Mention](), sayings: newPool[Saying](),
+	}
+}
+
+// cutPiece ends the piece that is being written.
+func (w *imageWriter) cutPiece() {
+	w.add(w.b)
+	w.b = nil
+}
+
+// cutLarge ends the piece that is being written if it is large enough, and makes room for the next.
+func (w *imageWriter) cutLarge() {
+	if len(w.b) >= pieceSize {
+		w.cutPiece()
+		w.b = make([]byte, 0, pieceSize+pieceSize/4)
+	}
+}
+
+// add adds a piece as it is. It must not change any more.
+func (w *imageWriter) add(piece []byte) {
+	if len(piece) > 0 {
+		w.pieces = append(w.pieces, piece)
+		w.cut += len(piece)
 	}
 }
 
@@ -37,17 +65,17 @@ func (w *imageWriter) parts() [imageParts]func() {
 	return [imageParts]func(){
 		partState: w.state, partPaths: w.paths, partNames: w.entries, partIDs: w.traitIDs,
 		partNotes: w.notes, partCounts: w.counts, partSeeds: w.seeds,
-		partEnds:    func() { w.b = append(w.b, w.flat.ends()...) },
-		partEntries: func() { w.b = append(w.b, w.flat.files...) },
-		partHolders: func() { w.b = append(w.b, w.held.files...) },
+		partEnds:    func() { w.add(w.flat.ends()) },
+		partEntries: func() { w.add(w.flat.files) },
+		partHolders: func() { w.add(w.held.files) },
 
-		partTimes:    func() { w.b = append(w.b, w.times.records...) },
-		partMentions: func() { w.b = append(w.b, w.mentions.records...) },
-		partSayings:  func() { w.b = append(w.b, w.sayings.records...) },
+		partTimes:    func() { w.add(w.times.records) },
+		partMentions: func() { w.add(w.mentions.records) },
+		partSayings:  func() { w.add(w.sayings.records) },
 		partTexts:    func() { w.b = appendTexts(w.b, w.others) },
 		partMemories: func() { w.b = w.x.memories.AppendImage(w.b) },
 		partUIDs:     w.uids, partFolders: w.folders,
-		partNodes: func() { w.b = append(w.b, w.nodes.files...) },
+		partNodes: func() { w.add(w.nodes.files) },
 	}
 }
 

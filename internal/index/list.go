@@ -93,7 +93,11 @@ func (t texts) find(s string) (int, bool) {
 
 // appendTexts appends a list of texts, and how many there are before it.
 func appendTexts(b []byte, all []string) []byte {
-	b = appendNumber(b, len(all))
+	size := 0
+	for _, s := range all {
+		size += len(s)
+	}
+	b = appendNumber(slices.Grow(b, 4+4*len(all)+size), len(all))
 	end := 0
 	for _, s := range all {
 		end += len(s)

@@ -42,14 +42,32 @@ func Pieces(all []*Found) [][]*Found {
 
 // rank returns the position of an edit in a batch.
 func (f *Found) rank() int {
-	k := vault.Path(f.Path).Kind()
 	switch {
-	case k == vault.KindSchema || k == vault.KindConfig:
+	case isSettings(f.Path):
 		return 0
 	case f.Gone():
 		return 2
 	}
 	return 1
+}
+
+// isSettings reports whether a path is that of the schema or of a configuration.
+func isSettings(path string) bool {
+	k := vault.Path(path).Kind()
+	return k == vault.KindSchema || k == vault.KindConfig
+}
+
+// SettingsFirst moves the paths of settings before all others, and returns paths. The order is
+// otherwise unchanged.
+func SettingsFirst(paths []string) []string {
+	rank := func(path string) int {
+		if isSettings(path) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(paths, func(x, y string) int { return rank(x) - rank(y) })
+	return paths
 }
 
 // InHalves calls do with a part that is one commit. If do returns BATCH_TOO_LARGE, because a commit

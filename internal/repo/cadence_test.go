@@ -95,12 +95,12 @@ func TestWaitingImage(t *testing.T) {
 // large returns an Imaging with images of the given size.
 func large(size int) *repo.Imaging[*repotest.State] {
 	return &repo.Imaging[*repotest.State]{
-		Append: func(b []byte, s *repotest.State) []byte {
+		Draw: func(s *repotest.State) repo.Drawing {
 			text, err := json.Marshal(s)
 			if err != nil {
 				panic(err)
 			}
-			return append(append(b, text...), bytes.Repeat([]byte(" "), size-len(text))...)
+			return repo.Drawn(append(text, bytes.Repeat([]byte(" "), size-len(text))...))
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			s := &repotest.State{}

@@ -37,15 +37,31 @@ const (
 
 // An Imaging encodes a state into images and decodes it.
 type Imaging[S any] struct {
-	// Append appends the encoded state to b and returns it. The bytes must depend only on the
-	// state.
-	Append func(b []byte, s S) []byte
-	Read   func(data []byte) (S, error) // the state may keep references to data
+	// Draw encodes a state. The bytes must depend only on the state.
+	Draw func(s S) Drawing
+	Read func(data []byte) (S, error) // the state may keep references to data
 
-	// Format is the version of the encoding of Append. A release does not replace images of a later
+	// Format is the version of the encoding of Draw. A release does not replace images of a later
 	// version; see Log.imageHeld. 0: there is only one version.
 	Format int
 }
+
+// A Drawing is an encoded state that may still be in several pieces of memory. Its size is known
+// before memory is allocated for the whole image, which could otherwise be twice as large while it
+// grows.
+type Drawing interface {
+	Size() int64            // the exact number of bytes that Append appends
+	Append(b []byte) []byte // appends the encoded state to b; it is called once
+}
+
+// Drawn is a Drawing in one piece.
+type Drawn []byte
+
+// Size implements Drawing.
+func (d Drawn) Size() int64 { return int64(len(d)) }
+
+// Append implements Drawing.
+func (d Drawn) Append(b []byte) []byte { return append(b, d...) }
 
 // An Image is the description of an image in the control item.
 type Image struct {
@@ -122,11 +138,14 @@ type draftImage struct {
 	lead int64
 }
 
-// newDraftImage returns an empty image with room for about room bytes of sections, and for a head
-// that names so many segments.
-func newDraftImage(room int64, segments int) *draftImage {
+// maxSections is the largest number of sections of an image.
+const maxSections = 4
+
+// newDraftImage returns an empty image with memory for sections of so many bytes in all, and for a
+// head that names so many segments.
+func newDraftImage(size int64, segments int) *draftImage {
 	lead := aligned(int64(imageLead + segmentLead*segments))
-	return &draftImage{make([]byte, lead, lead+room+2*imageAlign), lead}
+	return &draftImage{make([]byte, lead, lead+size+maxSections*imageAlign), lead}
 }
 
 // section appends a section, which add writes, and returns its size in bytes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -159,11 +160,17 @@ func scattered(x *index.Index, behind uint64) bool {
 }
 
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
-// a head. If the state cannot be replaced, the new search indexes are paired with the old state, so
+// a head. If the state cannot be replaced, the new search indexes stay paired with the old state, so
 // that nothing keeps two states in memory.
 func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) error {
+	// The search indexes come first: then the memory of those before is free when the state is decoded.
+	found, err := v.searchIn(m)
+	if err != nil {
+		return err
+	}
+	found.replace(h.state)
+	runtime.GC() // what drawing the image needed, and the search index before, need not be there beside two states
 	from := *h
-	var err error
 	if from.state, err = index.ReadImage(m.state()); err != nil {
 		return fmt.Errorf("read the image that was put: %w", err)
 	}
@@ -173,25 +180,39 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 	}
 	if renewed {
 		v.onePiece.Store(h.seq)
-	} else {
-		from.state = h.state
+		found.replace(from.state)
 	}
 	if h.state.Memories().Len() == 0 {
 		v.memories.unpin()
 	}
-	// The search indexes are replaced by those in the image as well.
+	v.follow.Settled(ctx)
+	return nil
+}
+
+// imageSearch contains the search indexes of an image, by the searchers that they belong to.
+type imageSearch map[*searcher]*search.Index
+
+// searchIn decodes the search indexes in an image.
+func (v *Vault) searchIn(m *made) (imageSearch, error) {
+	all := imageSearch{}
 	for by, data := range map[*searcher][]byte{v.searcher: m.search(), v.memories: m.memories()} {
 		if len(data) == 0 {
 			continue
 		}
-		found, err := search.ReadImage(data)
+		x, err := search.ReadImage(data)
 		if err != nil {
-			return fmt.Errorf("read the search index that was put: %w", err)
+			return nil, fmt.Errorf("read the search index that was put: %w", err)
 		}
-		by.replace(Searchable{from.state, found})
+		all[by] = x
 	}
-	v.follow.Settled(ctx)
-	return nil
+	return all, nil
+}
+
+// replace installs the search indexes in place of equal ones, paired with a state.
+func (s imageSearch) replace(x *index.Index) {
+	for by, found := range s {
+		by.replace(Searchable{x, found})
+	}
 }
 
 // searchedHead returns the newest known state and its search indexes. If a text cannot be read

@@ -95,8 +95,7 @@ func (m *made) memories() []byte {
 	return m.data[m.memoriesAt() : m.memoriesAt()+m.Memories]
 }
 
-// A searchSection writes a search index into an image. size is about how many bytes that takes.
-// Nothing is written if add is nil.
+// A searchSection writes a search index into an image, in at most size bytes. Nothing is written if add is nil.
 type searchSection struct {
 	size int64
 	add  func(b []byte) []byte
@@ -139,11 +138,14 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*
 	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
 		return nil, notFolded(err)
 	}
-	d := newDraftImage(l.room(h)+search.notes.size+search.memories.size, len(m.Segments))
-	m.State = d.section(func(b []byte) []byte { return l.opt.Imaging.Append(b, h.state) })
+	state := l.opt.Imaging.Draw(h.state)
 	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	m.KeysSum = crc32.Checksum(keys, castagnoli())
-	m.Keys = d.section(func(b []byte) []byte { return append(b, keys...) })
+	d := newDraftImage(
+		state.Size()+int64(len(keys))+search.notes.size+search.memories.size, len(m.Segments),
+	)
+	m.State = d.section(state.Append)
+	m.Keys = d.section(Drawn(keys).Append)
 	if search.notes.add != nil {
 		m.Search = d.section(search.notes.add)
 	}
@@ -152,15 +154,6 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*
 	}
 	m.data, err = d.seal(&m.imageHead)
 	return m, err
-}
-
-// room returns about how many bytes the image of a head takes without its search indexes: an eighth
-// more than the one in use. It returns 0 if there is none.
-func (l *Log[S]) room(h *head[S]) int64 {
-	if h.control.Image == nil {
-		return 0
-	}
-	return h.control.Image.Head + h.control.Image.Head/8
 }
 
 // name puts an image in use if every follower has passed it; otherwise it records the image as

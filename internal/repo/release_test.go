@@ -18,8 +18,8 @@ func formatted(format int) *repo.Imaging[*repotest.State] {
 	of := large(256 << 10)
 	return &repo.Imaging[*repotest.State]{
 		Format: format,
-		Append: func(b []byte, s *repotest.State) []byte {
-			return of.Append(append(b, byte('0'+format)), s)
+		Draw: func(s *repotest.State) repo.Drawing {
+			return repo.Drawn(of.Draw(s).Append([]byte{byte('0' + format)}))
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			if data[0] != byte('0'+format) {

@@ -100,7 +100,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Fold: foldNotes,
 		Step: stepNotes, Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &Imaging[*index.Index]{
-			Append: func(b []byte, x *index.Index) []byte { return x.AppendImage(b) },
+			Draw:   func(x *index.Index) Drawing { return x.Image() },
 			Read:   index.ReadImage,
 			Format: index.ImageFormat,
 		},

@@ -39,13 +39,14 @@ type analyzer struct {
 	starts  map[string]string
 	mutates bool
 
-	gatherers sync.Pool // what queries have left
+	gatherers sync.Pool     // what queries have left
+	turns     chan struct{} // has room for the queries that run at once
 }
 
 func newAnalyzer(name string) *analyzer {
 	l := languageOf(name)
 	a := &analyzer{
-		language: name, classes: newClasses(), stem: l.stem,
+		language: name, classes: newClasses(), stem: l.stem, turns: make(chan struct{}, mostQueries()),
 		stops: map[string]bool{}, forms: map[string]string{},
 		starts: map[string]string{}, mutates: l.mutates(),
 	}

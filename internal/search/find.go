@@ -80,13 +80,21 @@ type Unit struct {
 // Cursor is the place of the hit.
 func (h Hit) Cursor() *Cursor { return &Cursor{h.Score, h.Doc} }
 
-// Search finds notes. The only errors are those of o.Text and o.Ended.
+// Search finds notes. The only errors are those of o.Text and o.Ended. A bounded number of searches run at once;
+// the others wait for their turn. So o.Text, o.Filter and o.Ended must not search.
 func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
 	}
 	if o.Snippet == 0 {
 		o.Snippet = snippetLength
+	}
+	x.analyzer.turns <- struct{}{}
+	defer func() { <-x.analyzer.turns }()
+	if o.Ended != nil { // while it waited
+		if err := o.Ended(); err != nil {
+			return Results{}, err
+		}
 	}
 	g := x.gatherer()
 	defer g.release()

@@ -52,7 +52,7 @@ func (x *Index) Size() int64 {
 func (x *Index) ImageSize() int64 {
 	size := int64(imageSlack(x))
 	for _, l := range x.layers {
-		size += l.bytes() + int64(len(l.dead))*8
+		size += l.stored() + int64(len(l.dead))*8
 	}
 	return size
 }
@@ -60,11 +60,17 @@ func (x *Index) ImageSize() int64 {
 // analyzerSize is about what an analyzer holds: its classes, stop words and forms.
 const analyzerSize = planes + 32<<10
 
-// bytes is how many bytes a segment holds.
-func (s *segment) bytes() int64 {
+// stored is how many bytes the lists of a segment have that an image has too.
+func (s *segment) stored() int64 {
 	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
 	numbers := len(s.byPath) + len(s.order) + len(s.docOf) + len(s.signatureEnds) +
 		len(s.nameEnds) + len(s.listEnds) + len(s.byThread) + len(s.rank)
+	return int64(texts) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
+		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
+}
+
+// bytes is how many bytes a segment holds: its lists, and what was made of them for searches.
+func (s *segment) bytes() int64 {
 	sketched := 0
 	if k := s.known.Load(); k != nil {
 		sketched = 9 * len(k.bags)
@@ -72,8 +78,7 @@ func (s *segment) bytes() int64 {
 	if t := s.table.Load(); t != nil {
 		sketched += 8*len(t.names) + 4*len(t.starts)
 	}
-	return int64(texts+sketched) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
-		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
+	return s.stored() + int64(sketched)
 }
 
 // AppendImage appends the image of the index to b. It has the layers as they are, and what is dead

@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"math/bits"
+	"runtime"
 	"slices"
 )
 
@@ -62,6 +63,14 @@ func (x *Index) gatherer() *gatherer {
 	}
 	return g
 }
+
+// leastQueries is how many queries of an index can run at once on one processor. Each has lists of its
+// own, up to some megabytes, so that many more than there are processors would take memory and end no
+// sooner. It is more than one, because some wait for texts.
+const leastQueries = 8
+
+// mostQueries is how many queries of an index can run at once; others wait for their turn.
+func mostQueries() int { return max(leastQueries, 2*runtime.GOMAXPROCS(0)) }
 
 // mostKept is how many entries of lists are kept for the next query: 8 MB.
 const mostKept = 1 << 20

@@ -30,11 +30,11 @@ type at[T any] struct {
 
 // imaging returns the functions that encode and decode images of tenants.
 func imaging() *repo.Imaging[*State] {
-	return &repo.Imaging[*State]{Append: appendImage, Read: readImage}
+	return &repo.Imaging[*State]{Draw: drawImage, Read: readImage}
 }
 
-// appendImage appends the image of a state to b.
-func appendImage(b []byte, s *State) []byte {
+// drawImage returns the image of a state.
+func drawImage(s *State) repo.Drawing {
 	text, err := json.Marshal(image{
 		Format:  imageFormat,
 		Vaults:  stored(s.vaults, func(e *Entry) *uint64 { return &e.Changed }),
@@ -45,7 +45,7 @@ func appendImage(b []byte, s *State) []byte {
 	if err != nil {
 		panic(err) // cannot happen: the entries were decoded from JSON
 	}
-	return append(b, text...)
+	return repo.Drawn(text)
 }
 
 // readImage decodes an image. It returns an error for another format.
