@@ -10,6 +10,7 @@ import (
 
 	"github.com/rookeryhq/rookery"
 	"github.com/rookeryhq/rookery/bench/corpus"
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A querying is what queries, the log, batches, checks and moves cost in this process, on a generated vault.
@@ -35,6 +36,16 @@ const (
 	partNote  = "bench/part"  // a tenth of the notes refers to a section of it
 	shortNote = "bench/short" // another tenth refers to it by its short name
 )
+
+// batchNotes is how many notes a measured batch creates.
+const batchNotes = 50
+
+// generated returns how many notes are generated for a vault of n notes: fewer where the notes that queryFiles
+// adds and the batches create would otherwise exceed the limit of a vault.
+func generated(n, batches int) int {
+	const added = 4
+	return min(max(n, 10), repo.MaxNotes-added-batches*batchNotes)
+}
 
 // queryFiles is a generated vault whose notes have links of each kind, and references to the notes above.
 func queryFiles(seed uint64, n int) []corpus.File {
@@ -77,7 +88,7 @@ func measureQueries(ctx context.Context, cfg config) error {
 	var refused []error
 	for _, n := range cfg.sizes {
 		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
-		s.files = queryFiles(cfg.seed, max(n, 10))
+		s.files = queryFiles(cfg.seed, generated(n, cfg.times))
 		got := querying{Notes: n}
 		for _, f := range s.files {
 			got.Bytes += int64(len(f.Text))
@@ -212,7 +223,7 @@ func (a actor) timed(tool string, args in) (time.Duration, error) {
 
 func (a actor) batch(n int) (time.Duration, error) {
 	var all []in
-	for i := range 50 {
+	for i := range batchNotes {
 		id := fmt.Sprintf("bench/batch/%d-%d", n, i)
 		all = append(all, in{"op": "create", "entity": "object", "data": in{"type": "page", "path": id}},
 			in{"op": "create", "entity": "trait", "data": in{"trait_type": "due", "value": "today", "parent_id": id, "content": "x"}})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestQueryFiles covers that the vault has what the calls are about.
@@ -25,6 +27,15 @@ func TestQueryFiles(t *testing.T) {
 	require.InDelta(t, 100, counts["[[short]]"], 1)
 	require.Positive(t, counts["](https://example.test/"])
 	require.Positive(t, counts[".pdf)"])
+}
+
+// TestGenerated covers that a vault of the largest size has room for what is added to it.
+func TestGenerated(t *testing.T) {
+	require.Equal(t, 10, generated(1, 3))
+	require.Equal(t, 10_000, generated(10_000, 3))
+	n := generated(repo.MaxNotes, 3)
+	require.Less(t, n, repo.MaxNotes)
+	require.LessOrEqual(t, len(queryFiles(1, 10))-11+n+3*batchNotes, repo.MaxNotes) // 10 notes and the schema
 }
 
 // TestMeasureQueries measures a small vault, and covers that nothing is refused.

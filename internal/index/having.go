@@ -86,7 +86,7 @@ func valueName(typ, value string) string { return byValue.name(key(typ, value)) 
 
 // Behind yields the traits behind a spot, in the order of Index.Traits.
 func (s TraitSet) Behind(after Spot) iter.Seq[*Trait] {
-	return traitsOf(s.Notes(after.Path), after, s.Has)
+	return traitsOf(s.Notes(after.Path), s.typ, after, s.Has)
 }
 
 // Count is how many traits there are. It looks at no note.

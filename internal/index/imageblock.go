@@ -70,7 +70,9 @@ func (b *blockReader) note(f *File) *Note {
 	n.facets, n.card = b.facets(), b.card()
 	b.sections(n)
 	n.pins = b.pins()
-	b.annotations(n)
+	if b.annotations(n); !b.failed {
+		n.markTypes(b.slabs.marks.take(n.markCount()))
+	}
 	b.refs(n)
 	b.links(n)
 	n.Tags = b.tagList(len(n.Sections))

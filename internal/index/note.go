@@ -63,6 +63,11 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // A Note is what queries know of one note. It never changes.
 type Note struct {
 	*File
+	Sections    []Section // in text order; a title heading is none
+	Annotations []*Trait  // in reading order, those too that the schema does not know
+	said        []*Saying // what the annotations say, in their order: walks look at no others
+	typeMarks   []byte    // of the note, its sections, its annotations
+
 	NodePart
 	ID           string
 	DeclaredType string // as the frontmatter says it; empty if it does not
@@ -70,8 +75,6 @@ type Note struct {
 	Title        string // of the title heading; empty if there is none
 	TitleSlug    string // by which the note goes too: `people/freya#freya`
 	Fields       []Field
-	Sections     []Section      // in text order; a title heading is none
-	Annotations  []*Trait       // in reading order, those too that the schema does not know
 	Refs         []Ref          // by line and position
 	Links        []NoteLink     // to what is no note, in reading order
 	Tags         []Tag          // each once, where it first stands
@@ -99,7 +102,6 @@ type Note struct {
 	card       *Card             // nil: an empty one
 	names      []string          // of the entries by which it is found by its path, title and declarations
 	fieldNames []string          // of those by which it is found by its fields
-	said       []*Saying         // what the annotations say, in their order: walks look at no others
 	fieldDays  []vault.Date      // that its fields name, if they are no traits
 	pins       map[int]string    // by line, what `@id(…)` says
 }

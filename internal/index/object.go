@@ -239,10 +239,13 @@ func merged(list []string, other iter.Seq[string]) []string {
 // does.
 func (n *Note) ObjectsBehind(typ string, after Spot) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
-		first := n.firstBehind(after, 1+len(n.Sections), func(i int) Spot { return n.Object(i - 1).Spot() })
-		for i := first - 1; i < len(n.Sections); i++ {
-			o := n.Object(i)
-			if o.isOf(typ) && !yield(o) {
+		marks, mark := n.objectMarks(), markOfType(typ)
+		first := n.firstBehind(after, len(marks), func(i int) Spot { return n.Object(i - 1).Spot() })
+		for i := first; i < len(marks); i++ {
+			if typ == "" && typeMark(marks[i]) == noType || typ != "" && typeMark(marks[i]) != mark {
+				continue
+			}
+			if o := n.Object(i - 1); o.isOf(typ) && !yield(o) {
 				return
 			}
 		}

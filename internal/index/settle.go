@@ -26,6 +26,7 @@ func (d *draft) settle(n *Note) {
 	d.fieldTraits(n)
 	d.define(n.Annotations)
 	n.said = sayingsOf(n.Annotations)
+	n.markTypes(make([]byte, n.markCount()))
 	d.bareRefs(n)
 	n.fieldNames = d.fieldBuckets(n)
 	n.fieldDays = d.fieldDays(n)

@@ -69,6 +69,7 @@ func (n *Note) size() int {
 		s := &n.Sections[i]
 		size += int(unsafe.Sizeof(*s)) + len(s.Slug) + len(s.Title) + sizeOf(s.Fields)
 	}
+	size += len(n.typeMarks)
 	size += (len(n.names)+len(n.fieldNames))*int(unsafe.Sizeof("")) + len(n.Blocks)*mapItem
 	for i, t := range n.Annotations {
 		size += int(unsafe.Sizeof(*t)) + 2*int(unsafe.Sizeof(t)) + len(t.ID)

@@ -39,6 +39,7 @@ type slabs struct {
 	annotations slab[Trait]
 	pointers    slab[*Trait]
 	said        slab[*Saying]
+	marks       slab[byte]
 	places      slab[Place]
 	refs        slab[Ref]
 	tags        slab[Tag]

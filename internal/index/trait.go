@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"iter"
 	"sort"
 	"time"
@@ -95,18 +96,39 @@ func (n *Note) Traits() iter.Seq[*Trait] {
 	}
 }
 
-// TraitsBehind yields those of Traits that stand behind a spot and of which holds what they say. It
-// does not look at the others.
-func (n *Note) TraitsBehind(after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
+// TraitsBehind yields those of Traits that have a type, stand behind a spot, and say what holds reports true for. The
+// empty type is any; without holds, all are yielded. It does not look at the others.
+func (n *Note) TraitsBehind(typ string, after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
-		all := n.Annotations
+		all, marks := n.Annotations, n.traitMarks()
 		first := n.firstBehind(after, len(all), func(i int) Spot { return all[i].Spot() })
-		for i, s := range n.said[first:] {
-			if s.Defined && holds(s) && !yield(all[first+i]) {
+		mark := noType
+		if typ != "" {
+			mark = traitMark(typ)
+		}
+		for i := nextMark(marks, first, mark); i < len(all); i = nextMark(marks, i+1, mark) {
+			s := n.said[i]
+			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(all[i]) {
 				return
 			}
 		}
 	}
+}
+
+// nextMark returns the position, from one on, of the first mark that is a given one; of noType, of the first that is
+// another. It returns the number of marks if there is none.
+func nextMark(marks []byte, from int, mark typeMark) int {
+	if mark == noType {
+		for from < len(marks) && typeMark(marks[from]) == noType {
+			from++
+		}
+		return from
+	}
+	at := bytes.IndexByte(marks[from:], byte(mark))
+	if at < 0 {
+		return len(marks)
+	}
+	return from + at
 }
 
 // TraitIDs are the ids of all annotations of the note in reading order, of those too that the schema
@@ -183,17 +205,16 @@ func (n *Note) annotation(id string) *Trait {
 // all, for which it goes through the notes behind the spot.
 func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
 	if typ == "" {
-		return traitsOf(x.notesFrom(after.Path), after, func(*Saying) bool { return true })
+		return traitsOf(x.notesFrom(after.Path), "", after, nil)
 	}
-	ofType := func(s *Saying) bool { return s.Type == typ }
-	return traitsOf(x.NotesWithTrait(typ, after.Path), after, ofType)
+	return traitsOf(x.NotesWithTrait(typ, after.Path), typ, after, nil)
 }
 
-// traitsOf yields the traits of notes behind a spot of which holds what they say.
-func traitsOf(notes iter.Seq[*Note], after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
+// traitsOf yields the traits of notes that Note.TraitsBehind yields.
+func traitsOf(notes iter.Seq[*Note], typ string, after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		for n := range notes {
-			for t := range n.TraitsBehind(after, holds) {
+			for t := range n.TraitsBehind(typ, after, holds) {
 				if !yield(t) {
 					return
 				}

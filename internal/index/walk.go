@@ -108,6 +108,9 @@ func (c *cursor) note(path string) *Note {
 // firstBehind is the position of the first of so many things in the note that stands behind a spot, by
 // the spots of all; their number if none does.
 func (n *Note) firstBehind(after Spot, number int, spot func(int) Spot) int {
+	if after.Path == "" {
+		return 0
+	}
 	switch strings.Compare(n.Path, after.Path) {
 	case 1:
 		return 0

@@ -106,10 +106,8 @@ func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 		return
 	}
 	for i := range t.Query {
-		for found := range e.planOf(&t.Query[i]).in(e, n) {
-			if !f(found) {
-				return
-			}
+		if p := e.planOf(&t.Query[i]); p.mayBeIn(n) && !p.inNote(e, n, index.Spot{}, f) {
+			return
 		}
 	}
 }
@@ -136,13 +134,15 @@ func (e *evaluator) walked(t *Test) []*index.Note {
 // these are objects that have or contain something, a note is looked at only until each has.
 func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 	holders := b.Kind == Objects && (t.Op == Has || t.Op == Contains)
+	var scopes []int // of the note that was looked at last
 	return &perNote[bits]{
 		walked: func() []*index.Note { return e.walked(t) },
 		find: func(n *index.Note) *bits {
 			var found *bits
 			var waiting []int
 			if holders {
-				waiting = b.scopes(n)
+				scopes = b.scopes(scopes[:0], n)
+				waiting = scopes
 			}
 			e.eachIn(n, t, func(i Item) bool {
 				if found == nil {
@@ -159,13 +159,14 @@ func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 	}
 }
 
-// scopes are the positions of the sections of a note that are objects of the branch; -1: the note.
-func (b Branch) scopes(n *index.Note) []int {
-	var all []int
-	for scope := -1; scope < len(n.Sections); scope++ {
-		if o := n.Object(scope); !isPlain(o) && (b.Name == Any || o.Type() == b.Name) {
-			all = append(all, scope)
-		}
+// scopes appends the positions of the sections of a note that are objects of the branch to a list; -1: the note.
+func (b Branch) scopes(all []int, n *index.Note) []int {
+	typ := b.Name
+	if typ == Any {
+		typ = ""
+	}
+	for o := range n.ObjectsBehind(typ, index.Spot{}) {
+		all = append(all, o.Number())
 	}
 	return all
 }

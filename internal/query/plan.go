@@ -51,35 +51,6 @@ func (e *evaluator) rootOf(b Branch) root {
 	return r
 }
 
-// items are the things of the root in a note behind a spot.
-func (r root) items(n *index.Note, after index.Spot) iter.Seq[Item] {
-	return func(yield func(Item) bool) {
-		switch r.kind {
-		case Traits:
-			ofType := func(s *index.Saying) bool { return s.Type == r.name }
-			for t := range n.TraitsBehind(after, ofType) {
-				if !yield(Item{Kind: Traits, Trait: t}) {
-					return
-				}
-			}
-		case Links:
-			for i := range n.Links {
-				l := &n.Links[i]
-				item := Item{Kind: Links, Object: n.Object(l.Scope), Link: l}
-				if item.Spot().Behind(after) && !yield(item) {
-					return
-				}
-			}
-		default:
-			for o := range n.ObjectsBehind(r.typ(), after) {
-				if !yield(Item{Kind: r.kind, Object: o}) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // typ is the type of the objects of the root, as the index names it.
 func (r root) typ() string {
 	switch {
@@ -139,18 +110,9 @@ func (p *plan) run(e *evaluator, f func(Item)) {
 func (p *plan) behind(e *evaluator, after index.Spot) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for n := range p.walk(after.Path) {
-			if !p.test(e, p.candidates(n, after), yield) {
+			if !p.inNote(e, n, after, yield) {
 				return
 			}
-		}
-	}
-}
-
-// in yields what the plan finds in a note.
-func (p *plan) in(e *evaluator, n *index.Note) iter.Seq[Item] {
-	return func(yield func(Item) bool) {
-		if p.mayBeIn(n) {
-			p.test(e, p.candidates(n, index.Spot{}), yield)
 		}
 	}
 }
@@ -169,46 +131,46 @@ func (p *plan) mayBeIn(n *index.Note) bool {
 	return p.narrow[n]
 }
 
-// test yields the candidates that pass. It reports whether to go on.
-func (p *plan) test(e *evaluator, candidates iter.Seq[Item], yield func(Item) bool) bool {
-	for i := range candidates {
-		if !e.visit(1) {
-			return false
+// inNote calls a function with what the plan finds in a note behind a spot, in reading order, until the function
+// returns false. It returns whether to go on. It runs once for each note that is looked at, so it makes no iterators.
+func (p *plan) inNote(e *evaluator, n *index.Note, after index.Spot, found func(Item) bool) bool {
+	switch {
+	case p.kind == Traits && p.traits != nil:
+		for _, t := range p.traits(n) {
+			if t.Spot().Behind(after) && !p.test(e, Item{Kind: Traits, Trait: t}, found) {
+				return false
+			}
 		}
-		holds := p.holds == nil || p.set != nil || p.holds(i) // of a set all candidates pass
-		if e.failed != nil || holds && !yield(i) {
-			return false
+	case p.kind == Traits:
+		for t := range n.TraitsBehind(p.name, after, p.says) {
+			if !p.test(e, Item{Kind: Traits, Trait: t}, found) {
+				return false
+			}
+		}
+	case p.kind == Links:
+		for i := range n.Links {
+			item := Item{Kind: Links, Object: n.Object(n.Links[i].Scope), Link: &n.Links[i]}
+			if item.Spot().Behind(after) && !p.test(e, item, found) {
+				return false
+			}
+		}
+	default:
+		for o := range n.ObjectsBehind(p.typ(), after) {
+			if !p.test(e, Item{Kind: p.kind, Object: o}, found) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// candidates are the things of the root in a note that may pass.
-func (p *plan) candidates(n *index.Note, after index.Spot) iter.Seq[Item] {
-	if p.kind != Traits || p.says == nil && p.traits == nil {
-		return p.items(n, after)
+// test calls a function with a thing of the root that passes. It returns whether to go on.
+func (p *plan) test(e *evaluator, i Item, found func(Item) bool) bool {
+	if !e.visit(1) {
+		return false
 	}
-	return func(yield func(Item) bool) {
-		for t := range p.traitsBehind(n, after) {
-			if !yield(Item{Kind: Traits, Trait: t}) {
-				return
-			}
-		}
-	}
-}
-
-// traitsBehind are the traits of the root in a note that may pass.
-func (p *plan) traitsBehind(n *index.Note, after index.Spot) iter.Seq[*index.Trait] {
-	if p.traits == nil {
-		return n.TraitsBehind(after, func(s *index.Saying) bool { return s.Type == p.name && p.says(s) })
-	}
-	return func(yield func(*index.Trait) bool) {
-		for _, t := range p.traits(n) {
-			if t.Spot().Behind(after) && !yield(t) {
-				return
-			}
-		}
-	}
+	holds := p.holds == nil || p.set != nil || p.holds(i) // of a set all that may pass do
+	return e.failed == nil && (!holds || found(i))
 }
 
 // known is how many things the plan finds, if the index knows that without a walk.

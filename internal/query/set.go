@@ -111,14 +111,15 @@ func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 	return n.Sections[scope].Parent, true
 }
 
-// perNote is something that is found in each note by itself, once, when the note is looked at.
+// perNote is something that is found in each note by itself when the note is looked at: once, if all that is asked
+// about a note is asked before the next note, or if notes was called.
 type perNote[T any] struct {
 	find   func(*index.Note) *T // nil: there is none
 	walked func() []*index.Note // all notes that may have some, by path
 
-	known map[*index.Note]*T
-	at    *index.Note // the note that was asked for last: things of a note come together
-	here  *T          // and what it has
+	known map[*index.Note]*T // nil: notes was not called
+	at    *index.Note        // the note that was asked for last: things of a note come together
+	here  *T                 // and what it has
 }
 
 // of is what a note has; nil: nothing.
@@ -128,11 +129,10 @@ func (p *perNote[T]) of(n *index.Note) *T {
 	}
 	found, known := p.known[n]
 	if !known {
-		if p.known == nil {
-			p.known = map[*index.Note]*T{}
-		}
 		found = p.find(n)
-		p.known[n] = found
+		if p.known != nil {
+			p.known[n] = found
+		}
 	}
 	p.at, p.here = n, found
 	return found
@@ -140,6 +140,9 @@ func (p *perNote[T]) of(n *index.Note) *T {
 
 // notes are the notes that have some, by path.
 func (p *perNote[T]) notes() []*index.Note {
+	if p.known == nil {
+		p.known = map[*index.Note]*T{}
+	}
 	return slices.DeleteFunc(p.walked(), func(n *index.Note) bool { return p.of(n) == nil })
 }
 

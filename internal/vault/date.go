@@ -39,9 +39,10 @@ func (d Date) noon() time.Time {
 
 // parts returns the year, month and day. The year may have more than four digits.
 func (d Date) parts() (year, month, day int) {
-	parts := strings.SplitN(string(d), "-", 3)
-	numbers := [3]int{}
-	for i, part := range parts {
+	numbers, rest := [3]int{}, string(d)
+	for i := range numbers {
+		var part string
+		part, rest, _ = strings.Cut(rest, "-")
 		numbers[i], _ = strconv.Atoi(part) // a Date is valid
 	}
 	return numbers[0], numbers[1], numbers[2]

@@ -471,3 +471,45 @@ func FuzzBatch(f *testing.F) {
 		}
 	})
 }
+
+// FuzzLog covers that no arguments make the log fail in a way that the tool does not know, and that what one page shows
+// the next does not show again.
+func FuzzLog(f *testing.F) {
+	p := open(f, batchVault)
+	p.must(f, "raven_set", args{"id": "people/thor", "set": args{"email": "t@example.test"}}, nil)
+	for _, s := range []string{
+		`{"all":true}`, `{"since":"yesterday","until":"2026-13-01"}`, `{"id":"people/thor#x"}`, `{"op":"erase","entity":"file"}`,
+		`{"path":"/","actor":"\u0000","type":"person"}`, `{"until":"past","as_of":"v1"}`, `{"page_token":"t1.","limit":0}`, `{}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		var in args
+		if json.Unmarshal([]byte(arguments), &in) != nil || in == nil {
+			t.Skip()
+		}
+		in["limit"] = 2
+		type page struct {
+			Entries []json.RawMessage
+		}
+		seen := map[string]bool{}
+		for range 20 {
+			e := p.answer(t, "raven_log", in)
+			if e.Error != nil {
+				require.NotEqual(t, fault.Internal, e.Error.Code)
+				return
+			}
+			var data page
+			require.NoError(t, json.Unmarshal(e.Data, &data))
+			for _, entry := range data.Entries {
+				require.False(t, seen[string(entry)], "%s", entry)
+				seen[string(entry)] = true
+			}
+			next, _ := e.Meta["next_page_token"].(string)
+			if next == "" {
+				return
+			}
+			in["page_token"] = next
+		}
+	})
+}

@@ -25,7 +25,8 @@ type logged struct {
 	path   string // empty: not known
 	number int    // in its version, by id
 
-	raw []byte // the event, of which logEntry has only the head so far; nil: logEntry is whole
+	events *noteEvents // that it is one of, if logEntry has only its head so far; nil: logEntry is whole
+	at     int         // its position among them
 }
 
 // mayHold reports whether an entry of which only the head is known may pass.

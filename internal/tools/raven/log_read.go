@@ -180,9 +180,12 @@ func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 				yield(logged{}, err)
 				return
 			}
-			for _, e := range entries {
-				passed := c.Seq == r.at.Seq && e.number <= r.at.Number
-				if !passed && !yield(e, nil) {
+			passed := 0
+			if c.Seq == r.at.Seq {
+				passed = r.at.Number
+			}
+			for e := range entries.behind(passed) {
+				if !yield(e, nil) {
 					return
 				}
 			}
@@ -250,92 +253,6 @@ func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.C
 			}
 		}
 	}
-}
-
-// entriesOf are the entries of a commit, by id.
-func entriesOf(c *repo.Commit, ids []string) ([]logged, error) {
-	same := logEntry{
-		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
-		RequestID: c.Who.Request, Version: repo.Version(c.Seq),
-	}
-	var all []logged
-	for _, n := range c.Notes {
-		if len(n.Events) == 0 || string(n.Events) == "null" {
-			continue
-		}
-		var err error
-		if all, err = appendEntries(all, n, same); err != nil {
-			return nil, fmt.Errorf("read the events of %s: %w", same.Version, err)
-		}
-	}
-	if len(ids) == 0 && c.Erases() > 0 {
-		same.Op = "erase"
-		all = append(all, logged{logEntry: same})
-	}
-	return byID(all), nil
-}
-
-// byID are entries in the order of their ids, with their numbers. They are large, so that each is moved once.
-func byID(all []logged) []logged {
-	order := make([]*logged, len(all))
-	for i := range all {
-		order[i] = &all[i]
-	}
-	slices.SortStableFunc(order, func(a, b *logged) int {
-		return strings.Compare(cmp.Or(a.ID, a.File), cmp.Or(b.ID, b.File))
-	})
-	sorted := make([]logged, len(all))
-	for i, e := range order {
-		sorted[i] = *e
-		sorted[i].number = i + 1
-	}
-	return sorted
-}
-
-// An eventHead is what an event says first: enough to put it in order, and to pass over most that nobody asks for.
-type eventHead struct {
-	Op     string `json:"op"`
-	Entity string `json:"entity"`
-	ID     string `json:"id"`
-	File   string `json:"file"`
-}
-
-// appendEntries appends the events of a note in a commit, which has what all its entries share. Only the heads are
-// decoded, one by one: there may be 20,000, and 1,000 notes in a commit. See logged.complete.
-func appendEntries(all []logged, n repo.Note, same logEntry) ([]logged, error) {
-	all = slices.Grow(all, bytes.Count(n.Events, []byte(`{"op":`)))
-	events := json.NewDecoder(bytes.NewReader(n.Events))
-	if _, err := events.Token(); err != nil {
-		return all, err
-	}
-	for events.More() {
-		var head eventHead
-		begin := events.InputOffset()
-		if err := events.Decode(&head); err != nil {
-			return all, err
-		}
-		e := logged{logEntry: same, path: n.Path, raw: bytes.TrimLeft(n.Events[begin:events.InputOffset()], ", \n")}
-		e.Op, e.Entity, e.ID, e.File = head.Op, head.Entity, head.ID, head.File
-		all = append(all, e)
-	}
-	return all, nil
-}
-
-// complete decodes the rest of an entry.
-func (e *logged) complete() error {
-	if e.raw == nil {
-		return nil
-	}
-	same := e.logEntry
-	event := json.NewDecoder(bytes.NewReader(e.raw))
-	event.UseNumber() // a float64 would not hold every number that a field may have
-	e.logEntry = logEntry{}
-	if err := event.Decode(&e.logEntry); err != nil {
-		return fmt.Errorf("read an event of %s: %w", same.Version, err)
-	}
-	e.TS, e.Tool, e.Principal, e.Agent = same.TS, same.Tool, same.Principal, same.Agent
-	e.RequestID, e.Version, e.raw = same.RequestID, same.Version, nil
-	return nil
 }
 
 // shown is an entry as an answer shows it: of what is long, the beginning.

@@ -152,6 +152,25 @@ func TestLogIsWhole(t *testing.T) {
 		_, err := p.vault(t).Rebuild(t.Context(), true)
 		require.NoError(t, err)
 		require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "after a rebuild")
+		require.NoError(t, p.vault(t).Fold(t.Context(), repo.Folding{All: true}))
+		p.serve(t)
+		require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "from segments and an image")
+	}
+}
+
+// TestLogOfThen covers that the log of an earlier version has the entries of that time and nothing else.
+func TestLogOfThen(t *testing.T) {
+	t.Parallel()
+	p := history(t, 11, 30)
+	all := naive(t, p)
+	for then := uint64(1); then <= p.version(t); then += 3 {
+		var want []entry
+		for _, e := range all {
+			if made, _ := repo.ParseVersion(e["version"].(string)); made <= then {
+				want = append(want, e)
+			}
+		}
+		require.Equal(t, same(want), same(pages(t, p, 5, args{"all": true, "as_of": repo.Version(then)})), "v%d", then)
 	}
 }
 

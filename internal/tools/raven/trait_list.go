@@ -173,7 +173,7 @@ func (q traitSelection) behind(notes noteWalk, after index.Spot) iter.Seq[*index
 
 // in yields what is selected in a note behind a spot, and reports whether more is wanted.
 func (q traitSelection) in(n *index.Note, after index.Spot, yield func(*index.Trait) bool) bool {
-	for t := range n.TraitsBehind(after, q.values.has) {
+	for t := range n.TraitsBehind(q.values.typ, after, q.values.has) {
 		if !q.going() || q.holds(t) && !yield(t) {
 			return false
 		}
