@@ -244,7 +244,11 @@ func (m *merging) removeSection(ctx context.Context, n tree.Node) error {
 	if err != nil {
 		return err
 	}
-	_, kept, err := mutate.Cut(n.Object(), text)
+	_, gone, err := markdown.RemoveSection(text, n.Object().Section.Slug)
+	if err != nil {
+		return unwritable(err, "malformed_markdown")
+	}
+	kept, err := mutate.Kept(n.Object(), gone)
 	if err != nil {
 		return unwritable(err, "malformed_markdown")
 	}
