@@ -261,17 +261,21 @@ func TestCheckPlaces(t *testing.T) {
 		"schema.yaml": checkedSchema, "raven.yaml": "directories: {type: objects}\n",
 		"objects/people/sif.md": "---\ntype: person\nname: Sif\n---\nSee [[people/freya]].\n",
 		"people/freya.md":       "---\ntype: person\nname: Freya\n---\n",
+		"Objects/people/bob.md": "---\ntype: person\nname: Bob\n---\n",
 		"objects/people/co.md":  "---\ntype: firm\n---\n",
 	})
 	only := args{"issues": []string{"non_canonical_path", "directory_type_mismatch"}}
 	all, _ := p.checked(t, only)
-	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e", "non_canonical_path INVALID_VALUE e"}, codesOf(all))
-	require.Equal(t, "objects/people/co.md", all[0].Location.File)
-	require.Equal(t, "people/freya.md", all[1].Location.File)
+	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e", "non_canonical_path INVALID_VALUE e",
+		"non_canonical_path INVALID_VALUE e"}, codesOf(all))
+	require.Equal(t, "Objects/people/bob.md", all[0].Location.File)
+	require.Equal(t, "objects/people/co.md", all[1].Location.File)
+	require.Equal(t, "people/freya.md", all[2].Location.File)
 	p.must(t, "raven_check_fix", only, nil)
 	texts := p.texts(t)
 	require.Contains(t, texts, "objects/people/freya.md")
 	require.NotContains(t, texts, "people/freya.md")
+	require.Contains(t, texts, "objects/people/bob.md", "a folder that differs by case only is the folder")
 	require.Contains(t, texts["objects/people/sif.md"], "[[people/freya]]", "the name without the folder leads there as before")
 	all, _ = p.checked(t, only)
 	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e"}, codesOf(all))

@@ -239,8 +239,8 @@ func (c *vaultCheck) place(n *index.Note) {
 	if !strings.HasPrefix(n.Path, root) {
 		about.fault = fault.New(fault.InvalidValue, "the note is not below %s", root).With("expected", root)
 		about.code = "non_canonical_path"
-		if to, err := vault.NewPath(root + n.ID); err == nil {
-			if _, taken := c.idx.Folded(string(to)); !taken {
+		if to, err := vault.NewPath(root + below(n.ID, root)); err == nil {
+			if other, taken := c.idx.Folded(string(to)); !taken || other == n.Path {
 				about.fix = &noteFix{old: n.ID, now: to.ID(), to: to}
 			}
 		}
@@ -253,6 +253,14 @@ func (c *vaultCheck) place(n *index.Note) {
 		about.code = "directory_type_mismatch"
 		c.tell(about, n.Path, 1)
 	}
+}
+
+// below returns an id without a folder at its beginning that is another one only by case.
+func below(id, folder string) string {
+	if len(id) > len(folder) && strings.EqualFold(id[:len(folder)], folder) {
+		return id[len(folder):]
+	}
+	return id
 }
 
 // names checks how the notes of the vault are called together. It returns false if the time of the call ended first.
