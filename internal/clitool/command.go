@@ -168,7 +168,7 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 		if next == len(c.slots) {
 			return nil, c.tooMany(cmd, word)
 		}
-		if c.replaced(cmd, c.slots[next]) && next+1 < len(c.slots) {
+		if replaced(cmd, c.slots[next]) && next+1 < len(c.slots) {
 			next++
 		}
 		s := c.slots[next]
@@ -182,7 +182,7 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 
 // replaced reports whether an optional argument has no word because a query or a filter, or its own
 // flag, is in its place: `move --query Q folder/`.
-func (c *command) replaced(cmd *cobra.Command, s slot) bool {
+func replaced(cmd *cobra.Command, s slot) bool {
 	return s.optional && !s.rest && slices.ContainsFunc([]string{"query", "filter", tool.Kebab(s.name)},
 		func(flag string) bool { return cmd.Flags().Changed(flag) })
 }

@@ -282,3 +282,23 @@ func TestDeletionTellsOfOthers(t *testing.T) {
 	p.must(t, "raven_delete", args{"id": "y"}, &out)
 	require.Contains(t, out.SideEffects, "1 reference to y leads to nothing")
 }
+
+// TestMoveKeepsDailyNotes covers that a daily note moves to another day only, wherever the daily notes are.
+func TestMoveKeepsDailyNotes(t *testing.T) {
+	t.Parallel()
+	for folder, settings := range map[string]string{"daily/": "", "journal/": "journal", "": "."} {
+		files := map[string]string{folder + "2026-03-02.md": "day\n"}
+		if settings != "" {
+			files["raven.yaml"] = "directories: {daily: " + settings + "}\n"
+		}
+		p := open(t, files)
+		for _, to := range []string{"x", "x/2026-03-03", "team/"} {
+			a := p.answer(t, "raven_move", args{"source": folder + "2026-03-02", "destination": to})
+			require.NotNil(t, a.Error, "%s to %s", folder, to)
+			require.Equal(t, fault.InvalidValue, a.Error.Code)
+		}
+		p.must(t, "raven_move", args{"source": folder + "2026-03-02", "destination": folder + "2026-03-03"}, nil)
+		p.must(t, "raven_reclassify", args{"id": folder + "2026-03-03", "type": "page"}, nil)
+		p.must(t, "raven_move", args{"source": folder + "2026-03-03", "destination": "x"}, nil)
+	}
+}
