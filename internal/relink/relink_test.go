@@ -112,17 +112,22 @@ func TestMovedNote(t *testing.T) {
 // note would do. Links from the root stay as they are.
 func TestRelativeLinks(t *testing.T) {
 	files := map[string]string{
-		"a/x.md":   "[y](y.md) [p](y.md#part) [d](./y.md) [r](a/y.md) [n](y) ![e](y.md) [z](../z.md)",
+		"a/x.md":   "[y](y.md) [p](y.md#part) [d](./y.md) [r](a/y.md) ![e](y.md) [z](../z.md)",
 		"a/y.md":   "[x](x.md)\n## Part\n",
 		"z.md":     "[x](a/x.md) [y](a/y.md#part)",
 		"a/use.md": "[x](x.md#gone) [y](y.md) [[x]]",
 	}
 	moved, _ := move(files, map[string]string{"a/x": "b/c/x"})
-	require.Equal(t, "[y](../../a/y.md) [p](../../a/y.md#part) [d](../../a/y.md) [r](a/y.md) [n](../../a/y) ![e](../../a/y.md) [z](../../z.md)",
+	require.Equal(t, "[y](../../a/y.md) [p](../../a/y.md#part) [d](../../a/y.md) [r](a/y.md) ![e](../../a/y.md) [z](../../z.md)",
 		moved["b/c/x.md"])
 	require.Equal(t, "[x](../b/c/x.md)\n## Part\n", moved["a/y.md"])
 	require.Equal(t, "[x](b/c/x.md) [y](a/y.md#part)", moved["z.md"])
 	require.Equal(t, "[x](../b/c/x.md#gone) [y](y.md) [[x]]", moved["a/use.md"])
+
+	other := map[string]string{"a/x.md": "[o](o.markdown) [p](../b/o.MD)", "a/o.markdown": "", "b/o.MD": ""}
+	moved, results := move(other, map[string]string{"a/x": "c/x"})
+	require.Equal(t, "[o](../a/o.markdown) [p](../b/o.MD)", moved["c/x.md"])
+	require.Empty(t, results["c/x"].Unwritable)
 
 	moved, _ = move(files, map[string]string{"a/x": "b/x", "a/y": "b/y"})
 	require.Equal(t, strings.Replace(files["a/x.md"], "[r](a/y.md)", "[r](b/y.md)", 1), moved["b/x.md"], "both went to one folder")

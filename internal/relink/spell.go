@@ -80,7 +80,7 @@ func (w *rewriting) spellLink(
 		}
 	}
 	for _, e := range ends {
-		for _, file := range w.filePaths(file, note+".md") {
+		for _, file := range w.filePaths(file, w.pathOf(note)) {
 			if target := file + e.decoded; w.leads(target, was) {
 				return encode(file) + e.raw, target, true
 			}
@@ -122,8 +122,17 @@ func (w *rewriting) strays(ref markdown.Reference, was index.Resolution) bool {
 	}
 	file, _, _ := strings.Cut(ref.Target, "#")
 	note, _, _ := strings.Cut(w.goal(was), "#")
+	target := w.pathOf(note)
 	from := func(n *index.Note) string { return path.Join(vault.Path(n.Path).Dir(), file) }
-	return from(w.from) == was.Object.Note.Path && path.Clean(file) != note+".md" && from(w.note) != note+".md"
+	return from(w.from) == was.Object.Note.Path && path.Clean(file) != target && from(w.note) != target
+}
+
+// pathOf returns the path of the note with an id of the second state, which may not exist.
+func (w *rewriting) pathOf(id string) string {
+	if n, ok := w.after.ByID(id); ok {
+		return n.Path
+	}
+	return id + ".md"
 }
 
 // relativePath returns the path of a file relative to the folder of a note.
