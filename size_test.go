@@ -126,24 +126,6 @@ func TestPageOfLargeObjects(t *testing.T) {
 	require.Greater(t, pages, 1)
 }
 
-// TestDeletionTellsOfManySections covers that a deletion after which very many sections go by another
-// name names some of them.
-func TestDeletionTellsOfManySections(t *testing.T) {
-	r, _ := largeVault(t, map[string]string{
-		"note.md": "# Note\n\n" + strings.Repeat("## Same\n\n", 3000),
-	})
-	var answer struct {
-		Data struct {
-			Effects []string `json:"side_effects"`
-		}
-	}
-	data := asked(t, r, "raven_delete", `{"vault":"v","id":"note#same","dry_run":true}`)
-	require.NoError(t, json.Unmarshal(data, &answer))
-	require.Len(t, answer.Data.Effects, 22)
-	require.Equal(t, "note#same-2 goes by note#same", answer.Data.Effects[0])
-	require.Equal(t, "2979 more sections go by another name", answer.Data.Effects[20])
-}
-
 // TestPlanOfManyLargeFiles covers that the plan of a change of many files shows a part of the lines that
 // differ in each, as many as fit, and counts the others.
 func TestPlanOfManyLargeFiles(t *testing.T) {

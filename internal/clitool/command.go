@@ -168,6 +168,9 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 		if next == len(c.slots) {
 			return nil, c.tooMany(cmd, word)
 		}
+		if replaced(cmd, c.slots[next]) && next+1 < len(c.slots) {
+			next++
+		}
 		s := c.slots[next]
 		words[s.name] = append(words[s.name], word)
 		if !s.rest {
@@ -175,6 +178,13 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 		}
 	}
 	return words, nil
+}
+
+// replaced reports whether an optional argument has no word because a query or a filter, or its own
+// flag, is in its place: `move --query Q folder/`.
+func replaced(cmd *cobra.Command, s slot) bool {
+	return s.optional && !s.rest && slices.ContainsFunc([]string{"query", "filter", tool.Kebab(s.name)},
+		func(flag string) bool { return cmd.Flags().Changed(flag) })
 }
 
 // tooMany returns the error of a word without a positional argument. The most frequent cause is a

@@ -110,6 +110,14 @@ type queryIn struct {
 	Depth int    `json:"depth,omitempty" jsonschema:"how much of each"`
 }
 
+type moveIn struct {
+	tool.Vault
+	tool.Mutation
+	Source string `json:"source,omitempty" jsonschema:"the note"`
+	To     string `json:"to" jsonschema:"where it goes"`
+	Query  string `json:"query,omitempty" jsonschema:"in place of source"`
+}
+
 type none struct{ tool.Vault }
 
 // ravenTools returns tools with the commands of the document.
@@ -132,6 +140,7 @@ func ravenTools() []*tool.Tool {
 		mute[none]("reindex", tool.Write, word("reindex")),
 		mute[nameIn]("trait", tool.Read, word("trait", "name"), word("trait list", "name")),
 		mute[queryIn]("query", tool.Read, word("query", "query")),
+		mute[moveIn]("move", tool.Write, word("move", "source?", "to")),
 		mute[checkIn]("validate", tool.Read, word("validate")),
 	}
 }
@@ -229,6 +238,9 @@ func TestDocumentedLines(t *testing.T) {
 			[]string{"edit", "a", "--edits", `[{"old_str":"x","new_str":"y"}]`},
 			call{"edit", `{"id":"a","edits":[{"old_str":"x","new_str":"y"}]}`},
 		},
+		{[]string{"move", "a", "b"}, call{"move", `{"source":"a","to":"b"}`}},
+		{[]string{"move", "--query", "type:x", "b/"}, call{"move", `{"query":"type:x","to":"b/"}`}},
+		{[]string{"move", "--source", "a", "b"}, call{"move", `{"source":"a","to":"b"}`}},
 		{[]string{"schema", "--json"}, call{"schema", `{}`}},
 		{[]string{"schema", "types", "--json"}, call{"schema_types", `{}`}},
 		{[]string{"schema", "type", "person", "--json"}, call{"schema_type", `{"name":"person"}`}},

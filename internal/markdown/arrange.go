@@ -302,17 +302,6 @@ func headingText(text []byte, h Heading) Span {
 	return trim(text, at)
 }
 
-// CheckRemoved checks the text that is left of a note when a section is removed. It returns
-// VALIDATION_FAILED if another section has another slug in it.
-func CheckRemoved(text, left []byte, slug string) error {
-	d := Parse(text)
-	h, ok := d.Section(slug)
-	if !ok {
-		return noSection(slug)
-	}
-	return sameSections(d.without(h.Subtree), Parse(left).Headings, 0, 0)
-}
-
 // sameSections returns nil if the headings of a note are the expected ones. It returns
 // INVALID_VALUE if levels or texts differ, and VALIDATION_FAILED if a section has another slug, or
 // has become or ceased to be the title. The headings from index from up to, not including, to are
@@ -337,7 +326,8 @@ func sameSections(want, is []Heading, from, to int) error {
 func slugChanges(h, now Heading) error {
 	return fault.New(fault.ValidationFailed, "the id of the section %q would change", h.Slug).
 		With("reason", "slug").With("section", h.Slug).With("new_slug", now.Slug).
-		Fix("use another title, or another place; or rename the other section first")
+		Fix("rename the other section first, or use another title or place; of several sections with " +
+			"the same heading, delete the last first")
 }
 
 // notPlain returns the fault for a title that is not plain text, or that would change other

@@ -10,19 +10,46 @@ import "github.com/rookeryhq/rookery/internal/fault"
 // It returns NOT_FOUND if the note has no section with the slug, or if it is the title, and
 // INVALID_VALUE if the section cannot be removed without changing another heading.
 func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
+	r, err := removeSection(text, slug)
+	return r.text, r.gone, err
+}
+
+// DeleteSection removes a section as RemoveSection does. It returns VALIDATION_FAILED if another
+// section would have another slug, or would become or cease to be the title.
+func DeleteSection(text []byte, slug string) (out, removed []byte, err error) {
+	r, err := removeSection(text, slug)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameSections(r.stay, r.now, 0, 0); err != nil {
+		return nil, nil, err
+	}
+	return r.text, r.gone, nil
+}
+
+// A withoutSection is a note without one of its sections: the text that is left and the text that is gone,
+// and the headings that stay, as they were and as they are now.
+type withoutSection struct {
+	text, gone []byte
+	stay, now  []Heading
+}
+
+// removeSection removes a section, whatever other sections are called afterwards.
+func removeSection(text []byte, slug string) (r withoutSection, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
 	if !ok || h.Title {
-		return nil, nil, noSection(slug)
+		return r, noSection(slug)
 	}
-	stays := d.without(h.Subtree)
+	stay := d.without(h.Subtree)
 	for _, between := range []string{"", lineBreak(text)} {
-		out = splice(text, h.Subtree, []byte(between))
-		if now := Parse(out); now.Body == d.Body && sameHeadings(stays, now.Headings) {
-			return out, text[h.Subtree.Start:h.Subtree.End:h.Subtree.End], nil
+		out := splice(text, h.Subtree, []byte(between))
+		if now := Parse(out); now.Body == d.Body && sameHeadings(stay, now.Headings) {
+			gone := text[h.Subtree.Start:h.Subtree.End:h.Subtree.End]
+			return withoutSection{out, gone, stay, now.Headings}, nil
 		}
 	}
-	return nil, nil, fault.New(fault.InvalidValue, "the section %q cannot be removed without changing "+
+	return r, fault.New(fault.InvalidValue, "the section %q cannot be removed without changing "+
 		"the headings around it; edit the text", slug).With("line", h.Line)
 }
 

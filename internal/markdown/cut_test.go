@@ -37,3 +37,19 @@ func TestRemoveSection(t *testing.T) {
 	_, _, err := markdown.RemoveSection([]byte("10. ## A\n    ## B\n"), "a")
 	require.True(t, fault.Is(err, fault.InvalidValue), "the other heading would become code")
 }
+
+// TestDeleteSection covers that a deletion keeps the slug and the role of every other section.
+func TestDeleteSection(t *testing.T) {
+	twins := []byte("# T\n\n## A\n1\n\n## A\n2\n\n## A\n3\n")
+	out, gone, err := markdown.DeleteSection(twins, "a-3")
+	require.NoError(t, err)
+	require.Equal(t, "# T\n\n## A\n1\n\n## A\n2\n\n", string(out))
+	require.Equal(t, "## A\n3\n", string(gone))
+	for _, slug := range []string{"a", "a-2"} {
+		_, _, err = markdown.DeleteSection(twins, slug)
+		require.True(t, fault.Is(err, fault.ValidationFailed), slug)
+		require.Equal(t, "slug", fault.Of(err).Details["reason"])
+	}
+	_, _, err = markdown.DeleteSection(twins, "nope")
+	require.True(t, fault.Is(err, fault.NotFound))
+}

@@ -2,8 +2,8 @@
 // what it led to before (reference/raven-rest.md §9 and §11). It is pure: it reads two states of a vault and
 // the texts that it is given.
 //
-// A reference is rewritten only if, as it is written, it no longer leads there. What leads nowhere stays as it
-// is.
+// A reference is rewritten only if, as it is written, it no longer leads there, or if it is a Markdown link by a
+// relative path that is no longer the path of its target. What leads nowhere stays as it is.
 package relink
 
 import (
@@ -218,7 +218,7 @@ func (w *rewriting) references() {
 		}
 		was := w.was.From(w.from, ref.Target)
 		w.countGained(was, ref.Target)
-		if was.ID == "" || !w.rewrites(ref.Line, ref.Target, was) {
+		if was.ID == "" || !w.rewrites(ref.Line, ref.Target, was) && !w.strays(ref, was) {
 			continue
 		}
 		at := ref.Written

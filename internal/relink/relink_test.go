@@ -103,9 +103,35 @@ func TestMovedNote(t *testing.T) {
 		"a/x.md": "[[./y]] [[a/x]] [[#Part]] [p](pic.png) ![p](./img/p%201.png#f) [y](y.md) [u](http://a.test/b) [r](/top.png)\n## Part\n",
 		"a/y.md": "[[x]] [[./x]]",
 	}, map[string]string{"a/x": "b/c/x"})
-	require.Equal(t, "[[a/y]] [[b/c/x]] [[#Part]] [p](../../a/pic.png) ![p](../../a/img/p%201.png#f) [y](y.md) "+
+	require.Equal(t, "[[a/y]] [[b/c/x]] [[#Part]] [p](../../a/pic.png) ![p](../../a/img/p%201.png#f) [y](../../a/y.md) "+
 		"[u](http://a.test/b) [r](/top.png)\n## Part\n", moved["b/c/x.md"])
 	require.Equal(t, "[[x]] [[b/c/x]]", moved["a/y.md"])
+}
+
+// TestRelativeLinks covers Markdown links by a relative path: they stay paths of their notes, also where the name of the
+// note would do. Links from the root stay as they are.
+func TestRelativeLinks(t *testing.T) {
+	files := map[string]string{
+		"a/x.md":   "[y](y.md) [p](y.md#part) [d](./y.md) [r](a/y.md) ![e](y.md) [z](../z.md)",
+		"a/y.md":   "[x](x.md)\n## Part\n",
+		"z.md":     "[x](a/x.md) [y](a/y.md#part)",
+		"a/use.md": "[x](x.md#gone) [y](y.md) [[x]]",
+	}
+	moved, _ := move(files, map[string]string{"a/x": "b/c/x"})
+	require.Equal(t, "[y](../../a/y.md) [p](../../a/y.md#part) [d](../../a/y.md) [r](a/y.md) ![e](../../a/y.md) [z](../../z.md)",
+		moved["b/c/x.md"])
+	require.Equal(t, "[x](../b/c/x.md)\n## Part\n", moved["a/y.md"])
+	require.Equal(t, "[x](b/c/x.md) [y](a/y.md#part)", moved["z.md"])
+	require.Equal(t, "[x](../b/c/x.md#gone) [y](y.md) [[x]]", moved["a/use.md"])
+
+	other := map[string]string{"a/x.md": "[o](o.markdown) [p](../b/o.MD)", "a/o.markdown": "", "b/o.MD": ""}
+	moved, results := move(other, map[string]string{"a/x": "c/x"})
+	require.Equal(t, "[o](../a/o.markdown) [p](../b/o.MD)", moved["c/x.md"])
+	require.Empty(t, results["c/x"].Unwritable)
+
+	moved, _ = move(files, map[string]string{"a/x": "b/x", "a/y": "b/y"})
+	require.Equal(t, strings.Replace(files["a/x.md"], "[r](a/y.md)", "[r](b/y.md)", 1), moved["b/x.md"], "both went to one folder")
+	require.Equal(t, files["a/y.md"], moved["b/y.md"])
 }
 
 // TestNewNameIsAmbiguous says that references to another note of the new name are written as its id.

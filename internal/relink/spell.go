@@ -73,14 +73,14 @@ func (w *rewriting) spellLink(
 	case inside && strings.Contains(was.ID, "#"): // a section that is a note now
 		ends = []end{{}}
 	}
-	if inside && within { // the file may stay as it is
+	if inside && within && !w.strays(ref, was) { // the file may stay as it is
 		if target := file + "#" + slug; w.leads(target, was) {
 			rawFile, _, _ := strings.Cut(written, "#")
 			return rawFile + "#" + encode(slug), target, true
 		}
 	}
 	for _, e := range ends {
-		for _, file := range w.filePaths(file, note+".md") {
+		for _, file := range w.filePaths(file, w.pathOf(note)) {
 			if target := file + e.decoded; w.leads(target, was) {
 				return encode(file) + e.raw, target, true
 			}
@@ -112,6 +112,27 @@ func (w *rewriting) filePaths(old, file string) []string {
 func (w *rewriting) besideBefore(file string) bool {
 	_, ok := w.before.Note(path.Join(vault.Path(w.from.Path).Dir(), file))
 	return ok
+}
+
+// strays reports whether a Markdown link was the path of a note, relative to the folder of this one, and no longer is.
+// It may still lead there, by the name of the note, but not in programs that know only paths.
+func (w *rewriting) strays(ref markdown.Reference, was index.Resolution) bool {
+	if w.wanted != nil || was.Object.Note == nil || !w.isMarkdown(ref) {
+		return false
+	}
+	file, _, _ := strings.Cut(ref.Target, "#")
+	note, _, _ := strings.Cut(w.goal(was), "#")
+	target := w.pathOf(note)
+	from := func(n *index.Note) string { return path.Join(vault.Path(n.Path).Dir(), file) }
+	return from(w.from) == was.Object.Note.Path && path.Clean(file) != target && from(w.note) != target
+}
+
+// pathOf returns the path of the note with an id of the second state, which may not exist.
+func (w *rewriting) pathOf(id string) string {
+	if n, ok := w.after.ByID(id); ok {
+		return n.Path
+	}
+	return id + ".md"
 }
 
 // relativePath returns the path of a file relative to the folder of a note.

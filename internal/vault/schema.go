@@ -173,6 +173,8 @@ func (c Config) placeOf(t *Type) string {
 	switch {
 	case t.Name == Daily:
 		return c.dailyPrefix()
+	case t.Name == Section: // it is in a note
+		return ""
 	case t.Name == Page && c.Directories.Page != "":
 		root = c.Directories.Page
 	}

@@ -148,6 +148,10 @@ func TestBuiltinTypes(t *testing.T) {
 	require.Equal(t, "journal/", typeOf(t, moved, "daily").DefaultPath)
 	require.Equal(t, "daily/", typeOf(t, s, "daily").DefaultPath)
 
+	placed := s.WithFolders(vault.Config{Directories: vault.Directories{Type: "objects/"}})
+	require.Equal(t, "objects/", typeOf(t, placed, "page").DefaultPath)
+	require.Empty(t, typeOf(t, placed, "section").DefaultPath, "a section has no path of its own")
+
 	for _, text := range []string{"", "# nothing\n", "---\n", "types:\n", "version: 1\n", "null"} {
 		require.Equal(t, []string{"daily", "page", "section"}, parse(t, text).TypeNames(), "%q", text)
 	}

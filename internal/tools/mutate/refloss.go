@@ -58,27 +58,31 @@ func WarnLinks(a *tool.Aside, id string, links []index.Link) {
 	a.Warn("HAS_BACKLINKS", message, map[string]any{"count": len(links), "backlinks": listed})
 }
 
-// Unresolved tells how many references lead to nothing once their target is gone, and how many to a note
-// that has no such section any more. Those to a day lead to it as before: it has its id without a note.
+// Unresolved returns side effects that count the references whose target is deleted: those that lead
+// to nothing now, those that lead to a note without their section, and those that lead to something
+// else with the same name. References to a day lead to it as before: it has its id without a note.
 func Unresolved(after *index.Index, id string, links []index.Link) []string {
-	lost, short, refs := 0, 0, after.Resolver()
+	lost, short, others, refs := 0, 0, 0, after.Resolver()
+	note, _, _ := strings.Cut(id, "#")
 	for _, l := range links {
 		switch to := refs.From(l.Source.Note, l.Ref.Target); {
 		case to.ID == "":
 			lost++
-		case to.FragmentMissing:
+		case to.FragmentMissing && to.ID == note:
 			short++
+		case to.ID != l.To.ID:
+			others++
 		}
 	}
 	var all []string
-	if lost > 0 {
-		all = append(all, fmt.Sprintf("%s to %s %s no target", Count(lost, "reference"), id,
-			Plural(lost, "has", "have")))
+	tell := func(n int, one, many, where string) {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%s to %s %s %s", Count(n, "reference"), id, Plural(n, one, many), where))
+		}
 	}
-	if note, _, _ := strings.Cut(id, "#"); short > 0 {
-		all = append(all, fmt.Sprintf("%s to %s %s to %s, which has no such section", Count(short, "reference"),
-			id, Plural(short, "leads", "lead"), note))
-	}
+	tell(lost, "has", "have", "no target")
+	tell(short, "leads", "lead", "to "+note+", which has no such section")
+	tell(others, "leads", "lead", "to another object with the same name")
 	return all
 }
 

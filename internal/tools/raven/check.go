@@ -83,7 +83,7 @@ func (f tools) checkTool() *tool.Tool {
 		if err != nil {
 			return checkOut{Issues: []checkIssue{}}, err
 		}
-		check, err := newVaultCheck(v.Index, v.Clock, in.checkFilter)
+		check, err := newVaultCheck(ctx, v.Index, v.Clock, in.checkFilter)
 		if err != nil {
 			return checkOut{Issues: []checkIssue{}}, err
 		}
@@ -93,7 +93,7 @@ func (f tools) checkTool() *tool.Tool {
 			}
 		}
 		if in.AsOf.AsOf == "" {
-			check.files(v.Control, v.Control.Freshness(v.Vault.Now()))
+			check.onDisk(v.Control, v.Control.Freshness(v.Vault.Now()))
 		}
 		out, err := check.answer(ctx, in)
 		out.Note("version", v.Version())
@@ -102,13 +102,17 @@ func (f tools) checkTool() *tool.Tool {
 }
 
 // newVaultCheck makes the check that a filter asks for.
-func newVaultCheck(idx *index.Index, c vault.Clock, in checkFilter) (*vaultCheck, error) {
-	p, err := in.picker(idx, c)
+func newVaultCheck(
+	ctx context.Context, idx *index.Index, c vault.Clock, in checkFilter,
+) (*vaultCheck, error) {
+	p, err := in.picker(ctx, idx, c)
 	return &vaultCheck{idx: idx, clock: c, picks: p}, err
 }
 
 // picker reads the filter.
-func (in checkFilter) picker(idx *index.Index, c vault.Clock) (p picker, err error) {
+func (in checkFilter) picker(
+	ctx context.Context, idx *index.Index, c vault.Clock,
+) (p picker, err error) {
 	p = picker{typ: in.Type, trait: in.Trait}
 	if p.issues, err = codesIn("issues", in.Issues); err != nil {
 		return p, err
@@ -119,7 +123,10 @@ func (in checkFilter) picker(idx *index.Index, c vault.Clock) (p picker, err err
 	if in.Type != "" {
 		if t, ok := idx.Schema().Type(in.Type); ok {
 			p.typ = t.Name
-		} else if idx.SchemaErr() == nil && !declaredAnywhere(idx, in.Type) {
+		} else if idx.SchemaErr() == nil && !declaredAnywhere(ctx, idx, in.Type) {
+			if ctx.Err() != nil {
+				return p, ctx.Err()
+			}
 			return p, idx.Schema().NoType(in.Type)
 		}
 	}
@@ -143,9 +150,14 @@ func (in checkFilter) picker(idx *index.Index, c vault.Clock) (p picker, err err
 	return p, nil
 }
 
-// declaredAnywhere reports whether a note says that it is of a type, which the schema may not have.
-func declaredAnywhere(idx *index.Index, typ string) bool {
+// declaredAnywhere reports whether a note says that it is of a type, which the schema may not have. It reports false if
+// the context has ended.
+func declaredAnywhere(ctx context.Context, idx *index.Index, typ string) bool {
+	going := state.Going(ctx)
 	for n := range idx.Notes("") {
+		if !going() {
+			return false
+		}
 		if n.DeclaredType == typ {
 			return true
 		}
@@ -156,6 +168,17 @@ func declaredAnywhere(idx *index.Index, typ string) bool {
 		}
 	}
 	return false
+}
+
+// levels returns how many errors and warnings an answer counts of those that are found.
+func (in checkFilter) levels(errors, warnings int) (int, int) {
+	switch {
+	case in.Strict:
+		return errors + warnings, 0
+	case in.ErrorsOnly:
+		return errors, 0
+	}
+	return errors, warnings
 }
 
 // beforeEnd is how long before the end of a call a check ends.
@@ -174,23 +197,12 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 		c.incomplete()
 	}
 	out.checked = true
-	for n := range c.idx.Notes("") {
-		if c.picks.file(n.Path) {
-			out.Files++
-		}
-	}
+	out.Files = c.files
+	out.Errors, out.Warnings = in.levels(c.errors, c.warnings)
 	var errs []*fault.Fault
-	for _, f := range c.all {
+	for _, f := range c.listed() {
 		isError := !f.warning || in.Strict
-		switch {
-		case isError:
-			out.Errors++
-		case in.ErrorsOnly:
-			continue
-		default:
-			out.Warnings++
-		}
-		if isError && out.Errors > maxProblems || !isError && out.Warnings > maxProblems {
+		if !isError && in.ErrorsOnly || isError && len(errs) == maxProblems {
 			continue
 		}
 		one := f.fault
@@ -235,10 +247,11 @@ func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 		return err
 	}
 	clock := state.Clock(tx.Index(), tx.Now())
-	missing, err := newVaultCheck(tx.Index(), clock, in.checkFilter)
+	missing, err := newVaultCheck(ctx, tx.Index(), clock, in.checkFilter)
 	if err != nil {
 		return err
 	}
+	missing.keeps = func(f finding) bool { return f.missing != nil }
 	if !missing.run(ctx) {
 		return ctx.Err()
 	}
@@ -246,7 +259,7 @@ func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 	if err != nil {
 		return err
 	}
-	again, err := newVaultCheck(tx.Index(), clock, in.checkFilter)
+	again, err := newVaultCheck(ctx, tx.Index(), clock, in.checkFilter)
 	if err != nil {
 		return err
 	}
@@ -274,10 +287,7 @@ func (c *vaultCheck) create(ctx context.Context, tx *repo.Tx) (created []created
 			skipped[ref], unknownRefs = true, append(unknownRefs, ref)
 		}
 	}
-	for _, f := range c.all {
-		if f.missing == nil {
-			continue
-		}
+	for _, f := range c.kept {
 		m := *f.missing
 		if i, ok := made[m.id]; ok {
 			created[i].References++

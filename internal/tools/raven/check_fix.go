@@ -84,18 +84,19 @@ func (in checkFilter) noteID() string {
 func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
 	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
 	clock := state.Clock(tx.Index(), tx.Now())
-	check, err := newVaultCheck(tx.Index(), clock, in.checkFilter)
+	check, err := newVaultCheck(ctx, tx.Index(), clock, in.checkFilter)
 	if err != nil {
 		return err
+	}
+	check.keeps = func(f finding) bool {
+		return f.fix != nil && (!f.warning || !in.ErrorsOnly || in.Strict)
 	}
 	if !check.run(ctx) {
 		return ctx.Err()
 	}
 	x := &fixer{tx: tx, out: out, notes: map[string][]finding{}}
-	for _, f := range check.all {
-		if f.fix != nil && (!f.warning || !in.ErrorsOnly || in.Strict) {
-			x.add(f)
-		}
+	for _, f := range check.kept {
+		x.add(f)
 	}
 	if len(x.paths) > maxBulkNotes {
 		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
@@ -109,28 +110,22 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 	if err := x.move(ctx); err != nil {
 		return err
 	}
-	after, err := newVaultCheck(tx.Index(), clock, in.filterAfter(tx))
+	after, err := newVaultCheck(ctx, tx.Index(), clock, in.filterAfter(ctx, tx))
 	if err != nil {
 		return err
 	}
+	after.keeps = func(finding) bool { return false } // it only counts
 	if !after.run(ctx) {
 		return ctx.Err()
 	}
-	for _, f := range after.all {
-		switch {
-		case !f.warning || in.Strict:
-			out.Errors++
-		case !in.ErrorsOnly:
-			out.Warnings++
-		}
-	}
+	out.Errors, out.Warnings = in.levels(after.errors, after.warnings)
 	return nil
 }
 
 // filterAfter is the filter after the fixes. A note that was named may have moved.
-func (in checkFixIn) filterAfter(tx *repo.Tx) checkFilter {
+func (in checkFixIn) filterAfter(ctx context.Context, tx *repo.Tx) checkFilter {
 	after := in.checkFilter
-	if _, err := after.picker(tx.Index(), state.Clock(tx.Index(), tx.Now())); err != nil {
+	if _, err := after.picker(ctx, tx.Index(), state.Clock(tx.Index(), tx.Now())); err != nil {
 		after.ID = ""
 	}
 	return after

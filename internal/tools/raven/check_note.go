@@ -48,6 +48,10 @@ type noteCheck struct {
 	clock vault.Clock
 	found func(finding)
 	going func() bool // reports whether the call goes on; a check that it ends is not whole
+
+	// passed reports whether a finding without a fault, which has a code and a line, need not be made: it is counted,
+	// or nobody wants it. Nil: each is made.
+	passed func(f finding, code fault.Code, line int) bool
 }
 
 // run checks the head of the note, the objects and traits in it, and its references.
@@ -374,7 +378,7 @@ func (c noteCheck) reference(r checkedRef) {
 		f.fault, f.code, f.warning = fault.New(code, format, shown).With("ref", shown), raven, warning
 		return &f
 	}
-	inFull := &noteFix{old: shown, now: to.ID, ref: r.target}
+	inFull := func() *noteFix { return &noteFix{old: shown, now: to.ID, ref: r.target} }
 	local := strings.HasPrefix(strings.TrimSpace(r.target), "#") && r.form != markdown.MarkdownLink
 	switch {
 	case len(to.Matches) > 0:
@@ -384,10 +388,13 @@ func (c noteCheck) reference(r checkedRef) {
 	case local:
 		f := tell(fault.InvalidRef, "local_fragment_ref", false, "the reference %q names only a part of its own note")
 		if to.ID != "" && !to.FragmentMissing {
-			f.fix = inFull
+			f.fix = inFull()
 		}
 		c.tell(*f, r.line)
 	case to.ID == "":
+		if c.passes(r, "missing_reference", false) {
+			break
+		}
 		f := tell(fault.InvalidRef, "missing_reference", false, "nothing has the name %q")
 		m := c.missing(r)
 		f.fault = f.fault.With("suggested_type", m.typ.Name).With("confidence", m.confidence)
@@ -395,18 +402,37 @@ func (c noteCheck) reference(r checkedRef) {
 		f.more = func(f *fault.Fault) *fault.Fault { return m.more(c.idx, f) }
 		c.tell(*f, r.line)
 	case to.FragmentMissing:
+		if c.passes(r, "stale_fragment", true) {
+			break
+		}
 		c.tell(*tell(fault.InvalidRef, "stale_fragment", true, "the reference %q resolves to a note without such a section"), r.line)
 	case r.form == markdown.MarkdownLink:
+		if c.passes(r, "markdown_link_to_vault_note", false) {
+			break
+		}
 		f := tell(fault.InvalidRef, "markdown_link_to_vault_note", false, "the target of the link %q is a note; use a reference in double brackets, which every tool updates")
-		f.fix = inFull
+		f.fix = inFull()
 		c.tell(*f, r.line)
 	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") && to.Object.Note != nil &&
 		strings.Contains(to.Object.Note.ID, "/"):
+		if c.passes(r, "short_ref_could_be_full_path", true) {
+			break
+		}
 		f := tell(fault.InvalidRef, "short_ref_could_be_full_path", true, "the reference %q is short; a full id stays unambiguous when another note gets the name")
-		f.fix = inFull
+		f.fix = inFull()
 		c.tell(*f, r.line)
 	}
 	c.target(r, to)
+}
+
+// passes reports whether a finding about a reference need not be made.
+func (c noteCheck) passes(r checkedRef, raven string, warning bool) bool {
+	if c.passed == nil {
+		return false
+	}
+	f := r.about
+	f.code, f.warning = raven, warning
+	return c.passed(f, fault.InvalidRef, max(r.line, 1))
 }
 
 // target checks whether a reference leads to an object of the type that its field or trait wants.

@@ -140,6 +140,8 @@ func TestCheckCodes(t *testing.T) {
 		"query":          {"raven.yaml", "queries: {x: \"type:nope\"}\n", "invalid_saved_query INVALID_QUERY w", "raven.yaml:1", ""},
 		"unused trait":   {"schema.yaml", checkedSchema + "  hot: boolean\n", "unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
 		"no target":      {"schema.yaml", checkedSchema + "  due2: {type: ref, target: nope}\n", "missing_target_type INVALID_TYPE e|unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
+		"no such trait": {"schema.yaml", strings.Replace(checkedSchema, "  firm:\n", "  firm:\n    traits: [nope]\n", 1),
+			"undefined_trait_of_type INVALID_TRAIT w", "schema.yaml:15", ""},
 		"default":        {"schema.yaml", checkedSchema + "  due2: {type: number, default: x}\n", "invalid_default INVALID_VALUE e|unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
 		"type of values": {"schema.yaml", checkedSchema + "  due2: {type: colour}\n", "unknown_field_type SCHEMA_ERROR e", "schema.yaml:20", ""},
 		"nobody": {"schema.yaml", strings.Replace(checkedSchema, "types:\n", "types:\n  ghost: {}\n", 1),
@@ -231,6 +233,7 @@ func TestCheckTwins(t *testing.T) {
 		}, "invalid_saved_query INVALID_QUERY w"},
 		"query that cannot be read": {map[string]string{"raven.yaml": "queries: {x: \"type:person .\"}\n"}, "invalid_saved_query INVALID_QUERY w"},
 		"another trash":             {map[string]string{"raven.yaml": "deletion: {trash_dir: bin}\n"}, "config_error SCHEMA_ERROR w"},
+		"files that are not there":  {map[string]string{"a.md": "![](none.png) [[none.pdf]] [x](none.txt)\n"}, ""},
 		"key of two types":          {map[string]string{"a.md": "---\nwhatever: 3\n---\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -258,17 +261,21 @@ func TestCheckPlaces(t *testing.T) {
 		"schema.yaml": checkedSchema, "raven.yaml": "directories: {type: objects}\n",
 		"objects/people/sif.md": "---\ntype: person\nname: Sif\n---\nSee [[people/freya]].\n",
 		"people/freya.md":       "---\ntype: person\nname: Freya\n---\n",
+		"Objects/people/bob.md": "---\ntype: person\nname: Bob\n---\n",
 		"objects/people/co.md":  "---\ntype: firm\n---\n",
 	})
 	only := args{"issues": []string{"non_canonical_path", "directory_type_mismatch"}}
 	all, _ := p.checked(t, only)
-	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e", "non_canonical_path INVALID_VALUE e"}, codesOf(all))
-	require.Equal(t, "objects/people/co.md", all[0].Location.File)
-	require.Equal(t, "people/freya.md", all[1].Location.File)
+	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e", "non_canonical_path INVALID_VALUE e",
+		"non_canonical_path INVALID_VALUE e"}, codesOf(all))
+	require.Equal(t, "Objects/people/bob.md", all[0].Location.File)
+	require.Equal(t, "objects/people/co.md", all[1].Location.File)
+	require.Equal(t, "people/freya.md", all[2].Location.File)
 	p.must(t, "raven_check_fix", only, nil)
 	texts := p.texts(t)
 	require.Contains(t, texts, "objects/people/freya.md")
 	require.NotContains(t, texts, "people/freya.md")
+	require.Contains(t, texts, "objects/people/bob.md", "a folder that differs by case only is the folder")
 	require.Contains(t, texts["objects/people/sif.md"], "[[people/freya]]", "the name without the folder leads there as before")
 	all, _ = p.checked(t, only)
 	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e"}, codesOf(all))
@@ -394,3 +401,50 @@ func TestCheckFixPassesOver(t *testing.T) {
 	p.must(t, "raven_check_fix", only, &out)
 	require.Equal(t, texts, p.texts(t))
 }
+
+// TestCheckListsTheFirst covers that a check of many problems counts all, and lists the first of each level by place,
+// whatever it finds first; that a folder is checked by itself; and that a fix after it counts as a check does.
+func TestCheckListsTheFirst(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{
+		"schema.yaml": "version: 1\ntypes:\n  unused: {}\n",
+		"a/twin.md":   "See [[dup]].\n", "b/dup.md": "x\n", "c/dup.md": "x\n",
+	}
+	for i := range 300 {
+		texts[fmt.Sprintf("n/%03d.md", i)] = "---\nalias: same\n---\n[[gone one]]\n\n[[b/dup#gone]] [[gone two]]\n"
+	}
+	texts["o.md"] = "[[gone]]\n"
+	p := open(t, texts)
+	all, data := p.checked(t, nil)
+	require.Equal(t, []int{304, 902, 302}, []int{data.Files, data.Errors, data.Warnings})
+	require.Len(t, all, 400)
+	require.Equal(t, "a/twin.md:1", place1(all[0]))
+	require.Equal(t, "n/000.md:2", place1(all[1]))
+	require.Equal(t, "n/000.md:6", place1(all[3]))
+	require.Equal(t, "n/066.md:2", place1(all[199]))
+	require.Equal(t, "a/twin.md:1", place1(all[200]))
+	require.Equal(t, "n/000.md:6", place1(all[201]))
+	require.Equal(t, "n/198.md:6", place1(all[399]))
+
+	all, data = p.checked(t, args{"strict": true})
+	require.Equal(t, []int{1204, 0}, []int{data.Errors, data.Warnings})
+	require.Len(t, all, 200)
+	require.Equal(t, "n/049.md:4", place1(all[199]))
+	all, data = p.checked(t, args{"errors_only": true})
+	require.Equal(t, []int{902, 0}, []int{data.Errors, data.Warnings})
+	require.Len(t, all, 200)
+	_, data = p.checked(t, args{"id": "n/"})
+	require.Equal(t, []int{300, 900, 300}, []int{data.Files, data.Errors, data.Warnings})
+	_, data = p.checked(t, args{"id": "n/007"})
+	require.Equal(t, []int{1, 3, 1}, []int{data.Files, data.Errors, data.Warnings})
+
+	var fixed struct {
+		Errors   int `json:"error_count"`
+		Warnings int `json:"warning_count"`
+	}
+	p.must(t, "raven_check_fix", args{"dry_run": true}, &fixed)
+	require.Equal(t, []int{902, 302}, []int{fixed.Errors, fixed.Warnings})
+}
+
+// place1 is where an issue is.
+func place1(f found) string { return fmt.Sprintf("%s:%d", f.Location.File, f.Location.Line) }

@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -22,10 +23,16 @@ type vaultCheck struct {
 	clock  vault.Clock
 	schema []byte // the text of schema.yaml
 	picks  picker
-	all    []finding
+	until  time.Time // when the check has to end, whole or not; zero: never
 
-	traits map[string]*undefinedTrait // by name
-	until  time.Time                  // when the check has to end, whole or not; zero: never
+	// keeps selects findings that the caller wants all of; nil: the first of each level, for an answer.
+	keeps func(finding) bool
+	kept  []finding // the selected ones, by place, without what only an answer needs
+
+	files             int // notes that were looked at
+	errors, warnings  int
+	firstErrs, firsts firstFindings              // of each level
+	traits            map[string]*undefinedTrait // by name
 }
 
 // An undefinedTrait is a trait that the schema does not know, and where it is.
@@ -44,7 +51,7 @@ func (c *vaultCheck) found(f finding) {
 		return
 	}
 	if f.code != "undefined_trait" {
-		c.all = append(c.all, f)
+		c.take(f)
 		return
 	}
 	u := c.traits[f.trait]
@@ -55,6 +62,78 @@ func (c *vaultCheck) found(f finding) {
 	if u.count++; len(u.at) < maxLocations {
 		u.at = append(u.at, *f.fault.Location)
 	}
+}
+
+// take counts a finding, and keeps it if it is one of the first, or selected.
+func (c *vaultCheck) take(f finding) {
+	level, count := &c.firstErrs, &c.errors
+	if f.warning {
+		level, count = &c.firsts, &c.warnings
+	}
+	*count++
+	switch {
+	case c.keeps == nil:
+		level.add(f)
+	case c.keeps(f):
+		f.fault, f.more = &fault.Fault{Code: f.fault.Code, Location: f.fault.Location}, nil
+		c.kept = append(c.kept, f)
+	}
+}
+
+// passed reports whether a finding in a line need not be made: it is beyond those that an answer lists, and counted; or
+// nobody asked for it.
+func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) bool {
+	if !c.picks.wantsAt(f, code, file, line) {
+		return true
+	}
+	level, count := &c.firstErrs, &c.errors
+	if f.warning {
+		level, count = &c.firsts, &c.warnings
+	}
+	if c.keeps != nil || !level.full(file, line) {
+		return false
+	}
+	*count++
+	return true
+}
+
+// listed returns the first findings of each level, by place.
+func (c *vaultCheck) listed() []finding {
+	return byPlace(append(c.firstErrs.first(), c.firsts.first()...))
+}
+
+// firstFindings are the first maxProblems of the findings that are added, by place.
+type firstFindings struct {
+	all    []finding // the first of them are sorted
+	sorted int
+}
+
+// full reports whether what is at a place, and not added yet, is not one of the first.
+func (l *firstFindings) full(file string, line int) bool {
+	return l.sorted == maxProblems &&
+		compareLocations(fault.Location{File: file, Line: line}, placeOf(l.all[l.sorted-1].fault)) >= 0
+}
+
+func (l *firstFindings) add(f finding) {
+	if at := placeOf(f.fault); l.full(at.File, at.Line) {
+		return
+	}
+	if l.all = append(l.all, f); len(l.all) >= 2*maxProblems {
+		l.first()
+	}
+}
+
+// first returns the findings, sorted.
+func (l *firstFindings) first() []finding {
+	l.all = firstOf(byPlace(l.all), maxProblems)
+	l.sorted = len(l.all)
+	return l.all
+}
+
+// byPlace sorts findings by where they are; those of one line stay in their order.
+func byPlace(all []finding) []finding {
+	slices.SortStableFunc(all, func(a, b finding) int { return comparePlaces(a.fault, b.fault) })
+	return all
 }
 
 // tell tells of a finding that is in a file, and not in a note alone.
@@ -68,28 +147,47 @@ func (c *vaultCheck) tell(f finding, file string, line int) {
 // run checks everything that is asked for. It returns false if the time of the call ended first.
 func (c *vaultCheck) run(ctx context.Context) bool {
 	c.traits = map[string]*undefinedTrait{}
-	if !c.notes(ctx) {
-		return false
+	going := c.going(ctx)
+	whole := c.notes(ctx) && c.pins(going) && c.names(going)
+	if whole {
+		c.definitions()
+		c.settings()
 	}
-	for t := range c.idx.Duplicates {
-		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this declaration is ignored", t.Pin()).
-			With("id", t.Pin()), code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
-	}
-	c.names()
-	c.definitions()
-	c.settings()
 	for _, name := range slices.Sorted(maps.Keys(c.traits)) {
 		u := c.traits[name]
 		u.first.fault = u.first.fault.With("count", u.count).With("locations", u.at)
-		c.all = append(c.all, u.first)
+		c.take(u.first)
 	}
-	slices.SortStableFunc(c.all, func(a, b finding) int { return comparePlaces(a.fault, b.fault) })
+	c.kept = byPlace(c.kept)
+	return whole
+}
+
+// going returns a function that each step of a loop asks whether to go on: the call has not ended, and there is time.
+func (c *vaultCheck) going(ctx context.Context) func() bool {
+	going, step := state.Going(ctx), 0
+	return func() bool {
+		step++
+		return going() && (c.until.IsZero() || step%256 != 0 || time.Now().Before(c.until))
+	}
+}
+
+// pins checks the ids that traits declare.
+func (c *vaultCheck) pins(going func() bool) bool {
+	for t := range c.idx.Duplicates {
+		if !going() {
+			return false
+		}
+		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this declaration is ignored", t.Pin()).
+			With("id", t.Pin()), code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
+	}
 	return true
 }
 
 // comparePlaces compares faults by where they are.
-func comparePlaces(a, b *fault.Fault) int {
-	x, y := placeOf(a), placeOf(b)
+func comparePlaces(a, b *fault.Fault) int { return compareLocations(placeOf(a), placeOf(b)) }
+
+// compareLocations compares places by path, then line.
+func compareLocations(x, y fault.Location) int {
 	if d := strings.Compare(x.File, y.File); d != 0 {
 		return d
 	}
@@ -107,14 +205,13 @@ func placeOf(f *fault.Fault) fault.Location {
 // notes checks each note by itself.
 func (c *vaultCheck) notes(ctx context.Context) bool {
 	refs, going := c.idx.Resolver(), state.Going(ctx)
-	for n := range c.idx.Notes("") {
+	for n := range c.picks.notes(c.idx) {
 		if ctx.Err() != nil || !c.until.IsZero() && time.Now().After(c.until) {
 			return false
 		}
-		if !c.picks.file(n.Path) {
-			continue
-		}
-		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going}.run()
+		c.files++
+		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going,
+			passed: func(f finding, code fault.Code, line int) bool { return c.passed(f, code, n.Path, line) }}.run()
 		c.place(n)
 		if vault.Path(n.Path).IsConflictCopy() {
 			c.tell(finding{fault: fault.New(fault.FileError, "the note is a conflict copy: its text could not be merged into the original"),
@@ -142,8 +239,8 @@ func (c *vaultCheck) place(n *index.Note) {
 	if !strings.HasPrefix(n.Path, root) {
 		about.fault = fault.New(fault.InvalidValue, "the note is not below %s", root).With("expected", root)
 		about.code = "non_canonical_path"
-		if to, err := vault.NewPath(root + n.ID); err == nil {
-			if _, taken := c.idx.Folded(string(to)); !taken {
+		if to, err := vault.NewPath(root + below(n.ID, root)); err == nil {
+			if other, taken := c.idx.Folded(string(to)); !taken || other == n.Path {
 				about.fix = &noteFix{old: n.ID, now: to.ID(), to: to}
 			}
 		}
@@ -158,11 +255,22 @@ func (c *vaultCheck) place(n *index.Note) {
 	}
 }
 
-// names checks how the notes of the vault are called together.
-func (c *vaultCheck) names() {
+// below returns an id without a folder at its beginning that is another one only by case.
+func below(id, folder string) string {
+	if len(id) > len(folder) && strings.EqualFold(id[:len(folder)], folder) {
+		return id[len(folder):]
+	}
+	return id
+}
+
+// names checks how the notes of the vault are called together. It returns false if the time of the call ended first.
+func (c *vaultCheck) names(going func() bool) bool {
 	short, aliases := map[string][]*index.Note{}, map[string][]*index.Note{}
 	shown := map[string]string{}
 	for n := range c.idx.Notes("") {
+		if !going() {
+			return false
+		}
 		key := vault.Fold(n.ID[strings.LastIndexByte(n.ID, '/')+1:])
 		short[key] = append(short[key], n)
 		for _, a := range aliasesOf(n) {
@@ -174,10 +282,12 @@ func (c *vaultCheck) names() {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(aliases)) {
-		in := aliases[key]
-		c.alias(shown[key], in, short[key])
+		if !going() {
+			return false
+		}
+		c.alias(shown[key], aliases[key], short[key])
 	}
-	c.shortNames(short)
+	return c.shortNames(short, going)
 }
 
 // aliasesOf are the other names that a note says it has.
@@ -214,12 +324,17 @@ func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is one of %d notes", firstRunes(alias), len(in)).
 				With("alias", firstRunes(alias)).With("ids", noteIDs(in)), code: "duplicate_alias", typ: n.Type}, n.Path, line)
 		}
-		others := slices.DeleteFunc(slices.Clone(called), func(o *index.Note) bool { return o == n })
-		if len(others) > 0 {
+		if others := without(called, n); len(others) > 0 {
 			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is the name of another note", firstRunes(alias)).
 				With("alias", firstRunes(alias)).With("ids", noteIDs(others)), code: "alias_collision", typ: n.Type}, n.Path, line)
 		}
 	}
+}
+
+// without returns the first notes of a list that are not a certain one, as many as are named.
+func without(list []*index.Note, n *index.Note) []*index.Note {
+	some := slices.Clone(firstOf(list, maxMatches+1))
+	return slices.DeleteFunc(some, func(o *index.Note) bool { return o == n })
 }
 
 // noteIDs are the ids of notes, the first of many.
@@ -231,11 +346,15 @@ func noteIDs(notes []*index.Note) []string {
 	return ids
 }
 
-// shortNames tells of the short names of several notes that a reference uses, at the first such reference.
-func (c *vaultCheck) shortNames(short map[string][]*index.Note) {
+// shortNames tells of the short names of several notes that a reference uses, at the first such reference. It returns
+// false if the time of the call ended first.
+func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() bool) bool {
 	told := map[string]bool{}
 	for n := range c.idx.Notes("") {
 		for i := range n.Refs {
+			if !going() {
+				return false
+			}
 			base, _, _ := strings.Cut(n.Refs[i].Target, "#")
 			key := vault.Fold(strings.TrimSuffix(strings.TrimSpace(base), ".md"))
 			if key == "" || told[key] || len(short[key]) < 2 || strings.Contains(key, "/") {
@@ -247,6 +366,7 @@ func (c *vaultCheck) shortNames(short map[string][]*index.Note) {
 				typ: n.Type}, n.Path, n.Refs[i].Line)
 		}
 	}
+	return true
 }
 
 // definitions checks the schema.
@@ -371,8 +491,8 @@ func checkSaved(s vault.Query, w query.World) error {
 	return query.Check(q, w)
 }
 
-// files tells how the files stand to what is checked, as far as the control item of the vault says.
-func (c *vaultCheck) files(control repo.Control, fresh repo.Freshness) {
+// onDisk tells how the files stand to what is checked, as far as the control item of the vault says.
+func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
 	if control.Sweep != nil && fresh != repo.Fresh { // what was never compared has no files beside it
 		c.tell(finding{fault: fault.New(fault.IndexError, "the files have not been compared with the checked version yet: %s", fresh).
 			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
@@ -407,20 +527,40 @@ func (p picker) file(path string) bool {
 	return (p.path == "" || path == p.path) && (p.folder == "" || strings.HasPrefix(path, p.folder))
 }
 
+// notes yields, by path, the notes in which findings are asked for.
+func (p picker) notes(idx *index.Index) iter.Seq[*index.Note] {
+	return func(yield func(*index.Note) bool) {
+		if p.path != "" {
+			if n, ok := idx.Note(p.path); ok {
+				yield(n)
+			}
+			return
+		}
+		for n := range idx.Notes(p.folder) {
+			if !p.file(n.Path) || !yield(n) { // the notes of a folder are one after another
+				return
+			}
+		}
+	}
+}
+
 // wants reports whether a finding is asked for.
 func (p picker) wants(f finding) bool {
 	at := placeOf(f.fault)
-	file, line := at.File, at.Line
-	code := string(f.fault.Code)
+	return p.wantsAt(f, f.fault.Code, at.File, at.Line)
+}
+
+// wantsAt reports whether a finding with a code in a line, whose fault may not be made yet, is asked for.
+func (p picker) wantsAt(f finding, code fault.Code, file string, line int) bool {
 	switch {
 	case !p.file(file), p.from > 0 && line < p.from, p.until > 0 && line > p.until:
 		return false
 	case p.typ != "" && f.typ != p.typ, p.trait != "" && f.trait != p.trait:
 		return false
-	case p.issues != nil && !p.issues[f.code] && !p.issues[code]:
+	case p.issues != nil && !p.issues[f.code] && !p.issues[string(code)]:
 		return false
 	}
-	return !p.exclude[f.code] && !p.exclude[code]
+	return !p.exclude[f.code] && !p.exclude[string(code)]
 }
 
 // checkCodes are what a Raven calls the findings of a check, and what we add.

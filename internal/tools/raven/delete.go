@@ -118,7 +118,7 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	}
 	out.Action, out.ID, out.Type, out.File = "deleted", shown.ID, shown.Type, o.Note.Path
 	out.TrashPath, out.Object = string(trash), &shown
-	out.SideEffects = append(mutate.Unresolved(tx.Index(), o.ID(), links), mutate.Renamed(tx.Index(), o)...)
+	out.SideEffects = mutate.Unresolved(tx.Index(), o.ID(), links)
 	mutate.WarnLinks(&out.Aside, o.ID(), links)
 	return nil
 }

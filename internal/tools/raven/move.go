@@ -146,8 +146,8 @@ func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 			Fix("choose another name").Try("raven_read", fault.Args{"path": vault.Path(other).ID()})
 	}
 	config := tx.Index().Config()
-	if _, was := config.DailyID(n.ID); n.Type == vault.Daily && was {
-		if _, day := config.DailyID(to.ID()); !day {
+	if _, was := config.IsDaily(vault.Path(n.Path)); n.Type == vault.Daily && was {
+		if _, day := config.IsDaily(to); !day {
 			return "", fault.New(fault.InvalidValue, "%s is a daily note; at a path that is not the path of a day "+
 				"it would lose its type", n.ID).With("argument", "destination").
 				Try("raven_reclassify", fault.Args{"id": n.ID, "type": vault.Page})

@@ -60,6 +60,23 @@ func BenchmarkCheck(b *testing.B) {
 	measured(b, func(int) {}, func(int) { p.answer(b, "raven_check", args{}) })
 }
 
+// BenchmarkCheckBroken measures a check of 10,000 notes in which 80,000 references lead to nothing.
+func BenchmarkCheckBroken(b *testing.B) {
+	p := open(b, nil)
+	for from := 0; from < 10_000; from += 1000 {
+		files := map[string]string{}
+		for i := from; i < from+1000; i++ {
+			var text strings.Builder
+			for k := range 8 {
+				fmt.Fprintf(&text, "See [[gone %d-%d]].\n", i, k)
+			}
+			files[fmt.Sprintf("notes/n%05d.md", i)] = text.String()
+		}
+		p.write(b, files)
+	}
+	measured(b, func(int) {}, func(int) { p.answer(b, "raven_check", args{}) })
+}
+
 // hotPlace is a vault of 10,000 notes with references to one of two people: 5,000 in 3,000 notes, and 10.
 func hotPlace(b *testing.B) *place {
 	b.Helper()

@@ -233,3 +233,72 @@ func TestSettingsBackAndForth(t *testing.T) {
 		require.Equal(t, before, shown(), other)
 	}
 }
+
+// TestDeletionKeepsOtherIDs covers that no deletion gives another section another id, neither alone nor of all that a
+// query finds nor in a batch, and that the sections of one heading can be deleted from the last to the first.
+func TestDeletionKeepsOtherIDs(t *testing.T) {
+	t.Parallel()
+	meeting := "## Standup\n::meeting(time=09:00)\n\n"
+	p := open(t, map[string]string{
+		"schema.yaml": "types:\n  meeting:\n    fields: {time: {type: string}}\n",
+		"a.md":        "# A\n\n## Notes\n1\n\n## Notes\n2\n\n### Notes\n3\n",
+		"b.md":        "# B\n\n" + meeting + meeting + "## Standup\n",
+		"c.md":        "[[a#notes]] [[a#notes-2]] [[a#notes-3]] [[b#standup-3]]\n",
+	})
+	before := p.texts(t)
+	for _, call := range []struct {
+		tool string
+		args args
+		code fault.Code
+	}{
+		{"raven_delete", args{"id": "a#notes"}, fault.ValidationFailed},
+		{"raven_delete", args{"id": "a#notes", "dry_run": true}, fault.ValidationFailed},
+		{"raven_delete", args{"query": "type:meeting", "dry_run": true}, fault.ValidationFailed},
+		{"raven_section", args{"op": "delete", "id": "a#notes"}, fault.ValidationFailed},
+		{"raven_batch", args{"operations": []args{
+			{"op": "delete", "entity": "object", "data": args{"id": "a#notes"}}}}, "BATCH_FAILED"},
+	} {
+		answer := p.answer(t, call.tool, call.args)
+		require.NotNil(t, answer.Error, call.tool)
+		require.Equal(t, call.code, answer.Error.Code, call.tool)
+	}
+	require.Equal(t, before, p.texts(t))
+	p.must(t, "raven_delete", args{"id": "a#notes-2"}, nil) // with notes-3, which is in it
+	p.must(t, "raven_delete", args{"id": "a#notes"}, nil)
+	p.must(t, "raven_delete", args{"id": "b#standup-3"}, nil)
+	p.must(t, "raven_delete", args{"id": "b#standup-2"}, nil)
+	require.Equal(t, "# A\n\n", p.texts(t)["a.md"])
+}
+
+// TestDeletionTellsOfOthers covers that a deletion counts the references that lead to something else after it.
+func TestDeletionTellsOfOthers(t *testing.T) {
+	t.Parallel()
+	p := open(t, map[string]string{
+		"x.md": "# X\n", "old/x.md": "# Old\n", "from.md": "[[x]], [[x]], [[x#part]] and [[y]]\n", "y.md": "# Y\n",
+	})
+	var out movedData
+	p.must(t, "raven_delete", args{"id": "x"}, &out)
+	require.Contains(t, out.SideEffects, "3 references to x lead to something else with the same name")
+	p.must(t, "raven_delete", args{"id": "y"}, &out)
+	require.Contains(t, out.SideEffects, "1 reference to y leads to nothing")
+}
+
+// TestMoveKeepsDailyNotes covers that a daily note moves to another day only, wherever the daily notes are.
+func TestMoveKeepsDailyNotes(t *testing.T) {
+	t.Parallel()
+	for folder, settings := range map[string]string{"daily/": "", "journal/": "journal", "": "."} {
+		files := map[string]string{folder + "2026-03-02.md": "day\n"}
+		if settings != "" {
+			files["raven.yaml"] = "directories: {daily: " + settings + "}\n"
+		}
+		p := open(t, files)
+		for _, to := range []string{"x", "x/2026-03-03", "team/"} {
+			a := p.answer(t, "raven_move", args{"source": folder + "2026-03-02", "destination": to})
+			require.NotNil(t, a.Error, "%s to %s", folder, to)
+			require.Equal(t, fault.InvalidValue, a.Error.Code)
+		}
+		p.must(t, "raven_move", args{"source": folder + "2026-03-02", "destination": folder + "2026-03-03"}, nil)
+		p.must(t, "raven_reclassify", args{"id": folder + "2026-03-03", "type": "page"}, nil)
+		p.must(t, "raven_move", args{"source": folder + "2026-03-03", "destination": "x"}, nil)
+	}
+}

@@ -279,10 +279,7 @@ func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) err
 	if err != nil {
 		return err
 	}
-	left, gone, err := markdown.RemoveSection(text, o.Section.Slug)
-	if err == nil {
-		err = markdown.CheckRemoved(text, left, o.Section.Slug)
-	}
+	_, gone, err := markdown.RemoveSection(text, o.Section.Slug)
 	if err != nil {
 		return at(err, o.Note.Path)
 	}

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	_ "embed"
+	"path"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -230,10 +231,10 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 // staysItself is a fault if a note would lose its type in another folder: a daily note has it from its path.
 func (e *edit) staysItself(n, to tree.Node) error {
 	config := e.tree.Index.Config()
-	if _, was := config.DailyID(n.Note.ID); n.Note.Type != vault.Daily || !was {
+	if _, was := config.IsDaily(vault.Path(n.Note.Path)); n.Note.Type != vault.Daily || !was {
 		return nil
 	}
-	if _, day := config.DailyID(to.Folder + n.Entry()); day {
+	if _, day := config.IsDaily(vault.Path(to.Folder + path.Base(n.Note.Path))); day {
 		return nil
 	}
 	return wrong(kindMismatch, "a daily note would lose its type at a path that is not the path of its day").

@@ -53,6 +53,7 @@ func TestStructure(t *testing.T) {
 		{"into itself", "move_node", args{"nodeId": "projects/", "newParentId": "projects/"}, "", "cycle", nil, 0},
 		{"a folder in a note", "move_node", args{"nodeId": "people/", "newParentId": w(""), "convert": true}, "", "kind_mismatch", nil, 0},
 		{"a folder", "move_node", args{"nodeId": "projects/", "newParentId": "people/"}, "people/projects/api.md", "Uses [[projects/website#goals]].", args{"projects/": "people/projects/", "projects/api": "people/projects/api", w(""): "people/projects/website", w("#goals"): "people/projects/website#goals", w("#q1"): "people/projects/website#q1", w("#r"): "people/projects/website#r", w("#notes"): "people/projects/website#notes"}, 0},
+		{"a daily note to the root", "move_node", args{"nodeId": "daily/2025-02-01", "newParentId": "/"}, "", "kind_mismatch", nil, 0},
 		{"a daily note", "move_node", args{"nodeId": "daily/2025-02-01", "newParentId": "people/"}, "", "kind_mismatch", nil, 0},
 		{"30", "copy_subtree", args{"sourceId": w("#r"), "targetParentId": w("#goals")}, "projects/website.md", "q1 text\n\n### Risks\n::risk(severity=2)\n\nR text.\n\n" + risksText, args{}, 0},
 		{"31", "copy_subtree", args{"sourceId": w("#goals"), "targetParentId": w(""), "mode": "duplicate"}, "projects/website.md", notesText + "\n" + goalsText, args{}, 0},
