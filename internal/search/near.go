@@ -292,7 +292,7 @@ func (r *ranker) scoreAll() {
 	for i := range r.full {
 		f, of := &r.full[i], r.refs[i]
 		f.theirs = r.naming.has(int(of.layer), r.x.layers[of.layer].docs[of.doc].head)
-		f.others = !f.theirs && r.x.member(of).known > 0
+		f.others = !f.theirs && r.x.member(of).has(knownFlag)
 		if f.theirs {
 			p := &f.parts
 			p.Person = float64((r.x.profile.thread.person - 1) * (p.Text + p.Neighbours + p.Thread))

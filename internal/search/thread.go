@@ -13,8 +13,16 @@ type member struct {
 	thread [2]uint32 // a digest of its name; 0: none
 	time   [2]uint32 // Unix milliseconds
 	seq    [2]uint32
-	known  uint32 // 1 if it is somebody's
+	flags  uint32 // of knownFlag and recordFlag
 }
+
+// The flags of a member.
+const (
+	knownFlag  = 1 << iota // it is somebody's
+	recordFlag             // MemoryFields.Record
+)
+
+func (m *member) has(flag uint32) bool { return m.flags&flag != 0 }
 
 func halvesOf(n uint64) [2]uint32 { return [2]uint32{uint32(n), uint32(n >> 32)} }
 
@@ -31,7 +39,10 @@ func newMember(f *MemoryFields) member {
 		m.thread = halvesOf(max(h.Sum64(), 1))
 	}
 	if len(f.Persons) > 0 {
-		m.known = 1
+		m.flags |= knownFlag
+	}
+	if f.Record {
+		m.flags |= recordFlag
 	}
 	return m
 }
