@@ -98,7 +98,7 @@ var searchedMemories = searched{
 func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 	n := &search.Note{Text: []byte(m.Text()), Memory: &search.MemoryFields{
 		Name: c.Goal, Facts: c.Outcome.Learnings, Author: c.Agent, Persons: personsOf(c),
-		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth, Record: isRecord(c),
+		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth, Record: isRecord(c), Merit: c.Importance,
 	}}
 	n.Also = append(n.Also, c.Tags...)
 	n.Also = append(n.Also, c.TaskType)

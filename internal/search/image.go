@@ -69,6 +69,9 @@ func (s *segment) bytes() int64 {
 	if k := s.known.Load(); k != nil {
 		sketched = 9 * len(k.bags)
 	}
+	if w := s.width.Load(); w != nil {
+		sketched += 2 * len(*w)
+	}
 	if t := s.table.Load(); t != nil {
 		sketched += 8*len(t.names) + 4*len(t.starts)
 	}
