@@ -102,7 +102,8 @@ func (p *page) write(sets []*set, skipped []string) error {
 		"The questions are in `bench/retrieval`; the memories are those of a made-up team. R@k is the share of questions " +
 		"with evidence among the first k results, MRR the mean of 1/rank. Calibration error is the expected difference " +
 		"between the confidence in a result and how often it is right, over the first ten results. In a typo, two letters " +
-		"next to each other of one word of four or more are exchanged.\n")
+		"next to each other of one word of four or more are exchanged. A question about the next step repeats the text of the " +
+		"memory before the one that answers it, which therefore is first: its R@1 is 0.\n")
 	for _, why := range skipped {
 		p.say("\nLeft out: %s.\n", why)
 	}
