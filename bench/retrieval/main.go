@@ -102,7 +102,8 @@ func (p *page) write(sets []*set, skipped []string) error {
 		"The questions are in `bench/retrieval`; the memories are those of a made-up team. R@k is the share of questions " +
 		"with evidence among the first k results, MRR the mean of 1/rank. Calibration error is the expected difference " +
 		"between the confidence in a result and how often it is right, over the first ten results. In a typo, two letters " +
-		"next to each other of one word of four or more are exchanged.\n")
+		"next to each other of one word of four or more are exchanged. A question about the next step repeats the text of the " +
+		"memory before the one that answers it, which therefore is first: its R@1 is 0.\n")
 	for _, why := range skipped {
 		p.say("\nLeft out: %s.\n", why)
 	}
@@ -113,9 +114,18 @@ func (p *page) write(sets []*set, skipped []string) error {
 			ofNotes = append(ofNotes, pairs...)
 		}
 	}
-	p.say("\n## Confidence in notes\n\nA refit on the %d judged pairs of all notes: %s. Its calibration error on them: %.3f.\n",
-		len(ofNotes), refit(ofNotes), refit(ofNotes).error(ofNotes))
+	p.say("\n## Confidence in notes\n\nOf the %d judged pairs of all notes:\n", len(ofNotes))
+	p.fit(ofNotes)
 	return p.err
+}
+
+// fit writes how well the confidence fits one half of some pairs, and how well a fit to the other half would.
+func (p *page) fit(pairs []pair) {
+	fitted, held := halves(pairs)
+	f := refit(fitted)
+	p.say("\n- a fit to one half of the questions: %s\n- its calibration error on the other half: %.3f\n"+
+		"- that of the confidence that is shown, on the other half: %.3f\n",
+		f, f.error(held), calibration(held, func(p *pair) float64 { return p.said }))
 }
 
 // set writes what was measured of a set, and returns its judged pairs.
@@ -136,8 +146,11 @@ func (p *page) set(s *set) []pair {
 		m := s.measure(s.index(s.profile.Without(part)), s.questions)
 		p.say("\n- without %s: R@1 %+.3f, R@10 %+.3f", part, m.recall(1)-all.recall(1), m.recall(10)-all.recall(10))
 	}
-	p.say("\n\nA refit of the confidence on these pairs: %s. Its calibration error on them: %.3f.\n",
-		refit(all.pairs), refit(all.pairs).error(all.pairs))
+	if s.profile.Features() != nil {
+		p.say("\n")
+	}
+	p.say("\nConfidence:\n")
+	p.fit(all.pairs)
 	return all.pairs
 }
 

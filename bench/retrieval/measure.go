@@ -28,12 +28,16 @@ type pair struct {
 	features [features]float64
 	said     float64 // the confidence
 	right    bool
+	fitted   bool // it is of the half of the questions to which a confidence is fitted; the other half measures it
 }
+
+// together is how many questions that follow each other are of one half: those of a session of the made-up team.
+const together = 5
 
 // measure asks questions.
 func (s *set) measure(x *search.Index, questions []question) measured {
 	var m measured
-	for _, q := range questions {
+	for n, q := range questions {
 		o := search.Options{Limit: deepest, Explain: true}
 		if s.exact != nil {
 			o.Exact = s.exact(q.text)
@@ -49,7 +53,7 @@ func (s *set) measure(x *search.Index, questions []question) measured {
 				rank = i + 1
 			}
 			if i < judged {
-				m.pairs = append(m.pairs, pair{featuresOf(r.Items, i), h.Why.Confidence, right})
+				m.pairs = append(m.pairs, pair{featuresOf(r.Items, i), h.Why.Confidence, right, n/together%2 == 0})
 			}
 		}
 		m.ranks = append(m.ranks, rank)
@@ -125,14 +129,26 @@ func (f *fit) of(p *pair) float64 {
 }
 
 func (f fit) String() string {
-	return fmt.Sprintf("%.2f + %.2f·coverage + %.2f·s/s₁ + %.2f·(s−next)/s₁", f[0], f[1], f[2], f[3])
+	return fmt.Sprintf("%.2f %+.2f·coverage %+.2f·s/s₁ %+.2f·(s−next)/s₁", f[0], f[1], f[2], f[3])
 }
 
 func (f fit) error(pairs []pair) float64 { return calibration(pairs, f.of) }
 
+// halves are the pairs to fit a confidence to, and those to measure it on.
+func halves(pairs []pair) (fitted, held []pair) {
+	for _, p := range pairs {
+		if p.fitted {
+			fitted = append(fitted, p)
+		} else {
+			held = append(held, p)
+		}
+	}
+	return fitted, held
+}
+
 // refit is the fit that makes pairs most likely, but for a little that keeps weights small.
 func refit(pairs []pair) fit {
-	const steps, rate, ridge = 4000, .5, 1e-4
+	const steps, rate, ridge = 20000, 2, 1e-7
 	var f fit
 	for range steps {
 		var gradient fit

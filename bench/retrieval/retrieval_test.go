@@ -28,6 +28,15 @@ func TestQuestions(t *testing.T) {
 	require.GreaterOrEqual(t, questions, 150)
 }
 
+// TestConfidence: what is said of records is as often right as it says, on the half of the questions to which it was not
+// fitted.
+func TestConfidence(t *testing.T) {
+	s := team()
+	m := s.measure(s.index(s.profile), s.questions)
+	_, held := halves(m.pairs)
+	require.Less(t, calibration(held, func(p *pair) float64 { return p.said }), .02)
+}
+
 func TestAPageIsWritten(t *testing.T) {
 	all, skipped, err := sets("../../internal/localapp/demo", "")
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"iter"
 	"strings"
 	"time"
@@ -97,7 +98,7 @@ var searchedMemories = searched{
 func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 	n := &search.Note{Text: []byte(m.Text()), Memory: &search.MemoryFields{
 		Name: c.Goal, Facts: c.Outcome.Learnings, Author: c.Agent, Persons: personsOf(c),
-		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth,
+		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth, Record: isRecord(c), Merit: c.Importance,
 	}}
 	n.Also = append(n.Also, c.Tags...)
 	n.Also = append(n.Also, c.TaskType)
@@ -105,6 +106,14 @@ func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 		n.Also = append(n.Also, f.Path)
 	}
 	return n
+}
+
+// isRecord reports whether a memory says both what was intended and what came of it. A turn of a conversation that was
+// imported has one text, as its goal or as its summary.
+func isRecord(c *memory.Card) bool {
+	o := &c.Outcome
+	cameOfIt := cmp.Or(o.Summary, o.FailureReason)
+	return c.Goal != "" && cameOfIt != "" && cameOfIt != c.Goal
 }
 
 // threadOf returns the name of the thread of a memory: its agent and session; "" if the session has

@@ -10,7 +10,7 @@ import (
 // ImageFormat is the number of the format that AppendImage writes. It rises when the bytes of an
 // image come to mean something else, and also when the terms of a text do: an image is searched by
 // the rules that it was made by.
-const ImageFormat = 4
+const ImageFormat = 5
 
 // ErrFormat is the error of an image that is not of this format, or whose terms this release would
 // not make: the index has to be made of the texts again.
@@ -74,6 +74,9 @@ func (s *segment) bytes() int64 {
 	sketched := 0
 	if k := s.known.Load(); k != nil {
 		sketched = 9 * len(k.bags)
+	}
+	if w := s.width.Load(); w != nil {
+		sketched += 2 * len(*w)
 	}
 	if t := s.table.Load(); t != nil {
 		sketched += 8*len(t.names) + 4*len(t.starts)

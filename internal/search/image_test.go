@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the golden image anew")
 
 // golden are the images of each format that ReadImage reads.
-var golden = map[int]string{4: "image.4"}
+var golden = map[int]string{5: "image.5"}
 
 // reopened is an index of the image of another, which begins so many bytes behind an address that
 // numbers have.

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -309,6 +310,37 @@ func TestThreadsMakeNoDifferenceInLayers(t *testing.T) {
 		require.Equal(t, made.Units(), x.Units())
 		require.Equal(t, recall(t, made, pool[2]), recall(t, x.Purged(), pool[2]))
 	})
+}
+
+// TestManyEqualMemories: of more memories with one score than are scored in full, those with most merit come first, and
+// of these the newest, whether the index was made at once or one by one.
+func TestManyEqualMemories(t *testing.T) {
+	const n = 1000
+	merit := func(i int) float64 { return float64(i%7) / 7 }
+	var changes []search.Change
+	at := map[string]int{}
+	for i := range n {
+		id := fmt.Sprintf("m%03d", i*37%n)
+		at[id] = i
+		changes = append(changes, search.Change{Doc: id, Note: &search.Note{Text: []byte("one lighthouse"), Memory: &search.MemoryFields{
+			Merit: merit(i), Date: start.Add(time.Duration(i) * time.Minute), Seq: uint64(i),
+		}}})
+	}
+	tie := func(a, b string) int {
+		return cmp.Or(cmp.Compare(merit(at[b]), merit(at[a])), cmp.Compare(at[b], at[a]))
+	}
+	want := slices.SortedFunc(maps.Keys(at), tie)[:50]
+	whole := search.New(search.Memories(), "english")
+	parts := whole
+	for i := range changes {
+		parts = parts.With(changes[i : i+1])
+	}
+	for _, x := range []*search.Index{whole.With(changes), parts} {
+		r, err := x.Search(search.PlainQuery("lighthouse"), search.Options{Limit: 50, Tie: tie})
+		require.NoError(t, err)
+		require.Equal(t, n, r.Total)
+		require.Equal(t, want, paths(r))
+	}
 }
 
 func TestAFilterDoesNotChangeTheOrder(t *testing.T) {

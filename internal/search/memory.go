@@ -14,6 +14,14 @@ type MemoryFields struct {
 	Author  string
 	Persons []Person // whose memory it is
 
+	// Merit is from 0 to 1. Of memories with equal scores those with more merit come first, and of these the newer ones.
+	// It decides which of very many equal ones are scored in full; the order of results is that of Options.Tie.
+	Merit float64
+
+	// Record says that the text has what was intended and what came of it. The confidence in a record comes from another
+	// evaluation than that in a turn of a conversation, which is one text.
+	Record bool
+
 	// Thread names the sequence that it is part of; empty: none. Memories of a thread follow each other by their
 	// Date, of equal ones by Seq.
 	Thread string

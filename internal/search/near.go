@@ -8,7 +8,8 @@ import (
 
 // A full is the score of a thing with all that its neighbours, its thread and its person add.
 type full struct {
-	row    int // of the counts of the ranker
+	row    int  // of the counts of the ranker
+	known  bool // near is
 	near   [4]int
 	parts  Parts
 	theirs bool // it is of the one person whom the query names
@@ -119,10 +120,7 @@ func (r *ranker) bestOwn() []ref {
 	most := r.x.profile.thread.candidates
 	best, doubtful := r.sift(most)
 	if room := most - len(best); len(doubtful) > room {
-		slices.SortFunc(doubtful, func(a, b own) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), r.compareNames(a.ref, b.ref))
-		})
-		doubtful = doubtful[:room]
+		doubtful = r.chosen(doubtful, room)
 	}
 	for _, o := range doubtful {
 		best = append(best, o.ref)
@@ -142,15 +140,32 @@ type own struct {
 	score float64
 }
 
-// compareNames orders things of one score.
-func (r *ranker) compareNames(a, b ref) int {
-	x, y := r.x.layers[a.layer].path(int(a.doc)), r.x.layers[b.layer].path(int(b.doc))
-	if r.Tie != nil {
-		if c := r.Tie(x, y); c != 0 {
-			return c
+// chosen are so many of the best of a list, which has more, in any order.
+func (r *ranker) chosen(list []own, most int) []own {
+	kept := make([]own, 0, 2*most+64)
+	full := false
+	for _, o := range slices.Backward(list) { // what came last is most likely to be the newest
+		if full && r.compareOwn(o, kept[most-1]) > 0 {
+			continue
+		}
+		if kept = append(kept, o); len(kept) == cap(kept) {
+			slices.SortFunc(kept, r.compareOwn)
+			kept, full = kept[:most], true
 		}
 	}
-	return cmp.Compare(x, y)
+	slices.SortFunc(kept, r.compareOwn)
+	return kept[:most]
+}
+
+// compareOwn orders things by their own scores, the best first.
+func (r *ranker) compareOwn(a, b own) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	if c := r.x.member(a.ref).compareMerit(r.x.member(b.ref)); c != 0 {
+		return c
+	}
+	return cmp.Compare(r.x.layers[a.layer].path(int(a.doc)), r.x.layers[b.layer].path(int(b.doc)))
 }
 
 // sieve is into how many steps scores are parted to find the best.
@@ -205,28 +220,38 @@ func (r *ranker) gatherNear(best []ref) {
 	for _, of := range best {
 		r.row(of)
 	}
-	around := r.gather.around[:0]
+	windows := r.gather.windows[:0]
 	for i := range best {
-		around = append(around, r.threads.around(r.refs[i]))
-		for _, pair := range [][2]ref{around[i].before, around[i].behind} {
-			for _, n := range pair {
-				if n != without && r.admits(int(n.layer), int(n.doc)) {
-					r.row(n)
-				}
+		windows = append(windows, r.threads.window(r.refs[i]))
+		for _, step := range [...]int{-1, -2, 1, 2} {
+			if n := windows[i].at(step); n != without && r.admits(int(n.layer), int(n.doc)) {
+				r.row(n)
 			}
 		}
 	}
 	r.full = slices.Grow(r.gather.full[:0], len(r.refs))[:len(r.refs)]
-	for i := range r.full {
-		if i >= len(around) {
-			around = append(around, r.threads.around(r.refs[i]))
+	clear(r.full)
+	for i := range windows {
+		for middle := -2; middle <= 2; middle++ {
+			r.placeNear(&windows[i], middle)
 		}
-		n := around[i]
-		r.full[i] = full{row: i, near: [4]int{
-			r.row(n.before[0]), r.row(n.before[1]), r.row(n.behind[0]), r.row(n.behind[1]),
-		}}
 	}
-	r.gather.around, r.gather.full = around, r.full
+	r.gather.windows, r.gather.full = windows, r.full
+}
+
+// placeNear notes the neighbours of a thing in a window, if it is scored in full and they are not known.
+func (r *ranker) placeNear(w *window, middle int) {
+	of := w.at(middle)
+	if of == without {
+		return
+	}
+	row := int(r.rows[of.layer][of.doc]) - 1
+	if row < 0 || row >= len(r.full) || r.full[row].known {
+		return
+	}
+	r.full[row] = full{row: row, known: true, near: [4]int{
+		r.row(w.at(middle - 1)), r.row(w.at(middle - 2)), r.row(w.at(middle + 1)), r.row(w.at(middle + 2)),
+	}}
 }
 
 // row is the row of a thing, which it is given if it has none; nobody for without.
@@ -292,7 +317,7 @@ func (r *ranker) scoreAll() {
 	for i := range r.full {
 		f, of := &r.full[i], r.refs[i]
 		f.theirs = r.naming.has(int(of.layer), r.x.layers[of.layer].docs[of.doc].head)
-		f.others = !f.theirs && r.x.member(of).known > 0
+		f.others = !f.theirs && r.x.member(of).has(knownFlag)
 		if f.theirs {
 			p := &f.parts
 			p.Person = float64((r.x.profile.thread.person - 1) * (p.Text + p.Neighbours + p.Thread))
@@ -337,18 +362,13 @@ func (r *ranker) part(f *full) Parts {
 // thread is one of its own.
 func (r *ranker) shareThreads() {
 	share := r.x.profile.thread.share
-	order := r.gather.order[:0]
 	for i := range r.full {
-		m := r.x.member(r.refs[i])
-		if m.inThread() {
-			order = append(order, placed{wholeOf(m.thread), m.at(), wholeOf(m.seq), i})
-			continue
+		if !r.x.member(r.refs[i]).inThread() {
+			p := &r.full[i].parts
+			p.Thread = float64(share * p.text())
 		}
-		p := &r.full[i].parts
-		p.Thread = float64(share * p.text())
 	}
-	r.gather.order = order
-	slices.SortFunc(order, placed.compare)
+	order := r.inThreads()
 	for from := 0; from < len(order); {
 		to, best := from+1, r.full[order[from].row].parts.text()
 		for to < len(order) && r.together(&order[to-1], &order[to]) {
@@ -359,6 +379,38 @@ func (r *ranker) shareThreads() {
 			r.full[order[from].row].parts.Thread = float64(share * best)
 		}
 	}
+}
+
+// inThreads are the rows of things in threads that are scored in full, in the order of the threads.
+func (r *ranker) inThreads() []placed {
+	order, merged := r.gather.order[:0], r.gather.merged[:0]
+	for layer := range r.x.layers {
+		keys := r.gather.keys[:0]
+		for i := range r.full {
+			if of := r.refs[i]; int(of.layer) == layer && r.x.member(of).inThread() {
+				keys = append(keys, uint64(r.x.layers[layer].rank[of.doc])<<32|uint64(i))
+			}
+		}
+		slices.Sort(keys)
+		merged = r.merge(merged[:0], order, keys)
+		order, merged, r.gather.keys = merged, order, keys
+	}
+	r.gather.order, r.gather.merged = order, merged
+	return order
+}
+
+// merge appends what is in order and the rows of some keys, whose lower half is the row.
+func (r *ranker) merge(to, order []placed, keys []uint64) []placed {
+	for _, key := range keys {
+		i := int(uint32(key))
+		m := r.x.member(r.refs[i])
+		p := placed{wholeOf(m.thread), m.at(), wholeOf(m.seq), i}
+		for len(order) > 0 && order[0].compare(p) <= 0 {
+			to, order = append(to, order[0]), order[1:]
+		}
+		to = append(to, p)
+	}
+	return append(to, order...)
 }
 
 // A placed is where the thing of a row is in its thread.

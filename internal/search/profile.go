@@ -14,7 +14,7 @@ type Profile struct {
 	// secondShare is what the second best unit of a thing adds to the best.
 	secondShare float64
 
-	fit fit // of its confidence
+	fit, recordFit fit // of the confidence in its things, and in those that are records
 
 	// thread says how units of a thread help each other; its zero value: they do not.
 	thread threading
@@ -52,7 +52,7 @@ func Memories() Profile {
 		head:   [fields]weighting{{1, 0}, {1, 0}, {1, 0}},
 		unit:   [2]weighting{{1, .4}, {1, .4}},
 		thread: threading{gap: 4 * time.Hour, previous: .4, others: .1, share: .2, person: 1.25, candidates: 200},
-		fit:    turns,
+		fit:    turns, recordFit: recordFit,
 	}
 }
 

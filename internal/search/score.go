@@ -27,26 +27,52 @@ type gatherer struct {
 	rows   [][]int32
 
 	// Room of a ranker for what it scores in full.
-	refs   []ref
-	around []neighbourhood
-	full   []full
-	tally  []float32
-	order  []placed
+	refs    []ref
+	windows []window
+	full    []full
+	tally   []float32
+	order   []placed
+	merged  []placed
+	keys    []uint64
 }
 
 // shortField is from how many words on it is not known beforehand what an occurrence is worth.
 const shortField = 512
 
-// A once is what one occurrence in the first field of a head, or of a unit, is worth, by the length of the field.
+// A once is what one occurrence in the first field of a slot is worth, by the width of the slot.
 type once struct {
-	norms      norms
-	head, unit [shortField]float32
+	norms norms
+	worth [2 * shortField]float32
+}
+
+// The widths of slots: the length of the first field, and for heads so much more; wide if the field is not short.
+const wide = 2 * shortField
+
+// widths are the widths of the slots. They are made when they are first asked for. Several may make them at once; they
+// are the same.
+func (s *segment) widths() []uint16 {
+	if known := s.width.Load(); known != nil {
+		return *known
+	}
+	all := make([]uint16, len(s.slots))
+	for i := range s.slots {
+		switch sl := &s.slots[i]; {
+		case sl.lengths[0] >= shortField:
+			all[i] = wide
+		case sl.isHead():
+			all[i] = shortField + uint16(sl.lengths[0])
+		default:
+			all[i] = uint16(sl.lengths[0])
+		}
+	}
+	s.width.Store(&all)
+	return all
 }
 
 func newOnce(n norms) *once {
 	o := &once{norms: n}
 	for i := range uint32(shortField) {
-		o.head[i], o.unit[i] = float32(n.first.of(1, i)), float32(n.unit[0].of(1, i))
+		o.worth[i], o.worth[shortField+i] = float32(n.unit[0].of(1, i)), float32(n.first.of(1, i))
 	}
 	return o
 }
@@ -193,7 +219,7 @@ func (s *segment) termsOf(f form) (first, end int) {
 // there are rows, occurrences in a note whose row is 0 are only counted.
 func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
-	list, slots, once := g.arena, l.slots, g.once
+	list, widths, once := g.arena, l.widths(), g.once
 	if rows == nil {
 		list = slices.Grow(list, len(data)) // of each posting there is a byte
 	}
@@ -208,7 +234,7 @@ func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) 
 			counts, at = countsAt(data, at, head&3)
 		}
 		slot := next + head>>2
-		if slot >= uint64(len(slots)) {
+		if slot >= uint64(len(widths)) {
 			break // it is damaged
 		}
 		next = slot + 1
@@ -223,14 +249,11 @@ func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) 
 		if rows != nil && rows[doc] == 0 {
 			continue
 		}
-		s, worth := &slots[slot], float32(0)
-		switch length := s.lengths[0]; {
-		case head&3 != onceInFirst || length >= shortField:
-			worth = float32(g.norms.count(s, &counts))
-		case s.isHead():
-			worth = once.head[length]
-		default:
-			worth = once.unit[length]
+		worth := float32(0)
+		if width := widths[slot]; head&3 == onceInFirst && width < wide {
+			worth = once.worth[width]
+		} else {
+			worth = float32(g.norms.count(&l.slots[slot], &counts))
 		}
 		list = append(list, weighted{uint32(slot), weight * worth})
 	}

@@ -34,6 +34,7 @@ type segment struct {
 
 	known atomic.Pointer[sketches]    // see sketches; nil: nobody has asked for it
 	table atomic.Pointer[threadTable] // see threadTable; likewise
+	width atomic.Pointer[[]uint16]    // see widths; likewise
 }
 
 // A doc is a note of a segment.

@@ -13,8 +13,35 @@ type member struct {
 	thread [2]uint32 // a digest of its name; 0: none
 	time   [2]uint32 // Unix milliseconds
 	seq    [2]uint32
-	known  uint32 // 1 if it is somebody's
+	flags  uint32 // of knownFlag and recordFlag, and the merit behind them
 }
+
+// The flags of a member.
+const (
+	knownFlag  = 1 << iota // it is somebody's
+	recordFlag             // MemoryFields.Record
+)
+
+// The merit of a member: from 0 to mostMerit.
+const (
+	meritShift = 2
+	mostMerit  = 1<<30 - 1
+)
+
+func (m *member) merit() uint32 { return m.flags >> meritShift }
+
+// compareMerit orders members the one with most merit first, of equal ones the newest.
+func (m *member) compareMerit(o *member) int {
+	if m.flags>>meritShift != o.flags>>meritShift {
+		return cmp.Compare(o.merit(), m.merit())
+	}
+	if m.time != o.time {
+		return cmp.Compare(o.at(), m.at())
+	}
+	return cmp.Compare(wholeOf(o.seq), wholeOf(m.seq))
+}
+
+func (m *member) has(flag uint32) bool { return m.flags&flag != 0 }
 
 func halvesOf(n uint64) [2]uint32 { return [2]uint32{uint32(n), uint32(n >> 32)} }
 
@@ -22,6 +49,7 @@ func wholeOf(halves [2]uint32) uint64 { return uint64(halves[1])<<32 | uint64(ha
 
 func newMember(f *MemoryFields) member {
 	m := member{seq: halvesOf(f.Seq)}
+	m.flags = uint32(min(max(f.Merit, 0), 1)*mostMerit) << meritShift
 	if !f.Date.IsZero() {
 		m.time = halvesOf(uint64(f.Date.UnixMilli()))
 	}
@@ -31,7 +59,10 @@ func newMember(f *MemoryFields) member {
 		m.thread = halvesOf(max(h.Sum64(), 1))
 	}
 	if len(f.Persons) > 0 {
-		m.known = 1
+		m.flags |= knownFlag
+	}
+	if f.Record {
+		m.flags |= recordFlag
 	}
 	return m
 }
@@ -90,9 +121,15 @@ type ref struct{ layer, doc int32 }
 
 var without = ref{-1, -1}
 
-// A neighbourhood are the things before one and behind it in its thread, the next ones first; without where there is
-// none. None is further from the one between than the gap of the profile.
-type neighbourhood struct{ before, behind [2]ref }
+// reach is how far things are known around one: two neighbours, and two neighbours of each of these.
+const reach = 4
+
+// A window is a thing with what is before and behind it in its thread, in the order of the thread; without where there
+// is none. No two that follow each other are further apart than the gap of the profile.
+type window [2*reach + 1]ref
+
+// at is the thing so many steps behind the one in the middle, or before it.
+func (w *window) at(step int) ref { return w[reach+step] }
 
 // threads find neighbours, for one query.
 type threads struct {
@@ -155,21 +192,27 @@ func (x *Index) compareRefs(a, b ref) int {
 	return strings.Compare(x.layers[a.layer].path(int(a.doc)), x.layers[b.layer].path(int(b.doc)))
 }
 
-// around are the neighbours of a thing.
-func (t *threads) around(r ref) neighbourhood {
-	n := neighbourhood{[2]ref{without, without}, [2]ref{without, without}}
+// window is a thing with what is around it.
+func (t *threads) window(r ref) window {
+	var before, behind [reach]ref
+	for i := range reach {
+		before[i], behind[i] = without, without
+	}
 	m := t.x.member(r)
-	if !m.inThread() {
-		return n
+	if m.inThread() {
+		for _, s := range t.of(wholeOf(m.thread)) {
+			last, first := t.split(s, r)
+			t.collect(&before, s.layer, last, s.from-1, -1)
+			t.collect(&behind, s.layer, first, s.to, 1)
+		}
+		t.cut(&before, r)
+		t.cut(&behind, r)
 	}
-	for _, s := range t.of(wholeOf(m.thread)) {
-		before, behind := t.split(s, r)
-		t.collect(&n.before, s.layer, before, s.from-1, -1)
-		t.collect(&n.behind, s.layer, behind, s.to, 1)
+	w := window{reach: r}
+	for i := range reach {
+		w[reach-1-i], w[reach+1+i] = before[i], behind[i]
 	}
-	t.cut(&n.before, r)
-	t.cut(&n.behind, r)
-	return n
+	return w
 }
 
 // split is the number of the last thing of a stretch before one, and of the first behind it.
@@ -185,29 +228,28 @@ func (t *threads) split(s stretch, r ref) (before, behind int) {
 	return at - 1, at
 }
 
-// collect adds the nearest things of a layer to those of others: at most two, from a number up to another.
-func (t *threads) collect(nearest *[2]ref, layer, from, to, step int) {
+// collect adds the nearest things of a layer to those of others, from a number up to another.
+func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 	l := &t.x.layers[layer]
-	for i, found := from, 0; i != to && found < 2; i += step {
+	for i, at := from, 0; i != to && at < reach; i += step {
 		doc := int(l.byThread[i])
 		if !l.has(doc) {
 			continue
 		}
-		found++
 		r := ref{int32(layer), int32(doc)}
-		switch {
-		case nearest[0] == without || t.x.compareRefs(r, nearest[0])*step < 0:
-			nearest[0], nearest[1] = r, nearest[0]
-		case nearest[1] == without || t.x.compareRefs(r, nearest[1])*step < 0:
-			nearest[1] = r
-		default:
-			return
+		for at < reach && nearest[at] != without && t.x.compareRefs(r, nearest[at])*step > 0 {
+			at++
+		}
+		if at < reach {
+			copy(nearest[at+1:], nearest[at:])
+			nearest[at] = r
+			at++
 		}
 	}
 }
 
 // cut takes off what is behind a gap.
-func (t *threads) cut(nearest *[2]ref, from ref) {
+func (t *threads) cut(nearest *[reach]ref, from ref) {
 	for i, r := range nearest {
 		if r == without || !t.joined(from, r) {
 			for ; i < len(nearest); i++ {

@@ -64,6 +64,7 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	bonus := s.bonus(f.layer, f.doc)
 	w := &Why{Matched: []string{}, Missing: []string{}, Parts: Parts{Text: f.score - bonus}}
 	e := evidence{first: first, score: f.score, next: next}
+	e.record = s.x.profile.isThreaded() && s.x.member(ref{int32(f.layer), int32(f.doc)}).has(recordFlag)
 	if f.full != nil {
 		w.Parts = s.ranker.part(f.full)
 		e.theirs, e.others = f.full.theirs, f.full.others

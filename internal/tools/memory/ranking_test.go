@@ -20,7 +20,7 @@ func TestWordsAreExplained(t *testing.T) {
 	require.Equal(t, true, m["fuzzy"])
 	require.Equal(t, []string{"rotate", "signing", "keys"}, texts(why["matched"]))
 	require.Equal(t, []string{"unheardof"}, texts(why["missing"]))
-	require.Equal(t, "turns-1", why["fit"])
+	require.Equal(t, "records-1", why["fit"])
 	require.Positive(t, why["parts"].(args)["text"])
 	require.LessOrEqual(t, m["confidence"], .95)
 	_, out = p.recall(t, args{"query": "rotate the signing keys", "explain": true})
@@ -29,6 +29,22 @@ func TestWordsAreExplained(t *testing.T) {
 	require.Nil(t, m["fuzzy"])
 	_, out = p.recall(t, args{"query": "rotate unheardof", "task_type": "bug_fix", "explain": true})
 	require.Equal(t, "structural", list(out, "memories")[0]["explanation"].(args)["match"])
+}
+
+// TestConfidenceByKind: a memory with one text is a turn of a conversation, one with a goal and an outcome is a record.
+func TestConfidenceByKind(t *testing.T) {
+	p := open(t)
+	for _, summary := range []string{"", "the goal", "something else"} {
+		in := memoryOf("the goal")
+		in["outcome"] = args{"success": true, "summary": summary}
+		p.do(t, "store", in)
+	}
+	_, out := p.recall(t, args{"query": "goal", "explain": true})
+	fits := map[string]int{}
+	for _, m := range list(out, "memories") {
+		fits[m["explanation"].(args)["fit"].(string)]++
+	}
+	require.Equal(t, map[string]int{"turns-1": 2, "records-1": 1}, fits)
 }
 
 // TestQuotesInAnIntentExcludeNothing: what stands in quotes raises the label, no more.

@@ -66,10 +66,11 @@ type recalling struct {
 	filter memory.Filter
 	search *search.Index // nil: no words are looked for
 
-	found []match
-	seen  map[string]bool
-	total int
-	used  []string // levels that contributed
+	merits map[string]*merit // that were looked up, by id
+	found  []match
+	seen   map[string]bool
+	total  int
+	used   []string // levels that contributed
 }
 
 func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (recallOut, error) {

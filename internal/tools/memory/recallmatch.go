@@ -188,13 +188,33 @@ func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) 
 // byMerit orders memories of one score: those that others supersede behind all others, then by their rank
 // (reference/memory.md §A4.10).
 func (r *recalling) byMerit(a, b string) int {
-	x, there := r.memories.Card(a)
-	y, both := r.memories.Card(b)
-	if !there || !both {
+	x, y := r.meritOf(a), r.meritOf(b)
+	if x.card == nil || y.card == nil {
 		return 0
 	}
-	gone := func(id string) int { return min(len(r.memories.SupersededBy(id)), 1) }
-	return cmp.Or(cmp.Compare(gone(a), gone(b)), memory.ByRank(x, y))
+	return cmp.Or(cmp.Compare(x.superseded, y.superseded), memory.ByRank(x.card, y.card))
+}
+
+// A merit is by what memories of one score are ordered.
+type merit struct {
+	card       *memory.Card // nil: there is none
+	superseded int          // 1 if another one supersedes it, else 0
+}
+
+// meritOf looks up the merit of a memory once.
+func (r *recalling) meritOf(id string) *merit {
+	m, ok := r.merits[id]
+	if !ok {
+		m = &merit{}
+		if c, there := r.memories.Card(id); there {
+			m.card, m.superseded = c, min(len(r.memories.SupersededBy(id)), 1)
+		}
+		if r.merits == nil {
+			r.merits = map[string]*merit{}
+		}
+		r.merits[id] = m
+	}
+	return m
 }
 
 // addHit adds a memory that was found by words. Where it is there already by a file, it is as sure as the surer of both.

@@ -26,7 +26,7 @@ func TestSearchSaysWhy(t *testing.T) {
 	require.Equal(t, "ferry", out.Items[0].ID, "its name is the query")
 	require.Equal(t, "exact", out.Items[0].Explanation.Match)
 	require.Equal(t, []string{"ferry"}, out.Items[0].Explanation.Matched)
-	require.Equal(t, "notes-1", out.Items[0].Explanation.Fit)
+	require.Equal(t, "notes-2", out.Items[0].Explanation.Fit)
 	require.Len(t, out.Items[1].Duplicates, 1)
 	out.Items = nil
 	p.must(t, "raven_search", args{"query": "Ferry"}, &out)
