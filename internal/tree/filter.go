@@ -56,6 +56,9 @@ var stays = []string{"payloadtype", "isexpanded", "childrencount", "version"}
 
 // Shows reports whether the filter shows a property, by its path.
 func (f Filter) Shows(path string) bool {
+	if f.IsEmpty() {
+		return true
+	}
 	path = canonical(path)
 	if path == "nodeid" || path == "children" {
 		return true

@@ -45,6 +45,7 @@ func TestTreesAreThatOfTheModel(t *testing.T) {
 		}
 		m.restart()
 		m.rebuild()
+		m.askSnapshots()
 		t.Logf("%d calls, %d refused, %d changes of the vault", m.calls, m.refusals, m.newest)
 	})
 }
