@@ -11,19 +11,30 @@ import (
 // locate finds the object that an argument names: its id or, as in a reference, a name, an alias, the
 // end of its path, or a word for a day (raven.md §1.9). What may be several is AMBIGUOUS_REF.
 func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
+	to := resolution(idx, id, c)
+	if to.Object.Note == nil {
+		return index.Object{}, unresolved(idx, id, to)
+	}
+	return to.Object, nil
+}
+
+// resolution returns what an argument leads to: the object of that id, else what index.ResolveArg finds.
+func resolution(idx *index.Index, id string, c vault.Clock) index.Resolution {
 	if o, ok := idx.Find(strings.TrimSpace(id)); ok {
-		return o, nil
+		return index.Resolution{ID: o.ID(), Object: o}
 	}
-	to := idx.ResolveArg(id, c)
+	return idx.ResolveArg(id, c)
+}
+
+// unresolved returns the fault of an argument that leads to no object.
+func unresolved(idx *index.Index, id string, to index.Resolution) error {
 	switch {
-	case to.Object.Note != nil:
-		return to.Object, nil
 	case len(to.Matches) > 0:
-		return index.Object{}, ambiguous(id, to.Matches)
+		return ambiguous(id, to.Matches)
 	case strings.Contains(id, "#"):
-		return index.Object{}, noObject(idx, "no section %q", id)
+		return noObject(idx, "no section %q", id)
 	}
-	return index.Object{}, noObject(idx, "no object %q", id)
+	return noObject(idx, "no object %q", id)
 }
 
 // noPath says of an argument that names nothing that it could not, if it is written as a path and none
@@ -43,14 +54,11 @@ func noPath(err error, path, argument string) error {
 // locateTarget finds the id of what an argument names, as locate does. A day that it names need not
 // have a note: there are references to it all the same.
 func locateTarget(idx *index.Index, ref string, c vault.Clock) (string, error) {
-	o, err := locate(idx, ref, c)
-	if err == nil {
-		return o.ID(), nil
+	to := resolution(idx, ref, c)
+	if to.ID == "" {
+		return "", unresolved(idx, ref, to)
 	}
-	if to := idx.ResolveArg(ref, c); to.ID != "" {
-		return to.ID, nil
-	}
-	return "", err
+	return to.ID, nil
 }
 
 // How many candidates of an ambiguous reference an answer lists: where they are the answer, and where
