@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rookeryhq/rookery/bench/corpus"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -238,5 +239,28 @@ func BenchmarkNearest(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.Nearest(some + "x")
+	}
+}
+
+// BenchmarkImport takes 10,000 notes in, in commits that grow as those of a first reading do.
+func BenchmarkImport(b *testing.B) {
+	var all []index.Change
+	for _, c := range sampleCommits() {
+		all = append(all, c.Changes...)
+	}
+	var commits []index.Commit
+	for done := 0; done < len(all); {
+		n := min(max(500, done/2), 2000, len(all)-done)
+		commits = append(commits, index.Commit{
+			Seq: uint64(len(commits) + 1), Time: time.Unix(int64(len(commits)), 0), Changes: all[done : done+n],
+		})
+		done += n
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		x := index.Empty()
+		for _, c := range commits {
+			x = x.With(c)
+		}
 	}
 }

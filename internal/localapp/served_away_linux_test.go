@@ -119,3 +119,50 @@ func refusedNow(t *testing.T, app *localapp.App, path string) {
 	_, err := call(t.Context(), local{app}, "raven_read", args{"path": path})
 	require.Error(t, err)
 }
+
+// TestServedFolderComesBackAsAnotherDevice holds that a served folder whose file system is unmounted, and in whose place
+// there is an empty folder and then another file system with the same files, loses no note: freshness says that the
+// folder is away until the next start, which finds all notes as they were.
+func TestServedFolderComesBackAsAnotherDevice(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t, nil)
+	device(p)
+	p.write("v/a.md", "# A\n")
+	for _, name := range []string{"b", "c", "d", "e", "f"} {
+		p.write("v/deep/"+name+".md", "# "+name+"\n")
+	}
+	app := p.open("v")
+	unwatched(t, app, "")
+	require.NoError(t, os.CopyFS(p.path("copy"), os.DirFS(p.path("v"))))
+	intact := func() {
+		t.Helper()
+		for _, path := range []string{"a", "deep/b", "deep/c", "deep/d", "deep/e", "deep/f"} {
+			must(t, local{app}, "raven_read", args{"path": path})
+		}
+	}
+
+	require.NoError(t, syscall.Unmount(p.path("v"), syscall.MNT_DETACH))
+	unwatched(t, app, repo.UnwatchedAway) // the mount point is an empty folder
+	intact()
+
+	device(p)
+	require.NoError(t, os.CopyFS(p.path("v"), os.DirFS(p.path("copy"))))
+	must(t, local{app}, "raven_reindex", nil)
+	unwatched(t, app, repo.UnwatchedAway)
+	intact()
+
+	p.close(app)
+	app = p.open("v")
+	defer p.close(app)
+	unwatched(t, app, "")
+	intact()
+	require.Equal(t, "# A\n", folder(t, p.path("v"))["a.md"])
+}
+
+// device mounts an empty file system at "v".
+func device(p person) {
+	if err := syscall.Mount("tmpfs", p.path("v"), "tmpfs", 0, "size=16m"); err != nil {
+		p.Skip("nothing can be mounted here: ", err)
+	}
+	p.Cleanup(func() { _ = syscall.Unmount(p.path("v"), syscall.MNT_DETACH) })
+}
