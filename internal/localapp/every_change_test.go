@@ -83,7 +83,7 @@ var settingEmbedded = []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"held","id":"Thor","set":{"employer":"Mill","friends":["freya","people/freya"],"tags":["a","b"]}}`, Want: `{"data":{"id":"people/thor","new_values":{"employer":"companies/mill","friends":["freya","people/freya"]}},"warnings":[]}`},
 	{Tool: "raven_read", Args: `{"vault":"held","path":"people/thor"}`, Want: `{"data":{"content":"---\ntype: person\nname: Thor\nemployer: \"[[companies/mill]]\"\nfriends:\n  - \"[[freya]]\"\n  - \"[[people/freya]]\"\ntags:\n  - a\n  - b\n---\n"}}`},
 	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":["friends=people/freya,people/thor","tags=x,y","employer="]}`, Want: `{"data":{"new_values":{"friends":["people/freya","people/thor"],"tags":["x","y"],"employer":null}}}`},
-	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":{"employer":"people/freya"}}`, Code: fault.InvalidField, Want: `{"error":{"message":"the target of the field 'employer' must be a company; people/freya is a person","location":{"file":"people/thor.md","line":4}}}`},
+	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":{"employer":"people/freya"}}`, Code: fault.InvalidField, Want: `{"error":{"message":"Field 'employer' must refer to a company; people/freya is a person","location":{"file":"people/thor.md","line":4}}}`},
 }
 
 var creatingInDepth = []tooltest.Step{

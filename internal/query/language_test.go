@@ -223,8 +223,8 @@ func TestFilters(t *testing.T) {
 
 func TestFilterRefusals(t *testing.T) {
 	rows := [][3]string{
-		{`{`, "", "no JSON"},
-		{`{} {}`, "", "no JSON"},
+		{`{`, "", "not JSON"},
+		{`{} {}`, "", "not JSON"},
 		{`3`, "", "object"},
 		{`[]`, "", "at least one"},
 		{`{}`, "", "one of type"},

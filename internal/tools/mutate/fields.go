@@ -79,7 +79,7 @@ func WrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
 			typ = to.Object.Type()
 		}
 		if typ != f.Target {
-			return fault.New(fault.InvalidField, "the target of the field '%s' must be a %s; %s is a %s",
+			return fault.New(fault.InvalidField, "Field '%s' must refer to a %s; %s is a %s",
 				f.Name, f.Target, to.ID, typ).With("field", f.Name).With("value", to.ID).
 				With("constraint", map[string]any{"target": f.Target})
 		}

@@ -113,7 +113,7 @@ func TestWriteRefuses(t *testing.T) {
 		"a map":           {`"path":"a.md","frontmatter":{"m":{"k":1}}`, "INVALID_PARAMETER", "Field 'm' must be"},
 		"a number":        {`"path":"p.md","frontmatter":{"age":"old"}`, "INVALID_PARAMETER", "age"},
 		"of a new type":   {`"path":"a.md","frontmatter":{"type":"person","age":"old"}`, "INVALID_PARAMETER", "age"},
-		"a target":        {`"path":"p.md","frontmatter":{"boss":"[[a]]"}`, "INVALID_PARAMETER", "must lead to a person"},
+		"a target":        {`"path":"p.md","frontmatter":{"boss":"[[a]]"}`, "INVALID_PARAMETER", "must refer to a person"},
 		"required":        {`"path":"p.md","frontmatter":{"name":null}`, "INVALID_PARAMETER", `type person requires the field "name"`},
 		"two problems":    {`"path":"p.md","frontmatter":{"name":null,"age":"x"}`, "INVALID_PARAMETER", "2 problems found"},
 		"a bad head":      {`"path":"bad.md","content":"x","frontmatter":{"b":1}`, "INVALID_PARAMETER", "line 4"},
@@ -159,7 +159,7 @@ func TestWriteOnce(t *testing.T) {
 		`{"vault":"v","path":"a.md","frontmatter":{"knowtation_editor":1,"b":2},"content":"see [[nobody]]"}`))
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"code":"UNKNOWN_FIELD","message":"the field knowtation_editor is not written: `+
-		`the log keeps who wrote a note"`)
+		`the log records the authors of a note"`)
 	require.Contains(t, string(answer), `"code":"REF_NOT_FOUND"`)
 	require.Equal(t, "---\nb: 2\n---\nsee [[nobody]]\n", p.file(t, "a.md"))
 }
