@@ -161,7 +161,8 @@ func (r *reordering) level() error {
 	for i := range r.order {
 		s := &r.order[i]
 		level := s.Level
-		if s.New != nil && !(s.Keep && r.fits(i, least)) {
+		keeps := s.New == nil || s.Keep && r.fits(i, least)
+		if !keeps {
 			level = r.level0
 		}
 		if i > 0 {

@@ -49,8 +49,8 @@ func (s *sectionRestoring) findPlace() error {
 	branch := s.top // the section, or the node above it that is gone
 	for above, ok := s.then.Parent(s.top); ok && above.Note != nil; above, ok = s.then.Parent(above) {
 		for _, id := range []string{s.then.UID(above), above.ID()} {
-			n, found := s.edit.tree.Find(id)
-			if found && n.Note != nil && !(s.isThere() && s.edit.tree.Within(n, s.now)) {
+			n, found := s.tree.Find(id)
+			if found && n.Note != nil && s.isElsewhere(n) {
 				s.parent, s.home = n, branch == s.top
 				s.findPosition(s.then.OwnChildren(above), branch)
 				return nil
@@ -72,12 +72,12 @@ func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) 
 	for i, n := range siblings {
 		rank[s.then.UID(n)] = i - mine
 	}
-	children := s.edit.tree.OwnChildren(s.parent)
+	children := s.tree.OwnChildren(s.parent)
 	here := slices.Index(children, s.now)
 	var ranks []int // of the other children; 0: a section that was not there
 	for _, n := range children {
 		if n != s.now {
-			ranks = append(ranks, rank[s.edit.tree.UID(n)])
+			ranks = append(ranks, rank[s.tree.UID(n)])
 		}
 	}
 	if s.at, s.stays = here, here >= 0 && isBetween(ranks, here); !s.stays {
@@ -137,7 +137,7 @@ func (s *sectionRestoring) write(ctx context.Context) error {
 	case !s.isThere():
 	case s.now.Note != s.parent.Note:
 		err = s.takeOut(ctx)
-	case slices.Contains(s.edit.tree.OwnChildren(s.parent), s.now):
+	case slices.Contains(s.tree.OwnChildren(s.parent), s.now):
 		return s.moveAmong(ctx, text, block)
 	default:
 		m, text, position, err = s.cut(ctx, text)
@@ -154,7 +154,7 @@ func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block mar
 		return err
 	}
 	order := markdown.Siblings(text, s.parent.Section)
-	here := slices.Index(s.edit.tree.OwnChildren(s.parent), s.now)
+	here := slices.Index(s.tree.OwnChildren(s.parent), s.now)
 	order = slices.Insert(slices.Delete(order, here, here+1), s.at, markdown.Sibling{New: &block, Keep: s.home})
 	r, err := markdown.Reorder(text, s.parent.Section, order)
 	if err != nil {
@@ -252,8 +252,8 @@ func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
 
 // later returns the topmost sections below a node whose uids are not known.
 func (s *sectionRestoring) later(n tree.Node, known map[string]bool) (all []tree.Node) {
-	for _, child := range s.edit.tree.OwnChildren(n) {
-		if known[s.edit.tree.UID(child)] {
+	for _, child := range s.tree.OwnChildren(n) {
+		if known[s.tree.UID(child)] {
 			all = append(all, s.later(child, known)...)
 			continue
 		}
@@ -300,7 +300,7 @@ func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
 	at, m := linesOf(s.text).span(block.At), marksOf(s.top.Note)
 	a := &arrival{Subtree: block, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
 	for i, u := range a.uids {
-		if n, ok := s.edit.tree.Find(u.String()); ok && s.isElsewhere(n) {
+		if n, ok := s.tree.Find(u.String()); ok && s.isElsewhere(n) {
 			a.uids[i] = index.UID{}
 		}
 	}
@@ -314,5 +314,5 @@ func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
 
 // isElsewhere reports whether a node is outside of the section as it is now.
 func (s *sectionRestoring) isElsewhere(n tree.Node) bool {
-	return !s.isThere() || !s.edit.tree.Within(n, s.now)
+	return !s.isThere() || !s.tree.Within(n, s.now)
 }
