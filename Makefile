@@ -122,7 +122,7 @@ cloud-docs: ## write docs/benchmarks-requests-cloud.md, with emulators of AWS th
 leaks: cc $(FUZZER) $(CONFORMANCE) ## run all tests, then search what they logged and refused for secrets
 	@logs=$$(mktemp -d) && trap 'rm -rf "$$logs"' EXIT && \
 	ROOKERY_TEST_LOGS=$$logs GO=$(GO) tools/test/run && \
-	ROOKERY_LEAKS_IN=$$logs $(GO) test -vet=off ./internal/canary -run TestNothingLeaked -count=1 -v
+	ROOKERY_LEAKS_IN=$$logs $(GO) test -vet=off ./internal/leaktest -run TestNothingLeaked -count=1 -v
 
 .PHONY: fmt
 fmt: ## fail if a file is not formatted

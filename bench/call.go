@@ -62,7 +62,7 @@ func (s *suite) drawCalls(x *index.Index) {
 	for n := range x.OfType("person", "") {
 		d.people = append(d.people, n)
 	}
-	for t := range x.Traits("due", index.Spot{}) {
+	for t := range x.Traits("due", index.Location{}) {
 		d.traits = append(d.traits, t.ID)
 	}
 	for tag := range x.Tags() {

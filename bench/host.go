@@ -66,7 +66,7 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 	}
 	h.teams = team.NewTeams(team.Options{
 		Table: h.table, Bucket: h.bucket, Log: log, Now: time.Now, Background: true, Folders: true,
-		Texts: repo.NewTexts(archiveTexts), Pasts: repo.NewPasts(archiveTexts),
+		Texts: repo.NewTexts(archiveTexts), Pasts: repo.NewSnapshotCache(archiveTexts),
 		Compact: h.table.Compact, PublicURL: hostURL, Kinds: hosted.Jobs,
 		Parts: hosted.Parts(), Issuers: hosted.IssuersFor(h.server),
 	})

@@ -144,7 +144,7 @@ func (k *keeping) year(ctx context.Context) error {
 	k.out.Commits = int(x.Version())
 	for range 2 { // the first notes what has been passed, the second lets it go an hour later
 		k.set(k.now().Add(time.Hour))
-		if err := v.Fold(ctx, repo.Folding{All: true}); err != nil {
+		if err := v.Compact(ctx, repo.Compaction{All: true}); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (k *keeping) fold(ctx context.Context, v *repo.Vault) error {
 		return err
 	}
 	begun := time.Now()
-	if err := v.Fold(ctx, repo.Folding{All: true}); err != nil {
+	if err := v.Compact(ctx, repo.Compaction{All: true}); err != nil {
 		return err
 	}
 	after, err := v.Control(ctx)
@@ -340,7 +340,7 @@ func (k *keeping) writes(ctx context.Context) error {
 	if err := k.write64(ctx, v, noFolds); err != nil {
 		return err
 	}
-	keeper := v.Keep(repo.KeeperOptions{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	keeper := v.StartCompactor(repo.CompactorOptions{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	defer keeper.Close()
 	return k.write64(ctx, v, withFolds)
 }

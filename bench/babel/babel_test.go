@@ -91,7 +91,7 @@ func requireReferences(t *testing.T, v babel.Vault) {
 	for _, n := range v.Notes {
 		note, _ := x.ByID(n.ID)
 		var got []babel.Reference
-		for l := range x.Resolver().Outlinks(note.Object(-1), index.Spot{}) {
+		for l := range x.Resolver().Outlinks(note.Object(-1), index.Location{}) {
 			got = append(got, babel.Reference{
 				Target: l.Ref.Target, Line: l.Ref.Line, ID: l.To.ID, Matches: l.To.Matches,
 			})
@@ -122,7 +122,7 @@ func requireBacklinks(t *testing.T, x *index.Index, v babel.Vault, to map[string
 				want = append(want, targets...)
 			}
 		}
-		for l := range x.Resolver().Backlinks(n.ID, index.Spot{}) {
+		for l := range x.Resolver().Backlinks(n.ID, index.Location{}) {
 			got = append(got, l.Ref.Target)
 		}
 		require.ElementsMatch(t, want, got, n.ID)

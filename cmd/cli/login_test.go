@@ -18,9 +18,9 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -87,7 +87,7 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	app, err := localapp.Open(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir()})
+		Log: leaktest.Logger(t, nil), Data: t.TempDir()})
 	require.NoError(t, err)
 	h := &house{}
 	h.Server = httptest.NewServer(httptool.New(app.Catalogue, httptool.Options{
@@ -255,7 +255,7 @@ func TestLoginRefused(t *testing.T) {
 	open := httptest.NewServer(nil)
 	t.Cleanup(open.Close)
 	app, err := localapp.Open(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir()})
+		Log: leaktest.Logger(t, nil), Data: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, app.Close()) })
 	open.Config.Handler = httptool.New(app.Catalogue, httptool.Options{})

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/rookeryhq/rookery/internal/access"
-	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/forwarded"
 )
 
 // BenchmarkFlight measures the cost of the shares for a call that does not wait.
 func BenchmarkFlight(b *testing.B) {
 	s := access.NewShares(access.ShareOptions{Calls: 256})
-	crowd := peer.NewCrowd(2048, peer.Proxies{})
+	crowd := forwarded.NewCrowd(2048, forwarded.Proxies{})
 	for b.Loop() {
 		leave, ok := crowd.Enter("192.0.2.1:4711")
 		f, err := s.Begin(caller("a", "ann"))

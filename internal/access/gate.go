@@ -20,7 +20,7 @@ import (
 // A Gate authenticates requests. It is safe for concurrent use.
 type Gate struct {
 	opt   GateOptions
-	shown *lru.Cache[[sha256.Size]byte, shown]
+	shown *lru.Cache[[sha256.Size]byte, verified]
 
 	// locked is set once a token is required; it never becomes false again.
 	locked atomic.Bool
@@ -71,7 +71,7 @@ func NewGate(o GateOptions) *Gate {
 		o.Enter = o.Teams.Team
 	}
 	g := &Gate{opt: o}
-	g.shown, _ = lru.New[[sha256.Size]byte, shown](shownMost) // the size is positive
+	g.shown, _ = lru.New[[sha256.Size]byte, verified](shownMost) // the size is positive
 	g.locked.Store(o.Closed)
 	return g
 }
@@ -93,7 +93,7 @@ func (g *Gate) caller(r *http.Request) (auth.Caller, error) {
 	token, sent, ok := bearer(r.Header)
 	switch {
 	case !sent:
-		return g.stranger(r)
+		return g.anonymous(r)
 	case !ok:
 		return auth.Caller{}, auth.Refused()
 	case auth.IsAPIToken(token):
@@ -121,8 +121,8 @@ func (g *Gate) closed(ctx context.Context) (bool, error) {
 	return g.locked.Load(), nil
 }
 
-// stranger returns the caller of a request without a token.
-func (g *Gate) stranger(r *http.Request) (auth.Caller, error) {
+// anonymous returns the caller of a request without a token.
+func (g *Gate) anonymous(r *http.Request) (auth.Caller, error) {
 	closed, err := g.closed(r.Context())
 	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		host, _, _ := net.SplitHostPort(at.String())

@@ -25,8 +25,8 @@ type Issuer struct {
 	Claims      auth.Conditions // all must match
 }
 
-// A shown is the result of verifying a token of an issuer.
-type shown struct {
+// A verified is the result of verifying a token of an issuer.
+type verified struct {
 	claims auth.Claims
 	issuer *Issuer   // of the deployment; nil: of the tenant
 	tenant string    // the tenant that the token is for; empty: none
@@ -64,7 +64,7 @@ func (g *Gate) tenantOf(i *Issuer, c auth.Claims) string {
 
 // verified verifies a token. It uses a cached result of the last minute, but always checks the path
 // and the expiry.
-func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) {
+func (g *Gate) verified(ctx context.Context, token, path string) (verified, error) {
 	key, now := sha256.Sum256([]byte(token)), g.opt.Now()
 	p, ok := g.shown.Get(key)
 	if ok && now.Sub(p.at).Abs() < shownLife && now.Before(p.claims.Expires.Add(auth.Leeway)) &&
@@ -73,7 +73,7 @@ func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) 
 	}
 	peeked, err := auth.Peek(token)
 	if err != nil {
-		return shown{}, err
+		return verified{}, err
 	}
 	p, err = g.byDeployment(ctx, token, peeked, path)
 	if errors.Is(err, errNotOurs) {
@@ -83,7 +83,7 @@ func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) 
 		err = auth.Refused().Because(err)
 	}
 	if err != nil {
-		return shown{}, err
+		return verified{}, err
 	}
 	p.at = now
 	if len(token) <= shownLong {
@@ -97,7 +97,7 @@ var errNotOurs = errors.New("it was not issued for this server by a configured i
 
 // meant reports whether a cached verification is valid for a request to path. The deployment may
 // have several entries for one issuer, and another entry may come first for that path.
-func (g *Gate) meant(p shown, path string) bool {
+func (g *Gate) meant(p verified, path string) bool {
 	if p.issuer == nil {
 		return true
 	}
@@ -142,7 +142,7 @@ func (g *Gate) audiences(i *Issuer, path string) []string {
 // are tried.
 func (g *Gate) byDeployment(
 	ctx context.Context, token string, peeked auth.Peeked, path string,
-) (shown, error) {
+) (verified, error) {
 	failed := errNotOurs
 	for k := range g.opt.Issuers {
 		i := &g.opt.Issuers[k]
@@ -152,30 +152,30 @@ func (g *Gate) byDeployment(
 		c, err := g.opt.Verifier.Verify(ctx, token, i.Issuer, g.audiences(i, path))
 		switch {
 		case err == nil && i.Claims.Match(c.All):
-			return shown{claims: c, issuer: i, tenant: g.tenantOf(i, c)}, nil
+			return verified{claims: c, issuer: i, tenant: g.tenantOf(i, c)}, nil
 		case err != nil && !fault.Is(err, fault.Unauthenticated):
 			failed = err
 		}
 	}
-	return shown{}, failed
+	return verified{}, failed
 }
 
 // byTenant verifies a token with the issuers of the tenant that its audience names.
 func (g *Gate) byTenant(
 	ctx context.Context, token string, peeked auth.Peeked,
-) (shown, error) {
+) (verified, error) {
 	audience := g.ofTenant(peeked.Audience)
 	if audience == "" {
-		return shown{}, errNotOurs
+		return verified{}, errNotOurs
 	}
 	name := strings.TrimPrefix(audience, team.Audience(g.opt.PublicURL, ""))
 	t, err := g.tenant(ctx, name)
 	if err != nil {
-		return shown{}, err
+		return verified{}, err
 	}
 	keys, err := rulesFor(ctx, t, peeked.Issuer)
 	if err != nil {
-		return shown{}, err
+		return verified{}, err
 	}
 	failed := errNotOurs
 	for _, jwks := range keys {
@@ -183,12 +183,12 @@ func (g *Gate) byTenant(
 		c, err := g.opt.Verifier.Verify(ctx, token, from, []string{audience})
 		switch {
 		case err == nil:
-			return shown{claims: c, tenant: name, keys: jwks}, nil
+			return verified{claims: c, tenant: name, keys: jwks}, nil
 		case !fault.Is(err, fault.Unauthenticated):
 			failed = err
 		}
 	}
-	return shown{}, failed
+	return verified{}, failed
 }
 
 // ofTenant returns the audience that names a tenant. It is empty if there is none, or if there are
@@ -234,7 +234,7 @@ func rulesFor(ctx context.Context, t *team.Team, issuer string) ([]string, error
 
 // ofJWT returns the caller of a verified token in a state of its tenant.
 func (g *Gate) ofJWT(
-	ctx context.Context, t *team.Team, p shown, state stateOf,
+	ctx context.Context, t *team.Team, p verified, state stateOf,
 ) (auth.Caller, error) {
 	s, err := state(ctx)
 	if err != nil {
@@ -257,7 +257,7 @@ func (g *Gate) ofJWT(
 }
 
 // ofDeployment returns the caller of a token of a deployment issuer.
-func ofDeployment(s *team.State, p shown) auth.Caller {
+func ofDeployment(s *team.State, p verified) auth.Caller {
 	otherwise := map[string]auth.Role{}
 	if p.issuer.Role != auth.Nobody {
 		otherwise[auth.AllVaults] = p.issuer.Role
@@ -266,7 +266,7 @@ func ofDeployment(s *team.State, p shown) auth.Caller {
 }
 
 // ofRule returns the caller of a token that a rule of its tenant accepts.
-func ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
+func ofRule(s *team.State, p verified, rule team.Issuer) auth.Caller {
 	if rule.People() {
 		return person(s, p, rule.RolesClaim, rule.Roles)
 	}
@@ -278,7 +278,7 @@ func ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
 // person returns a caller that is a principal of its own. Its roles are those of its membership in
 // the tenant, or else those in its token's claim, or else the default.
 func person(
-	s *team.State, p shown, claim string, otherwise map[string]auth.Role,
+	s *team.State, p verified, claim string, otherwise map[string]auth.Role,
 ) auth.Caller {
 	c := known(p.tenant, auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
 	if m, ok := s.Member(p.claims.Issuer, p.claims.Subject); ok {
@@ -297,7 +297,7 @@ func person(
 
 // rule returns the rule of the tenant that applies to a token: of the enabled rules that match it,
 // the one with the fewest wildcards, then the first by name (CONTRACT §4, team).
-func (p shown) rule(t *team.Team, s *team.State) (team.Issuer, bool) {
+func (p verified) rule(t *team.Team, s *team.State) (team.Issuer, bool) {
 	var best team.Issuer
 	found := false
 	for _, rule := range s.Issuers() {

@@ -160,12 +160,12 @@ func (f *Flight) Take(n int) error {
 	if !s.bytes.fits(f.account, int64(n)) {
 		return s.full("bytes of bodies and answers", s.bytes.total)
 	}
-	f.hold(int64(n))
+	f.reserve(int64(n))
 	return nil
 }
 
-// hold adds bytes to those that the request holds. The caller holds mu.
-func (f *Flight) hold(n int64) {
+// reserve adds bytes to those that the request holds. The caller holds mu.
+func (f *Flight) reserve(n int64) {
 	f.bytes += n
 	f.shares.bytes.add(f.account, n)
 }
@@ -295,7 +295,7 @@ func (f *Flight) answered(n int64) {
 	}
 	f.running = false
 	f.shares.calls.add(f.account, -1)
-	f.hold(n - f.bytes)
+	f.reserve(n - f.bytes)
 	f.shares.next()
 }
 
@@ -308,7 +308,7 @@ func (f *Flight) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.answered(0)
-	f.hold(-f.bytes)
+	f.reserve(-f.bytes)
 	s.requests.add(f.account, -1)
 	s.forget(f.account)
 	s.next()

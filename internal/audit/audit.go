@@ -72,8 +72,8 @@ const (
 	// archiveEvery is the interval of archiving in the background.
 	archiveEvery = 5 * time.Minute
 
-	// patience is the time limit for writing an entry, even if the call has ended.
-	patience = 5 * time.Second
+	// sendTimeout is the time limit for writing an entry, even if the call has ended.
+	sendTimeout = 5 * time.Second
 )
 
 // New returns an Auditor that does nothing in the background yet.
@@ -257,7 +257,7 @@ func (a *Auditor) often(c *tool.Call, e ending) bool {
 
 // keep writes an entry to the refusal log of its tenant.
 func (a *Auditor) keep(ctx context.Context, e Entry) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	t, err := a.opt.Teams.Team(ctx, e.Tenant)
 	if fault.Is(err, fault.Unauthenticated) {

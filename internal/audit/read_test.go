@@ -281,7 +281,7 @@ func TestListOfAFoldedLog(t *testing.T) {
 	v, err := b.team(t).Vault(t.Context(), "notes")
 	require.NoError(t, err)
 	for range 3 {
-		require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 		b.clock.pass(2 * time.Hour)
 	}
 	require.False(t, b.has(t, "notes/1", "log/000000000001"), "it has left the table")

@@ -107,7 +107,7 @@ func (l *Log) duePieces(
 	ctx context.Context,
 ) (pieces map[string][][]byte, later []redaction, err error) {
 	pieces = map[string][][]byte{}
-	known := map[repo.Place]bool{}
+	known := map[repo.PartRef]bool{}
 	for _, r := range l.redactions.all {
 		now, err := l.vault.ErasedAudit(ctx, r.commit)
 		if err != nil {

@@ -128,7 +128,7 @@ func tenants(o Options, later func(func())) team.Options {
 	}
 	return team.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table,
-		Texts: repo.NewTexts(caches), Pasts: repo.NewPasts(caches),
+		Texts: repo.NewTexts(caches), Pasts: repo.NewSnapshotCache(caches),
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
 		Named:  namedFiles, Items: true, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
@@ -185,10 +185,10 @@ func (a *App) ready(ctx context.Context) error {
 	return err
 }
 
-// Close waits for work that calls have left behind, for up to patience, and closes the App. No call
+// Close waits for work that calls have left behind, for up to laterTimeout, and closes the App. No call
 // may follow it.
 func (a *App) Close() {
-	a.later.wait(patience)
+	a.later.wait(laterTimeout)
 	a.host.Close()
 	a.teams.Close()
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/awsapp"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/lambdahost"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -94,7 +94,7 @@ func (d *deployment) options(t testing.TB) awsapp.Options {
 	t.Helper()
 	return awsapp.Options{
 		Server: config.Config{PublicURL: base}, Table: d.table, Bucket: d.bucket, Memory: 512 << 20,
-		Log: canary.Logger(t, d.logs), Now: d.clock.time, Version: "test",
+		Log: leaktest.Logger(t, d.logs), Now: d.clock.time, Version: "test",
 	}
 }
 

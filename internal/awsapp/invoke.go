@@ -39,7 +39,7 @@ var _ lambda.Handler = (*App)(nil)
 // contain nothing of a request.
 func (a *App) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	a.opt.Begin()
-	defer a.later.wait(patience)
+	defer a.later.wait(laterTimeout)
 	ctx, cancel := early(ctx, grace)
 	defer cancel()
 	var kind struct {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// patience is how long a call waits at its end for work that calls have left behind.
-const patience = 250 * time.Millisecond
+// laterTimeout is how long a call waits at its end for work that calls have left behind.
+const laterTimeout = 250 * time.Millisecond
 
 // A later runs work that calls leave behind, in goroutines. The process is frozen between calls, so
-// work that takes longer than patience continues during the next call. It is safe for concurrent
+// work that takes longer than laterTimeout continues during the next call. It is safe for concurrent
 // use.
 type later struct {
 	mu      sync.Mutex

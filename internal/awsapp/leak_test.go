@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 )
 
 // printed is what a function writes to the streams of the process and to the standard logger. Tests that use it do
@@ -45,20 +45,20 @@ func TestNothingLeaks(t *testing.T) {
 	d := newDeployment(t)
 	a := d.function(t)
 	secret := token(t, a, "acme")
-	all := canary.Text + " " + canary.Field + " " + canary.Query
+	all := leaktest.Text + " " + leaktest.Field + " " + leaktest.Query
 	out := printed(t, func() {
 		for _, path := range []string{
 			"/" + all, "/v1/vaults/main/objects/" + all, "/v1/vaults/" + all + "/stats", "//" + all, all, "",
 			"/v1/tools/" + all, "/mcp/" + all, "/%zz" + all, "/\x01" + all, "/http://" + all + ":99999/",
 		} {
-			for _, method := range []string{"GET", "POST", canary.Text, "", "A B"} {
+			for _, method := range []string{"GET", "POST", leaktest.Text, "", "A B"} {
 				for _, host := range []string{"notes.example.test", "abc.lambda-url.eu-north-1.on.aws", all, ""} {
 					e := event(method, path)
 					e.RequestContext.DomainName = host
 					e.RawQueryString = url.QueryEscape(all) + "=%zz" + all
 					e.Headers = map[string]string{
-						"authorization": "Bearer " + secret, "x-" + canary.Text: all, all: all, "idempotency-key": all,
-						"if-match": all, "x-agent-id": all, "x-readonly": all, "accept": all, "origin": "https://" + canary.Text,
+						"authorization": "Bearer " + secret, "x-" + leaktest.Text: all, all: all, "idempotency-key": all,
+						"if-match": all, "x-agent-id": all, "x-readonly": all, "accept": all, "origin": "https://" + leaktest.Text,
 					}
 					e.Cookies, e.Body, e.IsBase64Encoded = []string{all}, all, path == ""
 					_, err := a.Invoke(t.Context(), marshalled(t, e))
@@ -73,12 +73,12 @@ func TestNothingLeaks(t *testing.T) {
 		} {
 			_, err := a.Invoke(t.Context(), []byte(payload))
 			require.Error(t, err)
-			canary.Absent(t, err.Error(), "an error of the function")
+			leaktest.Absent(t, err.Error(), "an error of the function")
 		}
 	})
 	require.Empty(t, out)
 	require.NotEmpty(t, d.logs.String())
-	found, err := canary.Search(bytes.NewReader([]byte(d.logs.String())))
+	found, err := leaktest.Search(bytes.NewReader([]byte(d.logs.String())))
 	require.NoError(t, err)
 	require.Empty(t, found, "%.2000s", strings.TrimSpace(d.logs.String()))
 }

@@ -162,8 +162,8 @@ func (w *Worker) tenant(ctx context.Context, name string) error {
 		return err
 	}
 	_, err = audit.Of(own).Archive(ctx, w.opt.Now())
-	if own.FoldDue() {
-		err = errors.Join(err, own.FoldTenant(ctx))
+	if own.CompactDue() {
+		err = errors.Join(err, own.CompactTenant(ctx))
 	}
 	return err
 }

@@ -138,7 +138,7 @@ type Exchanger interface {
 	// moment.
 	//
 	// An editor may have the displaced file open and write to it later. Therefore the file is kept
-	// hidden for a while, and a Keeper reports such writes.
+	// hidden for a while, and a Displacer reports such writes.
 	Exchange(ctx context.Context, key string, data, want []byte) error
 
 	// Remove removes the file if its contents equal want; otherwise it fails as Exchange does.

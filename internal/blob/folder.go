@@ -26,7 +26,7 @@ type Folder interface {
 	Exchanger
 	Walker
 	Looker
-	Keeper
+	Displacer
 }
 
 // A Walker lists all files in a folder, including those of other programs, and continues if
@@ -75,13 +75,13 @@ type Looker interface {
 	Touched(ctx context.Context, key string) (time.Time, error)
 }
 
-// A Keeper is an Exchanger that keeps displaced files for a while, because an editor may still
+// A Displacer is an Exchanger that keeps displaced files for a while, because an editor may still
 // write to them, and nobody would see that text.
 //
 // When its time is over, a displaced file is examined. If it has the text that the exchange
 // expected, it is removed. Otherwise it is a loss: text of a person that would be lost. A loss is
 // kept until it is settled.
-type Keeper interface {
+type Displacer interface {
 	// Displaced yields all current losses in no particular order, including files whose time is not
 	// over. It ends with the first error.
 	Displaced(ctx context.Context) iter.Seq2[Displaced, error]

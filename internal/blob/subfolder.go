@@ -72,12 +72,12 @@ func (s subFolder) Touched(ctx context.Context, key string) (time.Time, error) {
 	return s.folder.Touched(ctx, whole)
 }
 
-// Displaced implements Keeper. It yields only texts of keys in the sub.
+// Displaced implements Displacer. It yields only texts of keys in the sub.
 func (s subFolder) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {
 	return s.own(s.folder.Displaced(ctx))
 }
 
-// Due implements Keeper. It yields only texts of keys in the sub, but examines all files of the
+// Due implements Displacer. It yields only texts of keys in the sub, but examines all files of the
 // bucket.
 func (s subFolder) Due(ctx context.Context) iter.Seq2[Displaced, error] {
 	return s.own(s.folder.Due(ctx))
@@ -103,7 +103,7 @@ func (s subFolder) own(all iter.Seq2[Displaced, error]) iter.Seq2[Displaced, err
 	}
 }
 
-// Settle implements Keeper.
+// Settle implements Displacer.
 func (s subFolder) Settle(ctx context.Context, d Displaced) error {
 	var err error
 	if d.Key, err = s.key(d.Key); err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 	"github.com/rookeryhq/rookery/internal/httptool"
-	"github.com/rookeryhq/rookery/internal/payload"
 )
 
 // pause is the time between two tries to reach a server that is about to change.
@@ -16,7 +16,7 @@ const pause = 20 * time.Millisecond
 // exchange sends a message to the server and returns the lines of the answer.
 func (b *bridge) exchange(ctx context.Context, m *message) [][]byte {
 	if m.cut || len(m.body) > httptool.MaxBody {
-		return b.refused(m, payload.TooLarge(httptool.MaxBody))
+		return b.refused(m, httpbody.TooLarge(httptool.MaxBody))
 	}
 	if b.opt.Vault != "" {
 		if err := m.withVault(b.opt.Vault, b.known); err != nil {

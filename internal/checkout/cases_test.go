@@ -16,7 +16,7 @@ import (
 
 // TestRules goes through reference/log.md §5, and what §4 says of the checkout, sentence by sentence,
 // on every kind of file system. What is said there of `.rookery/id`, of the place of the database and
-// of folders that cannot be written is tested where it is done, in internal/folder; twins and spellings
+// of folders that cannot be written is tested where it is done, in internal/vaultdir; twins and spellings
 // have tests of their own in folding_test.go.
 func TestRules(t *testing.T) {
 	for _, rule := range []struct {

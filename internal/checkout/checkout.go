@@ -54,7 +54,7 @@ type Checkout struct {
 	unsaved map[string]bool    // paths of files that were written and not synced
 	written uint64             // the files contain the commits up to this version
 	saved   uint64             // the same, synced and recorded in the cursor
-	outside outside
+	outside pendingEdits
 	added   auditlog.Batch // lines that commits add to the audit log
 	ended   bool           // the vault is sealed, and no file may be written
 
@@ -66,7 +66,7 @@ type Checkout struct {
 	unread sync.Map
 
 	away     atomic.Bool // the folder is not at its path, or cannot be read
-	grumbled grumble     // limits repeated log messages
+	grumbled logLimiter  // limits repeated log messages
 	progress progress    // of the first reading
 
 	retaining sync.Mutex // guards the memory that is kept for the next process
@@ -137,7 +137,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c.at = v.Known()
 	c.beyond = c.at != nil && c.written > c.at.Version()
 	c.recall(ctx)
-	c.redo(ctx)
+	c.recoverWrites(ctx)
 	if err := c.readSettings(ctx); err != nil {
 		c.complain(ctx, err)
 	}
@@ -289,7 +289,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	}
 	return fault.New(fault.Conflict, "there is a file at %s already, which was created or changed outside "+
 		"Rookery; it becomes a note within a few seconds", at).
-		At(at, 0).After(quiet).
+		At(at, 0).After(debounce).
 		Fix("read the note when it exists, and edit it").
 		Try("raven_read", fault.Args{"path": at})
 }

@@ -12,8 +12,8 @@ import (
 // Times that an edit waits before it is ingested. They apply to each file, not to the folder, so
 // that a file that is written to all the time delays no other file.
 const (
-	// quiet is how long a file must not have changed.
-	quiet = 2 * time.Second
+	// debounce is how long a file must not have changed.
+	debounce = 2 * time.Second
 
 	// longest is the longest wait of a file that keeps changing. Then it is ingested as it is.
 	longest = 5 * time.Second
@@ -76,7 +76,7 @@ type queue struct {
 }
 
 // plan returns the edits that are due at a moment.
-func (o *outside) plan(m moment) plan {
+func (o *pendingEdits) plan(m moment) plan {
 	q := &queue{plan: plan{wait: never}, moment: m, mass: o.massRemoval(m)}
 	for path, e := range o.edits {
 		if !e.held && !e.withRemovals() {
@@ -101,7 +101,7 @@ func (e *edit) withRemovals() bool { return e.mark == "" || e.joins }
 
 // restOf returns how long a file that changed at a time must still stay unchanged; at most 0 if it
 // has been long enough.
-func (q *queue) restOf(changed time.Time) time.Duration { return q.span(quiet) - q.now.Sub(changed) }
+func (q *queue) restOf(changed time.Time) time.Duration { return q.span(debounce) - q.now.Sub(changed) }
 
 // waitOf returns how long an edit waits for its own file; at most 0 if it is due.
 func (q *queue) waitOf(e *edit) time.Duration {
@@ -123,7 +123,7 @@ func (q *queue) consider(wait, known time.Duration) {
 }
 
 // massRemoval returns the start of a removal that the guard would hold; zero if there is none.
-func (o *outside) massRemoval(m moment) (since time.Time) {
+func (o *pendingEdits) massRemoval(m moment) (since time.Time) {
 	n := 0
 	for _, e := range o.edits {
 		if !e.held && e.mark == "" {
@@ -161,7 +161,7 @@ func (q *queue) add(path string, e *edit) {
 }
 
 // removals adds the edits that wait for each other and for new files: all of them, or none.
-func (q *queue) removals(o *outside) {
+func (q *queue) removals(o *pendingEdits) {
 	wait := o.removalsWait(q.moment)
 	if wait == never {
 		return
@@ -185,7 +185,7 @@ func (q *queue) removals(o *outside) {
 
 // removalsWait returns how long removals wait; at most 0 if they are due, and never if there are
 // none.
-func (o *outside) removalsWait(m moment) time.Duration {
+func (o *pendingEdits) removalsWait(m moment) time.Duration {
 	q := &queue{moment: m}
 	wait, oldest := never, m.now
 	for _, e := range o.edits {
@@ -227,7 +227,7 @@ func (c *Checkout) rests(e *edit) bool {
 
 // isDue reports whether an ingest includes an edit whose file was examined again. The first reading
 // includes all except removals that may be half of a save. The caller holds mu.
-func (c *Checkout) isDue(t Taking, e *edit) bool {
+func (c *Checkout) isDue(t Ingesting, e *edit) bool {
 	switch {
 	case e.held, t.part == nil && !t.initial:
 		return true

@@ -67,11 +67,11 @@ func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
 	return p.paths, p.wait
 }
 
-// TakeInUnasked sweeps, and syncs what differs as the attendant does when it is due.
+// TakeInUnasked sweeps, and syncs what differs as the reconciler does when it is due.
 func (c *Checkout) TakeInUnasked(ctx context.Context) error {
 	if _, err := c.Sweep(ctx); err != nil {
 		return err
 	}
-	_, err := c.TakeIn(ctx, Taking{unasked: true})
+	_, err := c.TakeIn(ctx, Ingesting{unasked: true})
 	return err
 }

@@ -105,6 +105,6 @@ func (c *Checkout) readSettings(ctx context.Context) error {
 	if len(p.paths) == 0 {
 		return nil
 	}
-	_, err := c.TakeIn(ctx, Taking{unasked: true, part: p})
+	_, err := c.TakeIn(ctx, Ingesting{unasked: true, part: p})
 	return err
 }

@@ -22,7 +22,7 @@ func (c *Checkout) takeInFirst(ctx context.Context) error {
 	if paths := c.onlyNew(); len(paths) > intake.PieceFiles {
 		return c.takeInNew(ctx, paths)
 	}
-	_, err := c.TakeIn(ctx, Taking{unasked: true, initial: true})
+	_, err := c.TakeIn(ctx, Ingesting{unasked: true, initial: true})
 	return err
 }
 
@@ -93,7 +93,7 @@ func (c *Checkout) readAhead(ctx context.Context, paths []string) <-chan readPar
 		defer close(ahead)
 		for at := 0; at < len(paths); {
 			part := paths[at : at+c.firstPart(paths[at:], at)]
-			b, err := c.gatherKnown(ctx, Taking{unasked: true, initial: true, part: &plan{paths: part}})
+			b, err := c.gatherKnown(ctx, Ingesting{unasked: true, initial: true, part: &plan{paths: part}})
 			select {
 			case ahead <- readPart{b, err}:
 			case <-ctx.Done():

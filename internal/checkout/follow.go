@@ -10,7 +10,7 @@ import (
 
 // follow examines the changes that the watcher reported. If the watcher lost track of them, it
 // makes a sweep of the whole folder.
-func (a *attendant) follow(ctx context.Context) {
+func (a *reconciler) follow(ctx context.Context) {
 	a.hinted = false
 	if a.tree == nil {
 		return // the watch was lost since, and a sweep follows
@@ -35,11 +35,11 @@ func (a *attendant) follow(ctx context.Context) {
 }
 
 // sweepSoon schedules a sweep of the whole folder, for hints that are not precise enough.
-func (a *attendant) sweepSoon() { a.next.Reset(a.span(settle)) }
+func (a *reconciler) sweepSoon() { a.next.Reset(a.span(settle)) }
 
 // followOne examines a changed key: a file, or all files in a folder, including those that no
 // longer exist.
-func (a *attendant) followOne(ctx context.Context, key string) error {
+func (a *reconciler) followOne(ctx context.Context, key string) error {
 	a.mu.Lock()
 	at, p := a.placeOf(key)
 	known := a.key(at) == key
@@ -66,7 +66,7 @@ func (a *attendant) followOne(ctx context.Context, key string) error {
 
 // followFolder examines all files that are in a folder, or were in it. It schedules a sweep of the
 // whole folder if the result is incomplete.
-func (a *attendant) followFolder(ctx context.Context, key string) error {
+func (a *reconciler) followFolder(ctx context.Context, key string) error {
 	s := a.newSweep()
 	s.part = true
 	if err := s.folder(ctx, key+"/"); err != nil {

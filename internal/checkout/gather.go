@@ -18,7 +18,7 @@ type found = intake.Found
 
 // gather reads the files of all edits, or of those in t.part, and returns them as a batch. It pairs
 // the halves of moves and finds the text with which each edit began.
-func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
+func (c *Checkout) gather(ctx context.Context, t Ingesting) (*batch, error) {
 	if err := c.respell(ctx); err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 }
 
 // gatherKnown is gather for edits whose files are known to have the spellings of their paths.
-func (c *Checkout) gatherKnown(ctx context.Context, t Taking) (*batch, error) {
+func (c *Checkout) gatherKnown(ctx context.Context, t Ingesting) (*batch, error) {
 	b := &batch{
 		Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked, initial: t.initial,
 	}
@@ -121,7 +121,7 @@ func (c *Checkout) unfinished(f *found) bool {
 
 // read reads the file of an edit. It returns nil if there is nothing to ingest after all: the file
 // is as in the log, it is skipped, or it has just changed again.
-func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, error) {
+func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.collect()

@@ -20,7 +20,7 @@ const every = time.Second
 func (c *Checkout) keep() {
 	defer close(c.done)
 	ctx, cancel := context.WithCancel(context.Background())
-	go c.attend(ctx)
+	go c.reconcile(ctx)
 	defer func() {
 		cancel()
 		<-c.attended
@@ -105,7 +105,7 @@ func (c *Checkout) complain(ctx context.Context, err error) {
 	c.grumble(ctx, "the folder could not be synced with the log", err)
 }
 
-// grumble logs an error, at most once a minute for the same cause.
+// logLimiter logs an error, at most once a minute for the same cause.
 func (c *Checkout) grumble(ctx context.Context, what string, err error) {
 	if !c.grumbled.again(what, err, c.span(grumbleEvery)) {
 		c.log.ErrorContext(ctx, what, slog.String("vault", c.vault.Name), slog.Any("cause", err))

@@ -166,7 +166,7 @@ func (c *Checkout) recallLags(all *repo.Late) {
 
 // late returns the lags for the control item; nil if there are none. If there are too many, it
 // names files that are behind first: of the others it is enough that their texts were late.
-func (o *outside) late() *repo.Late {
+func (o *pendingEdits) late() *repo.Late {
 	all := slices.SortedFunc(maps.Keys(o.lags), func(a, b string) int {
 		if x, y := o.lags[a].behind, o.lags[b].behind; x != y {
 			if x {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/casefoldfs"
 	"github.com/rookeryhq/rookery/internal/checkout"
 	"github.com/rookeryhq/rookery/internal/fault"
 )
@@ -68,9 +68,9 @@ func TestFolderThatIsGone(t *testing.T) {
 			for !strings.Contains(<-c.told, "cannot be read") { // others may complain of it too
 			}
 			for range 2 {
-				_, err := s.folder.Reindex(t.Context(), checkout.Taking{})
+				_, err := s.folder.Reindex(t.Context(), checkout.Ingesting{})
 				require.True(t, fault.Is(err, fault.FileError), "%v", err)
-				_, err = s.folder.TakeIn(t.Context(), checkout.Taking{Pending: checkout.Accept})
+				_, err = s.folder.TakeIn(t.Context(), checkout.Ingesting{Pending: checkout.Accept})
 				if err != nil { // nothing may have been noticed yet
 					require.True(t, fault.Is(err, fault.FileError), "%v", err)
 				}
@@ -87,7 +87,7 @@ func TestFolderThatIsGone(t *testing.T) {
 func TestFileSystemThatIsGone(t *testing.T) {
 	dir := ""
 	s := newServed(t, ground{"mounted", true, func(t *testing.T) string {
-		dir = casefold.Mount(t, casefold.Options{})
+		dir = casefoldfs.Mount(t, casefoldfs.Options{})
 		return dir
 	}})
 	c := newComplaints()
@@ -97,7 +97,7 @@ func TestFileSystemThatIsGone(t *testing.T) {
 	_, err := os.ReadDir(s.dir)
 	require.Error(t, err)
 	<-c.told
-	_, err = s.folder.Reindex(t.Context(), checkout.Taking{})
+	_, err = s.folder.Reindex(t.Context(), checkout.Ingesting{})
 	require.True(t, fault.Is(err, fault.FileError), "%v", err)
 	s.folder.Close()
 	require.Equal(t, want, s.inLog(t))

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/casefoldfs"
 	"github.com/rookeryhq/rookery/internal/checkout"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -36,9 +36,9 @@ type ground struct {
 func grounds() []ground {
 	return []ground{
 		{"here", false, func(t *testing.T) string { return t.TempDir() }},
-		{"folding", true, func(t *testing.T) string { return casefold.Mount(t, casefold.Options{}) }},
+		{"folding", true, func(t *testing.T) string { return casefoldfs.Mount(t, casefoldfs.Options{}) }},
 		{"folding, without exchange", true, func(t *testing.T) string {
-			return casefold.Mount(t, casefold.Options{NoRenameFlags: true})
+			return casefoldfs.Mount(t, casefoldfs.Options{NoRenameFlags: true})
 		}},
 	}
 }
@@ -157,7 +157,7 @@ func (s *served) reindex(t *testing.T) { s.answer(t, "") }
 // answer is reindex with a word for the batch that is held.
 func (s *served) answer(t *testing.T, word checkout.Pending) {
 	t.Helper()
-	_, err := s.folder.Reindex(t.Context(), checkout.Taking{Pending: word})
+	_, err := s.folder.Reindex(t.Context(), checkout.Ingesting{Pending: word})
 	require.NoError(t, err)
 }
 

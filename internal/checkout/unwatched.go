@@ -19,7 +19,7 @@ type limited interface {
 
 // unwatchedFolders returns the folders that are not watched because the system allows no more
 // watches, without those that are inside another of them.
-func (a *attendant) unwatchedFolders() (folders []string, some bool) {
+func (a *reconciler) unwatchedFolders() (folders []string, some bool) {
 	l, ok := a.tree.(limited)
 	if !ok {
 		return nil, false
@@ -38,7 +38,7 @@ func (a *attendant) unwatchedFolders() (folders []string, some bool) {
 
 // doubt records why changes may be noticed late. swept is the error of the last sweep of the whole
 // folder.
-func (a *attendant) doubt(ctx context.Context, swept error) {
+func (a *reconciler) doubt(ctx context.Context, swept error) {
 	_, some := a.unwatchedFolders()
 	var unread *blob.WalkError
 	switch {
@@ -72,7 +72,7 @@ func (c *Checkout) limited() bool {
 // sweepUnwatched examines the folders that are not watched. It also checks whether the path still
 // leads to the folder that is served; if the folder came back, it schedules a sweep of the whole
 // folder.
-func (a *attendant) sweepUnwatched(ctx context.Context) {
+func (a *reconciler) sweepUnwatched(ctx context.Context) {
 	if !a.compared {
 		return
 	}

@@ -269,7 +269,7 @@ func (in *importing) load(p portion) (file, error) {
 
 // sendAll makes the calls in order.
 func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
-	bar := in.bar()
+	bar := in.progressBar()
 	for i, portions := range calls {
 		before := in.done
 		if err := in.send(ctx, strconv.Itoa(i), portions); err != nil {
@@ -331,8 +331,8 @@ func (in *importing) halve(ctx context.Context, id string, portions []portion) e
 	return in.send(ctx, id+".1", portions[half:])
 }
 
-// bar returns a progress bar of the imported files. It is visible only on a terminal.
-func (in *importing) bar() *progressbar.ProgressBar {
+// progressBar returns a progress bar of the imported files. It is visible only on a terminal.
+func (in *importing) progressBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions(len(in.files),
 		progressbar.OptionSetWriter(in.app.Err),
 		progressbar.OptionSetVisibility(in.app.Progress),

@@ -12,8 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// patience is the time limit for completion suggestions.
-const patience = 2 * time.Second
+// completionTimeout is the time limit for completion suggestions.
+const completionTimeout = 2 * time.Second
 
 // complete returns suggestions for the next word. A word of the form name=value is suggested if
 // such a word has begun or if no positional argument is left.
@@ -152,14 +152,14 @@ func isOpen(value string) bool {
 }
 
 // ask calls the tool that completes, at the target of the command line. It waits at most for
-// patience, even if the connection hangs, and creates no data directory.
+// completionTimeout, even if the connection hangs, and creates no data directory.
 func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error) {
 	target, err := a.Target(cmd)
 	if err != nil {
 		return tool.Completed{}, err
 	}
 	target.Existing, u.Vault = true, target.Vault
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	type answer struct {
 		done tool.Completed

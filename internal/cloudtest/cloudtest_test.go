@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/cloudtest"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tooltest"
@@ -102,7 +102,7 @@ func requireLines(t *testing.T, c *httptool.Client, want []string) {
 func TestFunctions(t *testing.T) {
 	s := cloudtest.NewStores(t)
 	d, c := furnished(t, s)
-	lines := []string{"a line with " + canary.Text, "a line over MCP"}
+	lines := []string{"a line with " + leaktest.Text, "a line over MCP"}
 	call(t, c, "raven_add", add(lines[0]))
 	over := tooltest.NewMCPClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: cloudtest.Bearer(c.Token)})
 	t.Cleanup(func() { _ = over.Close() })
@@ -140,7 +140,7 @@ func TestFunctions(t *testing.T) {
 	later := deploy(t, s)
 	requireLines(t, later.Client(c.Token), lines)
 	for _, text := range []string{d.Output(), later.Output()} {
-		require.NotContains(t, text, canary.Text)
+		require.NotContains(t, text, leaktest.Text)
 		require.NotContains(t, text, c.Token)
 		require.NotContains(t, text, "inbox")
 	}
@@ -150,7 +150,7 @@ func TestFunctions(t *testing.T) {
 func TestNothingLeaks(t *testing.T) {
 	d := deploy(t, cloudtest.NewStores(t), func(o *cloudtest.Options) { o.Env = []string{"ROOKERY_LOG_LEVEL=debug"} })
 	c := furnish(t, d)
-	all := canary.Text + " " + canary.Field + " " + canary.Query
+	all := leaktest.Text + " " + leaktest.Field + " " + leaktest.Query
 	call(t, c, "raven_add", string(marshalled(t, map[string]any{
 		"vault": "main", "to": "inbox", "text": all, "idempotency_key": all,
 	})))
@@ -171,7 +171,7 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, d.Output())
-	canary.Absent(t, d.Output(), "the output of the functions")
+	leaktest.Absent(t, d.Output(), "the output of the functions")
 }
 
 // kills is how often TestKilledBootstrap kills: 10 times, and with ROOKERY_SOAK 100.

@@ -4,7 +4,7 @@ import (
 	"net"
 
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/forwarded"
 )
 
 // OnLoopback reports whether only programs of this machine can reach the listener. The default
@@ -61,4 +61,4 @@ func refusal(why string) *fault.Fault {
 }
 
 // Proxies returns the trusted proxies.
-func (c Config) Proxies() peer.Proxies { return peer.Proxies{Trusted: c.TrustedProxies} }
+func (c Config) Proxies() forwarded.Proxies { return forwarded.Proxies{Trusted: c.TrustedProxies} }

@@ -124,8 +124,8 @@ func (s Store) locked(ctx context.Context, do func() error) error {
 	}
 	lock := flock.New(filepath.Join(s.Dir, lockFile), flock.SetPermissions(0o600))
 	// The process that holds the lock may be waiting for a keyring, so this waits longer than
-	// patience.
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	// keyringTimeout.
+	ctx, cancel := context.WithTimeout(ctx, 2*keyringTimeout)
 	defer cancel()
 	held, err := lock.TryLockContext(ctx, 10*time.Millisecond)
 	switch {

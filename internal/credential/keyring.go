@@ -12,9 +12,9 @@ import (
 // service is the service name of our tokens in a keyring. The account is the origin of the server.
 const service = "rookery"
 
-// patience is the time limit of a keyring operation. It allows for a person who types a password to
+// keyringTimeout is the time limit of a keyring operation. It allows for a person who types a password to
 // unlock the keyring.
-const patience = 30 * time.Second
+const keyringTimeout = 30 * time.Second
 
 // setInKeyring stores a token in the keyring.
 func setInKeyring(ctx context.Context, o Origin, token string) error {
@@ -46,9 +46,9 @@ func fromKeyring(ctx context.Context, o Origin) (string, error) {
 }
 
 // bounded calls ask, which uses a keyring and takes no context, and waits for it as long as
-// patience and the context allow. After that, ask continues in the background.
+// keyringTimeout and the context allow. After that, ask continues in the background.
 func bounded(ctx context.Context, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, keyringTimeout)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// Displaced implements blob.Keeper.
+// Displaced implements blob.Displacer.
 func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
 		names, err := b.asides(ctx)
@@ -36,7 +36,7 @@ func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error]
 	}
 }
 
-// Settle implements blob.Keeper.
+// Settle implements blob.Displacer.
 func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
 	if err := b.beginWrite(ctx, d.Key); err != nil {
 		return err

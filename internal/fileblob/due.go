@@ -18,7 +18,7 @@ import (
 // keepFor is how long a displaced file is kept for an editor that may still write to it.
 const keepFor = time.Minute
 
-// Due implements blob.Keeper. The time of a displaced file is keepFor. It starts again if the file
+// Due implements blob.Displacer. The time of a displaced file is keepFor. It starts again if the file
 // was modified within the last keepFor, or if it could not be read.
 func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {

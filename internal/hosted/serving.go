@@ -11,10 +11,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/forwarded"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/openapi"
-	"github.com/rookeryhq/rookery/internal/peer"
 	"github.com/rookeryhq/rookery/internal/tool"
 	pages "github.com/rookeryhq/rookery/openapi"
 )
@@ -45,7 +45,7 @@ type Serving struct {
 
 	// Peer refuses a request that others could read or change on its way. If it is set, every call
 	// needs a token: Options.Closed or Authenticate must be set too. Nil: the proxies of Server and
-	// loopback are trusted; see peer.Proxies.
+	// loopback are trusted; see forwarded.Proxies.
 	Peer func(*http.Request) *fault.Fault
 
 	// Only are the families whose routes are served; nothing else is then. Nil: everything is
@@ -93,7 +93,7 @@ func (h *Host) Handler(s Serving) http.Handler {
 	o := httptool.Options{
 		Hosts: s.Hosts, Origins: s.Server.CORSOrigins, Peer: s.Peer, Only: s.Only, Decoded: s.Decoded,
 		Authenticate: s.Authenticate, Count: h.Limiter.Visit,
-		Requests: peer.NewCrowd(perCall*calls, s.Server.Proxies()),
+		Requests: forwarded.NewCrowd(perCall*calls, s.Server.Proxies()),
 		Resource: resource(s.Server), Ready: s.Ready, Log: h.opt.Log, Audited: true, Version: s.Version,
 		Document: func() ([]byte, error) {
 			return openapi.Document(h.Catalogue.Tools(), openapi.Info{Version: s.Version})

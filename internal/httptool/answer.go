@@ -12,7 +12,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -102,7 +102,7 @@ func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault
 // unread closes the connection after the answer if the request has a body.
 func unread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		payload.Leave(w, r)
+		httpbody.Leave(w, r)
 	}
 }
 

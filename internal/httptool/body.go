@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 )
 
 // body reads the arguments in the body of a request. GET, HEAD and DELETE must not have a body.
 func (c *call) body(r *http.Request) ([]byte, error) {
 	malformed := c.tool.Family.Malformed
-	data, err := payload.Read(r)
+	data, err := httpbody.Read(r)
 	if fault.Is(err, fault.BatchTooLarge) || fault.Is(err, fault.Unavailable) {
 		return nil, err
 	}

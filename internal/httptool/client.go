@@ -12,7 +12,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -38,9 +38,9 @@ var _ tool.Invoker = (*Client)(nil)
 // (CONTRACT §9).
 const maxAnswer = 64 << 20
 
-// patience is the time limit of a call, including its body and its answer. It is longer than the
+// callTimeout is the time limit of a call, including its body and its answer. It is longer than the
 // server's own limit (CONTRACT §9).
-const patience = 2 * time.Minute
+const callTimeout = 2 * time.Minute
 
 // Invoke calls a tool by name. It implements tool.Invoker. If the server did not answer, the fault
 // is UNAVAILABLE and says whether the call may have had an effect.
@@ -48,10 +48,10 @@ func (c *Client) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
 	if len(args) > MaxBody {
-		f := payload.TooLarge(MaxBody)
+		f := httpbody.TooLarge(MaxBody)
 		return tool.Refusal(f, nil), f
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	r, err := c.request(ctx, name, args)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
-	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/forwarded"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 )
 
 // maxProbes is the maximum number of concurrent health checks. They have a limit of their own, so
@@ -17,9 +17,9 @@ const maxProbes = 256
 // crowded limits the requests in flight of each address and in total. It runs before anything is
 // read or done. With HTTP/2 each stream is a request.
 func (s *server) crowded(next http.Handler) http.Handler {
-	probes := peer.NewCrowd(maxProbes, peer.Proxies{})
+	probes := forwarded.NewCrowd(maxProbes, forwarded.Proxies{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		payload.Bound(w, r, MaxBody)
+		httpbody.Bound(w, r, MaxBody)
 		crowd := s.opt.Requests
 		if isProbe(r) {
 			crowd = probes

@@ -22,7 +22,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -150,7 +150,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 func (s *server) invoke(
 	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
 ) (answer, error) {
-	payload.Count(r, flight.Take)
+	httpbody.Count(r, flight.Take)
 	args, bare, err := c.arguments(r, &caller)
 	ctx := auth.WithCaller(r.Context(), caller)
 	if c.tool == nil || err != nil && !fault.Is(err, fault.Unavailable) {

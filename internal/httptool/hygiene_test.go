@@ -18,9 +18,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/forwarded"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/metric"
-	"github.com/rookeryhq/rookery/internal/peer"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
@@ -132,7 +132,7 @@ func TestRequestsOfAnAddress(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	asked := 0
 	var m counts
-	s := hosted(t, httptool.Options{Meter: &m, Requests: peer.NewCrowd(8, peer.Proxies{}),
+	s := hosted(t, httptool.Options{Meter: &m, Requests: forwarded.NewCrowd(8, forwarded.Proxies{}),
 		Authenticate: func(r *http.Request) (auth.Caller, error) { asked++; return who(r) },
 		Mount: map[string]http.Handler{
 			"/slow": http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -180,7 +180,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // TestNothingIsReadFirst checks that the body of a refused request is not read.
 func TestNothingIsReadFirst(t *testing.T) {
 	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, Docs: []byte(docsPage),
-		Requests: peer.NewCrowd(1, peer.Proxies{})}
+		Requests: forwarded.NewCrowd(1, forwarded.Proxies{})}
 	h := httptool.New(tooltest.Sample(), o)
 	for target, status := range map[string]int{
 		"/v1/tools/desk_whoami": 401, "/v1/vaults/main/books": 401, "/nowhere": 404, "/docs": 405,

@@ -29,7 +29,7 @@ type Answer struct {
 func (c *Client) Post(
 	ctx context.Context, path string, h http.Header, body []byte,
 ) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	r, err := c.post(ctx, path, body)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) Check() error {
 // Answers returns nil if the server responds, with any status, to a request that changes nothing.
 // The token is not sent. The error is a fault that says that no request was sent.
 func (c *Client) Answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	target := strings.TrimSuffix(c.Base, "/") + "/healthz"
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)

@@ -35,7 +35,7 @@ type audit struct {
 }
 
 // resume takes in what earlier logs told of a note.
-func (a *audit) resume(note string, s seed) {
+func (a *audit) resume(note string, s importedTimes) {
 	a.objects[note] = s.span
 	for fragment, seen := range s.sections {
 		a.objects[note+"#"+fragment] = seen
@@ -229,8 +229,8 @@ func (s *span) see(at time.Time) {
 }
 
 // seeds are what is known at the end, by note.
-func (a *audit) seeds() map[string]seed {
-	all := map[string]seed{}
+func (a *audit) seeds() map[string]importedTimes {
+	all := map[string]importedTimes{}
 	for id, s := range a.objects {
 		note, fragment, inside := strings.Cut(id, "#")
 		known := all[note]

@@ -8,7 +8,7 @@ import (
 // Backlinks yields the references behind a spot that lead to an object or to something in it, by
 // path, line and position. The id is one that Resolve gives; that of a day without a note has
 // backlinks too. It looks only at references that are written as one of the object's names is.
-func (r *Resolver) Backlinks(id string, after Spot) iter.Seq[Link] {
+func (r *Resolver) Backlinks(id string, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		to := r.linkTarget(id)
 		names := r.namesTo(to)
@@ -57,7 +57,7 @@ func (r *Resolver) CountBacklinks(id string) int {
 		return names.count(r.x)
 	}
 	count := 0
-	for range r.Backlinks(id, Spot{}) {
+	for range r.Backlinks(id, Location{}) {
 		count++
 	}
 	return count
@@ -137,7 +137,7 @@ func (t linkTarget) holds(to Resolution) bool {
 
 // Outlinks yields the references in an object behind a spot, in order, with those of what stands in
 // it.
-func (r *Resolver) Outlinks(o Object, after Spot) iter.Seq[Link] {
+func (r *Resolver) Outlinks(o Object, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for l := range linksOf(o.Note, after) {
 			if !l.Source.within(o) {
@@ -152,7 +152,7 @@ func (r *Resolver) Outlinks(o Object, after Spot) iter.Seq[Link] {
 }
 
 // linksOf yields the references of a note behind a spot, not resolved.
-func linksOf(n *Note, after Spot) iter.Seq[Link] {
+func linksOf(n *Note, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for i := range n.refsBehind(after) {
 			if !yield(n.link(i)) {
@@ -168,9 +168,9 @@ func (n *Note) link(i int) Link {
 }
 
 // refsBehind yields the references of the note behind a spot, with their positions.
-func (n *Note) refsBehind(after Spot) iter.Seq2[int, *Ref] {
+func (n *Note) refsBehind(after Location) iter.Seq2[int, *Ref] {
 	return func(yield func(int, *Ref) bool) {
-		first := n.firstBehind(after, len(n.Refs), func(i int) Spot { return n.link(i).Spot() })
+		first := n.firstBehind(after, len(n.Refs), func(i int) Location { return n.link(i).Spot() })
 		for i := first; i < len(n.Refs); i++ {
 			if !yield(i, &n.Refs[i]) {
 				return
@@ -181,7 +181,7 @@ func (n *Note) refsBehind(after Spot) iter.Seq2[int, *Ref] {
 
 // Broken yields the references behind a spot that lead to nothing, or to several things. It goes
 // through all references of the vault.
-func (r *Resolver) Broken(after Spot) iter.Seq[Link] {
+func (r *Resolver) Broken(after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for n := range r.x.notesFrom(after.Path) {
 			for l := range linksOf(n, after) {

@@ -98,13 +98,13 @@ func take[T any](b *testing.B, list iter.Seq[T], n int) {
 func BenchmarkLookups(b *testing.B) {
 	x := index.Build(slices.Values(sampleCommits()))
 	for name, look := range map[string]func(){
-		"objects":     func() { take(b, x.Objects("meeting", index.Spot{Path: "meetings/m"}), 50) },
-		"traits":      func() { take(b, x.Traits("due", index.Spot{Path: "daily/2026"}), 50) },
-		"with":        func() { take(b, x.TraitsWith("status", "done").Behind(index.Spot{}), 50) },
+		"objects":     func() { take(b, x.Objects("meeting", index.Location{Path: "meetings/m"}), 50) },
+		"traits":      func() { take(b, x.Traits("due", index.Location{Path: "daily/2026"}), 50) },
+		"with":        func() { take(b, x.TraitsWith("status", "done").Behind(index.Location{}), 50) },
 		"resolve":     func() { x.Resolve("freya-holm") },
 		"resolve arg": func() { x.Resolve("people/Freya Holm") },
 		"created":     func() { take(b, x.Created(at(5000), at(6000)), 50) },
-		"backlinks":   func() { take(b, x.Resolver().Backlinks(corpus.Hot, index.Spot{}), 50) },
+		"backlinks":   func() { take(b, x.Resolver().Backlinks(corpus.Hot, index.Location{}), 50) },
 		"count":       func() { x.Resolver().CountBacklinks(corpus.Hot) },
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -163,13 +163,13 @@ func BenchmarkBusy(b *testing.B) {
 	last := uint64(len(commits))
 	traits := string(commits[1].Changes[1].Text)
 	for name, work := range map[string]func(){
-		"backlinks": func() { take(b, x.Resolver().Backlinks("people/hot", index.Spot{Path: "n/1"}), 50) },
+		"backlinks": func() { take(b, x.Resolver().Backlinks("people/hot", index.Location{Path: "n/1"}), 50) },
 		"count":     func() { x.Resolver().CountBacklinks("people/hot") },
 		"hot note":  func() { x.With(commit(last+1, "people/hot.md", "# Hot\n\nchanged\n")) },
 		"other":     func() { x.With(commit(last+1, "n/0100.md", "- @due(2026-03-01) word [[people/hot]]\n")) },
 		"traits":    func() { x.With(commit(last+1, "many.md", "- @due(2026-03-01) new\n"+traits)) },
 		"one line":  func() { x.With(commit(last+1, "many.md", strings.ReplaceAll(traits, "\n", " "))) },
-		"page":      func() { take(b, x.Traits("due", index.Spot{Path: "many.md", Line: 5000}), 50) },
+		"page":      func() { take(b, x.Traits("due", index.Location{Path: "many.md", Line: 5000}), 50) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -44,7 +44,7 @@ func (b *Builder) Index() *Index {
 	for len(b.queue) > 0 {
 		b.takeFirst()
 	}
-	b.draft.enter()
+	b.draft.applyLookups()
 	return b.draft.Index
 }
 

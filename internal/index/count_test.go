@@ -19,7 +19,7 @@ var valuesAsked = []string{"", "a", "b", "Bee", "one", "3", "true", "false", "20
 var days = []vault.Date{"2026-03-02", "2026-03-03", "2026-03-05", "2026-03-09"}
 
 // spotsAsked are where pages begin: between notes, and within one.
-var spotsAsked = []index.Spot{
+var spotsAsked = []index.Location{
 	{}, {Path: "a.md"}, {Path: "b.md", Line: 2}, {Path: "b.md", Line: 3, Position: 20},
 	{Path: "x/a.md", Line: 2, Position: 3}, {Path: "zz"},
 }
@@ -39,15 +39,15 @@ func TestCountsAreWalks(t *testing.T) {
 
 func requireCounts(t *rapid.T, x *index.Index) {
 	for _, name := range traitNames[1:] {
-		all := func(after index.Spot) iter.Seq[*index.Trait] { return x.Traits(name, after) }
+		all := func(after index.Location) iter.Seq[*index.Trait] { return x.Traits(name, after) }
 		require.Equal(t, x.TraitCount(name), requireWalk(t, all, (*index.Trait).Spot), name)
 	}
-	everything := func(after index.Spot) iter.Seq[*index.Trait] { return x.Traits("", after) }
+	everything := func(after index.Location) iter.Seq[*index.Trait] { return x.Traits("", after) }
 	require.Equal(t, x.Totals().Traits, requireWalk(t, everything, (*index.Trait).Spot))
 	r := x.Resolver()
 	for _, ref := range refNames {
 		id := x.Resolve(ref).ID
-		links := func(after index.Spot) iter.Seq[index.Link] { return r.Backlinks(id, after) }
+		links := func(after index.Location) iter.Seq[index.Link] { return r.Backlinks(id, after) }
 		require.Equal(t, r.CountBacklinks(id), requireWalk(t, links, index.Link.Spot), ref)
 	}
 	for _, day := range days {
@@ -69,7 +69,7 @@ func requireValues(t *rapid.T, x *index.Index) {
 			continue
 		}
 		value, has := "2026-03-02", 0
-		for trait := range x.Traits(name, index.Spot{}) {
+		for trait := range x.Traits(name, index.Location{}) {
 			if typed, _ := def.Typed(trait.Value()); index.ValueText(typed) == value {
 				has++
 			}
@@ -81,35 +81,35 @@ func requireValues(t *rapid.T, x *index.Index) {
 func requireSet(t *rapid.T, x *index.Index, name string, set index.TraitSet) {
 	require.Equal(t, set.Count(), requireWalk(t, set.Behind, (*index.Trait).Spot), name)
 	var has []*index.Trait
-	for trait := range x.Traits(name, index.Spot{}) {
-		if set.Has(trait.Saying) {
+	for trait := range x.Traits(name, index.Location{}) {
+		if set.Has(trait.TraitValue) {
 			has = append(has, trait)
 		}
 	}
-	require.Equal(t, has, slices.Collect(set.Behind(index.Spot{})))
+	require.Equal(t, has, slices.Collect(set.Behind(index.Location{})))
 }
 
 // requireWalk requires that a walk goes from spot to spot, and that it can begin at each. It is the
 // length of the walk.
 func requireWalk[T any](
-	t *rapid.T, walk func(index.Spot) iter.Seq[T], spot func(T) index.Spot,
+	t *rapid.T, walk func(index.Location) iter.Seq[T], spot func(T) index.Location,
 ) int {
-	all := slices.Collect(walk(index.Spot{}))
+	all := slices.Collect(walk(index.Location{}))
 	require.True(t, slices.IsSortedFunc(all, func(a, b T) int {
-		if spot(b).Behind(spot(a)) {
+		if spot(b).After(spot(a)) {
 			return -1
 		}
 		return 1
 	}), "in the order of lists, each in a spot of its own")
 	for _, after := range spotsAsked {
-		rest := slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !spot(v).Behind(after) })
+		rest := slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !spot(v).After(after) })
 		require.Equal(t, spotsOf(rest, spot), spotsOf(slices.Collect(walk(after)), spot), after)
 	}
 	return len(all)
 }
 
-func spotsOf[T any](all []T, spot func(T) index.Spot) []index.Spot {
-	spots := []index.Spot{}
+func spotsOf[T any](all []T, spot func(T) index.Location) []index.Location {
+	spots := []index.Location{}
 	for _, v := range all {
 		spots = append(spots, spot(v))
 	}
@@ -125,8 +125,8 @@ func TestManyValues(t *testing.T) {
 	x := of([]string{"schema.yaml", "traits: {level: string}\n", "a.md", text, "b.md", text})
 	set := x.TraitsBetween("level", "a", "", anyValue)
 	require.Equal(t, 600, set.Count())
-	require.Len(t, slices.Collect(set.Behind(index.Spot{})), 600)
-	rest := slices.Collect(set.Behind(index.Spot{Path: "a.md", Line: 301}))
+	require.Len(t, slices.Collect(set.Behind(index.Location{})), 600)
+	rest := slices.Collect(set.Behind(index.Location{Path: "a.md", Line: 301}))
 	require.Len(t, rest, 301)
 	require.Equal(t, "a.md", rest[0].Note.Path)
 	require.Equal(t, 2, x.TraitsWith("level", "-1").Count())

@@ -13,7 +13,7 @@ import (
 // changed, and in trees, which are copied on write, what came and went since. What came is not in the
 // list, and what went is.
 type entries struct {
-	list       *flat
+	list       *baseList
 	came, went btree.BTreeG[entry]
 }
 
@@ -21,7 +21,7 @@ type entries struct {
 // each level, so they are small.
 const degree = 16
 
-func newEntries(list *flat) entries {
+func newEntries(list *baseList) entries {
 	tree := func() btree.BTreeG[entry] {
 		return *btree.NewBTreeGOptions(entry.less, btree.Options{NoLocks: true, Degree: degree})
 	}
@@ -42,7 +42,7 @@ func (s *entries) all() iter.Seq[entry] { return s.between(entry{}, behind) }
 // between yields the entries from one on up to those of a name, in order.
 func (s *entries) between(first entry, last string) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
-		list := entryWalk{flatCursor: s.list.seek(first), last: last, yield: yield}
+		list := entryWalk{baseCursor: s.list.seek(first), last: last, yield: yield}
 		if s.went.Len() > 0 {
 			list.gone = s.went.Iter()
 			list.skips = list.gone.Seek(first)
@@ -60,7 +60,7 @@ func (s *entries) between(first entry, last string) iter.Seq[entry] {
 
 // An entryWalk goes through the list up to a name, and passes over what is gone from it.
 type entryWalk struct {
-	flatCursor
+	baseCursor
 	last  string
 	gone  btree.IterG[entry] // at the next that is gone
 	skips bool               // there is a next

@@ -314,7 +314,7 @@ func (c *change) traits(was, is *Note) {
 
 // trait tells of a trait that was there before, unless it is as it was.
 func (c *change) trait(was, is *Trait) {
-	said := was.Saying == is.Saying || reflect.DeepEqual(was.Value(), is.Value())
+	said := was.TraitValue == is.TraitValue || reflect.DeepEqual(was.Value(), is.Value())
 	if said && was.ContentText == is.ContentText && was.fragment() == is.fragment() {
 		return
 	}

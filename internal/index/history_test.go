@@ -135,7 +135,7 @@ func noteAt(x *index.Index, path string) *index.Note {
 func (m *image) askObjects(x *index.Index) {
 	m.Objects, m.Tags = map[string][]string{}, map[string][]string{}
 	for _, name := range typeNames {
-		m.Objects[name] = objectIDs(x.Objects(name, index.Spot{}))
+		m.Objects[name] = objectIDs(x.Objects(name, index.Location{}))
 		m.Objects["notes of "+name] = paths(x.OfType(name, ""))
 		m.Counts[name] = x.Count(name)
 	}
@@ -161,9 +161,9 @@ func dated(d index.Dated) string {
 func (m *image) askTraits(x *index.Index) {
 	m.ByTrait = map[string][]string{}
 	for _, name := range traitNames {
-		m.ByTrait[name] = traitIDs(x.Traits(name, index.Spot{}))
-		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", "", anyValue).Behind(index.Spot{}))
-		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a").Behind(index.Spot{}))
+		m.ByTrait[name] = traitIDs(x.Traits(name, index.Location{}))
+		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", "", anyValue).Behind(index.Location{}))
+		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a").Behind(index.Location{}))
 		m.Counts["@"+name] = x.TraitCount(name)
 	}
 	m.Duplicates = traitIDs(x.Duplicates)
@@ -173,13 +173,13 @@ func (m *image) askLinks(x *index.Index) {
 	m.Links, m.Resolved = map[string][]string{}, map[string]index.Resolution{}
 	for _, ref := range refNames {
 		r := x.Resolve(ref)
-		for l := range x.Resolver().Backlinks(r.ID, index.Spot{}) {
+		for l := range x.Resolver().Backlinks(r.ID, index.Location{}) {
 			m.Links[ref] = append(m.Links[ref], link(l))
 		}
 		r.Object = index.Object{}
 		m.Resolved[ref] = r
 	}
-	for l := range x.Resolver().Broken(index.Spot{}) {
+	for l := range x.Resolver().Broken(index.Location{}) {
 		m.Broken = append(m.Broken, link(l))
 	}
 }

@@ -11,8 +11,8 @@ import (
 // near is how many lines a trait may have moved while its text changed (reference/raven.md §6.4).
 const near = 5
 
-// A former is a trait as it was before a change, or as an audit log knew it.
-type former struct {
+// A prevTrait is a trait as it was before a change, or as an audit log knew it.
+type prevTrait struct {
 	id, typ, parent, text string // the parent by its fragment
 	path                  string // of its note; empty if an audit log tells of it
 	line                  int    // 0: not known
@@ -21,10 +21,10 @@ type former struct {
 }
 
 // formerOf are the traits of a note as they are.
-func formerOf(n *Note) []*former {
-	all := make([]*former, len(n.Annotations))
+func formerOf(n *Note) []*prevTrait {
+	all := make([]*prevTrait, len(n.Annotations))
 	for i, t := range n.Annotations {
-		all[i] = &former{
+		all[i] = &prevTrait{
 			id: t.ID, typ: t.Type, parent: t.fragment(), text: identityText(t.Type, t.ContentText),
 			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
 			times: t.Times,
@@ -42,9 +42,9 @@ const fieldText = "\x00"
 
 // An identity is what is known of the annotations of a note.
 type identity struct {
-	old   []*former // what they were before
-	given []string  // their ids, if they are known
-	came  time.Time // when those came that were not there before
+	old   []*prevTrait // what they were before
+	given []string     // their ids, if they are known
+	came  time.Time    // when those came that were not there before
 }
 
 // identify gives the annotations of a note, which is not entered yet, their ids and times.
@@ -92,7 +92,7 @@ func identityText(typ, text string) string {
 }
 
 // date gives a trait its times.
-func (t *Trait) date(was *former, now *Times) {
+func (t *Trait) date(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
 	}
@@ -102,17 +102,17 @@ func (t *Trait) date(was *former, now *Times) {
 	}
 }
 
-// A meeting brings the traits of a note together with those that they were before.
-type meeting struct {
+// A traitMatcher brings the traits of a note together with those that they were before.
+type traitMatcher struct {
 	note *Note
-	met  []*former // by position of the annotation
+	met  []*prevTrait // by position of the annotation
 }
 
 // meet finds for each annotation what it was before: the same parent, type and text, the k-th for the
 // k-th; else the nearest of its type within five lines, unless that stood under another parent that
 // is still there. Nil is a newcomer.
-func meet(n *Note, old []*former) []*former {
-	m := meeting{n, make([]*former, len(n.Annotations))}
+func meet(n *Note, old []*prevTrait) []*prevTrait {
+	m := traitMatcher{n, make([]*prevTrait, len(n.Annotations))}
 	if len(old) == 0 || len(m.met) == 0 {
 		return m.met
 	}
@@ -122,14 +122,14 @@ func meet(n *Note, old []*former) []*former {
 }
 
 // same matches what has the same parent, type and text, and returns those that are left.
-func (m meeting) same(old []*former) []*former {
+func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 	type kin struct{ typ, parent, text string }
-	queues := map[kin][]*former{}
+	queues := map[kin][]*prevTrait{}
 	for _, f := range old {
 		k := kin{f.typ, f.parent, f.text}
 		queues[k] = append(queues[k], f)
 	}
-	matched := map[*former]bool{}
+	matched := map[*prevTrait]bool{}
 	for i, t := range m.note.Annotations {
 		k := kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText)}
 		if t.Field {
@@ -140,7 +140,7 @@ func (m meeting) same(old []*former) []*former {
 			matched[queue[0]] = true
 		}
 	}
-	var left []*former
+	var left []*prevTrait
 	for _, f := range old {
 		if !matched[f] {
 			left = append(left, f)
@@ -156,8 +156,8 @@ type row struct {
 }
 
 // nearby matches the nearest first, and of two as near the one above.
-func (m meeting) nearby(old []*former) {
-	rows := map[row][]*former{}
+func (m traitMatcher) nearby(old []*prevTrait) {
+	rows := map[row][]*prevTrait{}
 	for _, f := range old {
 		if f.line > 0 {
 			rows[row{f.typ, f.line}] = append(rows[row{f.typ, f.line}], f)
@@ -187,7 +187,7 @@ func (m meeting) nearby(old []*former) {
 
 // name gives the annotations of a note their ids: first the pins, then what each had before, and to
 // newcomers the next number that is free in the whole vault.
-func (d *draft) name(n *Note, met []*former) {
+func (d *draft) name(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
 	for _, t := range n.Annotations {
 		if t.ID != "" {
@@ -218,7 +218,7 @@ func (d *draft) name(n *Note, met []*former) {
 
 // keeps reports whether a trait may have the id that it had: not if that was from a pin that now is
 // another's, nor if somebody else has it.
-func (d *draft) keeps(t *Trait, was *former) bool {
+func (d *draft) keeps(t *Trait, was *prevTrait) bool {
 	if was.id == t.Pin() {
 		return false
 	}

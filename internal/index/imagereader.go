@@ -18,13 +18,13 @@ type imageReader struct {
 	summing sync.Mutex // the files are read on several goroutines
 	sums    fileSums
 
-	flat     flat  // the entries
-	others   texts // that are no names of entries
+	flat     baseList // the entries
+	others   texts    // that are no names of entries
 	held     heldList
 	nodes    heldList
 	times    []Times
 	mentions []Mention
-	sayings  []Saying
+	sayings  []TraitValue
 	files    []*File
 }
 
@@ -93,7 +93,7 @@ func (r *imageReader) open() bool {
 		return t
 	}
 	paths, names := list(partPaths), list(partNames)
-	r.flat = flat{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
+	r.flat = baseList{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
 	r.held = heldList{list(partIDs), numbers(r.parts[partHolders]), paths}
 	r.nodes = heldList{list(partUIDs), numbers(r.parts[partNodes]), paths}
 	r.others = list(partTexts)
@@ -194,10 +194,10 @@ func (r *imageReader) readMentions() {
 func (r *imageReader) readSayings() {
 	s := r.part(partSayings)
 	defer r.end(s)
-	r.sayings = make([]Saying, 0, len(s.s)/16)
+	r.sayings = make([]TraitValue, 0, len(s.s)/16)
 	for s.at < len(s.s) {
 		flags := s.flags()
-		says := Saying{Defined: flags&1 != 0, Task: flags&2 != 0, Type: r.text(s), Raw: s.raw()}
+		says := TraitValue{Defined: flags&1 != 0, Task: flags&2 != 0, Type: r.text(s), Raw: s.raw()}
 		says.value, says.entry = s.value(maxNesting), r.text(s)
 		says.days = r.days(s)
 		r.sayings = append(r.sayings, says)
@@ -217,7 +217,7 @@ func (r *imageReader) readSeeds() {
 	s := r.part(partSeeds)
 	defer r.end(s)
 	for range s.count(10) {
-		id, told := s.raw(), seed{span: s.span()}
+		id, told := s.raw(), importedTimes{span: s.span()}
 		if n := s.count(9); n > 0 {
 			told.sections = make(map[string]span, n)
 			for range n {

@@ -55,8 +55,8 @@ func (w *imageWriter) mention(m *Mention) {
 	})
 }
 
-func (w *imageWriter) saying(s *Saying) {
-	share(w, &w.sayings, s, func(s *Saying) {
+func (w *imageWriter) saying(s *TraitValue) {
+	share(w, &w.sayings, s, func(s *TraitValue) {
 		w.flags(s.Defined, s.Task)
 		w.text(s.Type)
 		w.raw(s.Raw)

@@ -20,7 +20,7 @@ func (w *imageWriter) annotations(n *Note) {
 			w.place(t.Place, line)
 			line = t.Line
 		}
-		w.saying(t.Saying)
+		w.saying(t.TraitValue)
 		w.timesOf(t.Times)
 		if held {
 			w.count(id)
@@ -147,7 +147,7 @@ func (b *blockReader) annotations(n *Note) {
 		}
 		position += b.int()
 		t.Position = position
-		n.Annotations[i], n.said[i] = t, t.Saying
+		n.Annotations[i], n.said[i] = t, t.TraitValue
 	}
 }
 
@@ -155,10 +155,10 @@ func (b *blockReader) annotations(n *Note) {
 func (b *blockReader) says(t *Trait) {
 	said := b.below(len(b.sayings))
 	if b.failed {
-		t.Saying = &Saying{}
+		t.TraitValue = &TraitValue{}
 		return
 	}
-	t.Saying = &b.sayings[said]
+	t.TraitValue = &b.sayings[said]
 	t.Times = b.timesOf()
 }
 

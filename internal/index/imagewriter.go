@@ -25,7 +25,7 @@ type imageWriter struct {
 
 	times    pool[Times]
 	mentions pool[Mention]
-	sayings  pool[Saying]
+	sayings  pool[TraitValue]
 }
 
 // pieceSize is about how many bytes a piece has that is written bit by bit.
@@ -34,7 +34,7 @@ const pieceSize = 1 << 20
 func newImageWriter(x *Index) *imageWriter {
 	return &imageWriter{
 		x: x, files: make(map[string]int, x.files.Len()),
-		times: newPool[Times](), mentions: newPool[Mention](), sayings: newPool[Saying](),
+		times: newPool[Times](), mentions: newPool[Mention](), sayings: newPool[TraitValue](),
 	}
 }
 
@@ -199,7 +199,7 @@ func (w *imageWriter) counts() {
 // seeds writes what an audit log tells.
 func (w *imageWriter) seeds() {
 	w.count(w.x.seeds.Len())
-	w.x.seeds.Scan(func(id string, s seed) bool {
+	w.x.seeds.Scan(func(id string, s importedTimes) bool {
 		w.raw(id)
 		w.span(s.span)
 		w.count(len(s.sections))

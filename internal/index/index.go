@@ -24,14 +24,14 @@ type Index struct {
 	version uint64
 	time    time.Time
 
-	files    tree[*File]  // by path
-	entries  entries      // by what the files are found
-	traitIDs holders      // by id, the path of the note
-	uids     holders      // by the key of a UID, the path of the file
-	pins     tree[*Trait] // what claims an id, NUL, spot
-	seeds    tree[seed]   // what an audit log tells, by the id of the note
-	rows     tree[Row]    // of the notes that are in lists, by path
-	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
+	files    tree[*File]         // by path
+	entries  entries             // by what the files are found
+	traitIDs traitOwners         // by id, the path of the note
+	uids     traitOwners         // by the key of a UID, the path of the file
+	pins     tree[*Trait]        // what claims an id, NUL, spot
+	seeds    tree[importedTimes] // what an audit log tells, by the id of the note
+	rows     tree[Row]           // of the notes that are in lists, by path
+	counts   tree[int]           // by the name of an entry, of what goes by it, where that is summed up
 
 	folderVersions tree[uint64] // by the path of a folder, with its slash; see FolderVersion
 	notesVersion   uint64
@@ -131,7 +131,7 @@ type Body struct {
 // Empty is the index of a vault without files, at version 0.
 func Empty() *Index {
 	return &Index{
-		settings: settings{}.read(settingTexts{}), entries: newEntries(&flat{}),
+		settings: settings{}.read(settingTexts{}), entries: newEntries(&baseList{}),
 		traitIDs: newHolders(heldList{}), uids: newHolders(heldList{}), memories: memory.Empty(),
 	}
 }
@@ -246,7 +246,7 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 		if typ == vault.Section {
 			return
 		}
-		for o := range x.Objects(typ, Spot{Path: after}) {
+		for o := range x.Objects(typ, Location{Path: after}) {
 			if o.Section == nil && o.Note.Path != after && !yield(o.Note) {
 				return
 			}

@@ -24,17 +24,17 @@ func TestObjects(t *testing.T) {
 		"schema.yaml", traitSchema, "daily/2026-03-02.md", embedded, "a.md", "---\ntype: meeting\n---\n## S\n",
 	})
 	require.Equal(t, []string{"a", "daily/2026-03-02#standup", "daily/2026-03-02#retro"},
-		objectIDs(x.Objects("meeting", index.Spot{})))
+		objectIDs(x.Objects("meeting", index.Location{})))
 	require.Equal(t, []string{"daily/2026-03-02#retro"},
-		objectIDs(x.Objects("meeting", index.Spot{Path: "daily/2026-03-02.md", Line: 6})))
+		objectIDs(x.Objects("meeting", index.Location{Path: "daily/2026-03-02.md", Line: 6})))
 	require.Equal(t, []string{"a.md"}, paths(x.OfType("meeting", "")))
-	require.Equal(t, []string{"a#s", "daily/2026-03-02#notes"}, objectIDs(x.Objects("section", index.Spot{})))
-	require.Equal(t, []string{"daily/2026-03-02#idea"}, objectIDs(x.Objects("page", index.Spot{})),
+	require.Equal(t, []string{"a#s", "daily/2026-03-02#notes"}, objectIDs(x.Objects("section", index.Location{})))
+	require.Equal(t, []string{"daily/2026-03-02#idea"}, objectIDs(x.Objects("page", index.Location{})),
 		"a type that the schema does not know reads as a page")
 	require.Equal(t, []string{
 		"a", "daily/2026-03-02", "daily/2026-03-02#standup", "daily/2026-03-02#idea",
 		"daily/2026-03-02#retro",
-	}, objectIDs(x.Objects("", index.Spot{})))
+	}, objectIDs(x.Objects("", index.Location{})))
 	require.Equal(t, 3, x.Count("meeting"))
 	require.Equal(t, 2, x.Count("section"))
 	require.Equal(t, 5, x.Totals().Sections)
@@ -67,29 +67,29 @@ func TestTraits(t *testing.T) {
 		"a.md", "- @status(done) @due(2026-03-06) a @other\n- @status b\n- @flag(false) @level(3.5) c\n",
 		"b.md", "@due(2026-03-01)\n@due(soon)\n@owner([[Freya]]) @owner(people/freya) @owner([[none]])\n",
 	})
-	require.Equal(t, []string{"a.md:1", "b.md:1", "b.md:2", "people/freya.md:3"}, spots(x.Traits("due", index.Spot{})))
+	require.Equal(t, []string{"a.md:1", "b.md:1", "b.md:2", "people/freya.md:3"}, spots(x.Traits("due", index.Location{})))
 	require.Equal(t, []string{"b.md:2", "people/freya.md:3"},
-		spots(x.Traits("due", index.Spot{Path: "b.md", Line: 1, Position: 10})))
+		spots(x.Traits("due", index.Location{Path: "b.md", Line: 1, Position: 10})))
 	between := func(from, to string, holds func(string) bool) []string {
-		return spots(x.TraitsBetween("due", from, to, holds).Behind(index.Spot{}))
+		return spots(x.TraitsBetween("due", from, to, holds).Behind(index.Location{}))
 	}
 	require.Equal(t, []string{"a.md:1", "b.md:1", "people/freya.md:3"},
 		between("2026-03-01", "2026-03-06", anyValue))
 	require.Equal(t, []string{"b.md:1"}, between("", "2026-03-03", anyValue))
 	require.Equal(t, []string{"b.md:2"}, between("", "", func(v string) bool { return v == "soon" }))
-	require.Equal(t, []string{"a.md:1"}, spots(x.TraitsWith("status", "done").Behind(index.Spot{})))
-	require.Equal(t, []string{"a.md:2"}, spots(x.TraitsWith("status", "todo").Behind(index.Spot{})), "the default")
-	require.Equal(t, []string{"a.md:3"}, spots(x.TraitsWith("flag", "false").Behind(index.Spot{})))
-	require.Equal(t, []string{"b.md:3", "b.md:3"}, spots(x.TraitsWith("owner", "freya").Behind(index.Spot{})))
-	require.Equal(t, []string{"b.md:3"}, spots(x.TraitsWith("owner", "none").Behind(index.Spot{})))
+	require.Equal(t, []string{"a.md:1"}, spots(x.TraitsWith("status", "done").Behind(index.Location{})))
+	require.Equal(t, []string{"a.md:2"}, spots(x.TraitsWith("status", "todo").Behind(index.Location{})), "the default")
+	require.Equal(t, []string{"a.md:3"}, spots(x.TraitsWith("flag", "false").Behind(index.Location{})))
+	require.Equal(t, []string{"b.md:3", "b.md:3"}, spots(x.TraitsWith("owner", "freya").Behind(index.Location{})))
+	require.Equal(t, []string{"b.md:3"}, spots(x.TraitsWith("owner", "none").Behind(index.Location{})))
 	require.Equal(t, 4, x.TraitCount("due"))
 	require.Zero(t, x.TraitCount("other"))
-	require.Empty(t, spots(x.Traits("other", index.Spot{})))
+	require.Empty(t, spots(x.Traits("other", index.Location{})))
 	require.Equal(t, 11, x.Totals().Traits)
-	require.Len(t, slices.Collect(x.Traits("", index.Spot{})), 11)
+	require.Len(t, slices.Collect(x.Traits("", index.Location{})), 11)
 
 	values := map[string]any{}
-	for trait := range x.Traits("", index.Spot{}) {
+	for trait := range x.Traits("", index.Location{}) {
 		v, dflt := x.TraitValue(trait)
 		values[fmt.Sprintf("%s:%d %s", trait.Note.ID, trait.Line, trait.Type)] = []any{v, dflt}
 	}
@@ -127,18 +127,18 @@ func TestLinks(t *testing.T) {
 		"people/thor:3 freya→people/freya", "people/thor:4 people/freya→people/freya",
 		"people/thor:6 Freya N→people/freya",
 		"z#a:2 people/freya#work→people/freya#work",
-	}, links(r.Backlinks("people/freya", index.Spot{})))
+	}, links(r.Backlinks("people/freya", index.Location{})))
 	require.Equal(t, []string{"z#a:2 people/freya#work→people/freya#work"},
-		links(r.Backlinks("people/freya#work", index.Spot{})))
+		links(r.Backlinks("people/freya#work", index.Location{})))
 	require.Equal(t, []string{"z#a:2 people/freya#work→people/freya#work"},
-		links(r.Backlinks("people/freya", index.Spot{Path: "z.md", Line: 2, Position: 5})))
+		links(r.Backlinks("people/freya", index.Location{Path: "z.md", Line: 2, Position: 5})))
 	require.Equal(t, 4, r.CountBacklinks("people/freya"))
 	require.Equal(t, []string{"z#b:5 2026-09-09→daily/2026-09-09"},
-		links(r.Backlinks("daily/2026-09-09", index.Spot{})))
-	require.Equal(t, []string{"people/thor:4 none→", "z#a:2 work→"}, links(r.Broken(index.Spot{})))
+		links(r.Backlinks("daily/2026-09-09", index.Location{})))
+	require.Equal(t, []string{"people/thor:4 none→", "z#a:2 work→"}, links(r.Broken(index.Location{})))
 	z, _ := x.Find("z#b")
 	require.Equal(t, []string{"z#b:5 #a→z#a", "z#b:5 thor→people/thor", "z#b:5 2026-09-09→daily/2026-09-09"},
-		links(r.Outlinks(z, index.Spot{})))
+		links(r.Outlinks(z, index.Location{})))
 	thor := note(t, x, "people/thor.md")
 	require.Equal(t, []string{"boss true true", "team true true", "team true false", " false false"}, fields(thor))
 	require.Equal(t, "F", thor.Refs[3].Display)
@@ -146,7 +146,7 @@ func TestLinks(t *testing.T) {
 
 	plain := x.With(commit(2, "schema.yaml", ""))
 	require.Equal(t, []string{"people/thor:4 none→", "people/thor:6 Freya N→", "z#a:2 work→"},
-		links(plain.Resolver().Broken(index.Spot{})), "texts are no references now, and it has no name")
+		links(plain.Resolver().Broken(index.Location{})), "texts are no references now, and it has no name")
 }
 
 func links(list iter.Seq[index.Link]) []string {
@@ -264,16 +264,16 @@ func TestLookupsFindWhatIsThere(t *testing.T) {
 			}
 		}
 		for _, name := range traitNames[1:] {
-			require.Equal(t, append([]string{}, byType[name]...), traitIDs(x.Traits(name, index.Spot{})))
+			require.Equal(t, append([]string{}, byType[name]...), traitIDs(x.Traits(name, index.Location{})))
 			require.Equal(t, len(byType[name]), x.TraitCount(name))
 		}
 		def, ok := x.Schema().Trait("owner")
 		if target, exists := x.ByID("a"); ok && exists && def.Type == "ref" {
-			require.Equal(t, owners, traitIDs(x.TraitsWith("owner", target.ID).Behind(index.Spot{})))
+			require.Equal(t, owners, traitIDs(x.TraitsWith("owner", target.ID).Behind(index.Location{})))
 		}
 		delete(backlinks, "")
 		for id, want := range backlinks {
-			require.Equal(t, want, links(x.Resolver().Backlinks(id, index.Spot{})), id)
+			require.Equal(t, want, links(x.Resolver().Backlinks(id, index.Location{})), id)
 			require.Equal(t, len(want), x.Resolver().CountBacklinks(id))
 		}
 	})
@@ -285,7 +285,7 @@ func TestLinksGoOn(t *testing.T) {
 		"schema.yaml", "types: {person: {fields: {boss: ref, team: \"ref[]\"}}}\n",
 		"a.md", "---\n{type: person, boss: b, team: [b, b, \"[[b]]\"]}\n---\n[[b]] [[b|x]]\n", "b.md", "## b\n[[b]]",
 	})
-	r, after, n := x.Resolver(), index.Spot{}, 0
+	r, after, n := x.Resolver(), index.Location{}, 0
 	for {
 		page := slices.Collect(r.Backlinks("b", after))
 		require.Len(t, page, 7-n)

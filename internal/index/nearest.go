@@ -146,7 +146,7 @@ func (x *Index) NearestTraits(id string) []string {
 	}
 	var near ranking
 	measure := fault.NewMeasure(id)
-	for t := range x.Traits(typ, Spot{}) {
+	for t := range x.Traits(typ, Location{}) {
 		if d, ok := measure.To(t.ID); ok {
 			near.add(t.ID, d)
 		}

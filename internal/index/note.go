@@ -63,10 +63,10 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // A Note is what queries know of one note. It never changes.
 type Note struct {
 	*File
-	Sections    []Section // in text order; a title heading is none
-	Annotations []*Trait  // in reading order, those too that the schema does not know
-	said        []*Saying // what the annotations say, in their order: walks look at no others
-	typeMarks   []byte    // of the note, its sections, its annotations
+	Sections    []Section     // in text order; a title heading is none
+	Annotations []*Trait      // in reading order, those too that the schema does not know
+	said        []*TraitValue // what the annotations say, in their order: walks look at no others
+	typeMarks   []byte        // of the note, its sections, its annotations
 
 	NodePart
 	ID           string

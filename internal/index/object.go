@@ -31,12 +31,12 @@ func (o Object) Type() string {
 	return o.Section.Type
 }
 
-// Spot is where the object stands in lists. A note comes before what is in it.
-func (o Object) Spot() Spot {
+// Location is where the object stands in lists. A note comes before what is in it.
+func (o Object) Spot() Location {
 	if o.Section == nil {
-		return Spot{Path: o.Note.Path}
+		return Location{Path: o.Note.Path}
 	}
-	return Spot{Path: o.Note.Path, Line: o.Section.Line}
+	return Location{Path: o.Note.Path, Line: o.Section.Line}
 }
 
 // Fields are the fields of the object; a plain section has none.
@@ -181,7 +181,7 @@ func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:
 // Objects yields the objects of a type behind a spot, by path, then line: notes and embedded ones;
 // for the type section, plain sections. Of the empty type, all but plain sections. These two go
 // through the notes behind the spot.
-func (x *Index) Objects(typ string, after Spot) iter.Seq[Object] {
+func (x *Index) Objects(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for n := range x.NotesWith(typ, after.Path) {
 			for o := range n.ObjectsBehind(typ, after) {
@@ -237,10 +237,10 @@ func merged(list []string, other iter.Seq[string]) []string {
 
 // ObjectsBehind yields the objects of a type behind a spot that the note is or holds, as Index.Objects
 // does.
-func (n *Note) ObjectsBehind(typ string, after Spot) iter.Seq[Object] {
+func (n *Note) ObjectsBehind(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		marks, mark := n.objectMarks(), markOfType(typ)
-		first := n.firstBehind(after, len(marks), func(i int) Spot { return n.Object(i - 1).Spot() })
+		first := n.firstBehind(after, len(marks), func(i int) Location { return n.Object(i - 1).Spot() })
 		for i := first; i < len(marks); i++ {
 			if typ == "" && typeMark(marks[i]) == noType || typ != "" && typeMark(marks[i]) != mark {
 				continue

@@ -167,19 +167,19 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	if len(traits) == 0 {
 		return
 	}
-	all, sayings := make([]Trait, len(traits)), make([]Saying, len(traits))
+	all, sayings := make([]Trait, len(traits)), make([]TraitValue, len(traits))
 	places := n.readPlaces(traits, section)
 	markPlaces(places, doc.Tasks)
 	n.Annotations = make([]*Trait, len(traits))
 	for i, t := range traits {
-		sayings[i] = Saying{Type: t.Name, Raw: t.Raw, Task: t.Name == ""}
+		sayings[i] = TraitValue{Type: t.Name, Raw: t.Raw, Task: t.Name == ""}
 		if sayings[i].Task {
 			sayings[i].Type = TaskType
 		}
 		if t.Value != nil && t.Value != any(t.Raw) {
 			sayings[i].value = t.Value
 		}
-		all[i] = Trait{Place: places[i], Saying: &sayings[i], Position: t.Span.Start}
+		all[i] = Trait{Place: places[i], TraitValue: &sayings[i], Position: t.Span.Start}
 		n.Annotations[i] = &all[i]
 	}
 }

@@ -48,8 +48,8 @@ func (r *Ref) IsFile() bool {
 	return markdown.IsFileName(base)
 }
 
-// Spot is where the reference stands in lists.
-func (l Link) Spot() Spot { return Spot{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
+// Location is where the reference stands in lists.
+func (l Link) Spot() Location { return Location{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
 
 // readRefs takes the references of a text. number says which section a heading became.
 func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {

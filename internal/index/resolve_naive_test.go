@@ -304,7 +304,7 @@ func requireAsNaive(t *rapid.T, x *index.Index) {
 	}
 	for n := range x.Notes("") {
 		r := x.Resolver()
-		require.Equal(t, append([]string{}, back[n.ID]...), append([]string{}, links(r.Backlinks(n.ID, index.Spot{}))...), n.ID)
+		require.Equal(t, append([]string{}, back[n.ID]...), append([]string{}, links(r.Backlinks(n.ID, index.Location{}))...), n.ID)
 		require.Equal(t, len(back[n.ID]), r.CountBacklinks(n.ID), n.ID)
 	}
 }

@@ -162,11 +162,11 @@ func TestResolveTiers(t *testing.T) {
 	require.True(t, x.Resolve("Note#^nope").FragmentMissing)
 	require.Equal(t, []string{
 		"a/Note#deep-2:7 #Other#Deep→a/Note#deep-2", "a/Note#deep-2:7 #^block→a/Note", "a/Note#deep-2:7 #nope→a/Note",
-	}, links(x.Resolver().Backlinks("a/Note", index.Spot{})))
+	}, links(x.Resolver().Backlinks("a/Note", index.Location{})))
 	require.Equal(t, 3, x.Resolver().CountBacklinks("a/Note"))
 	require.Equal(t, []string{"b/use:1 note→b/note", "c/use:1 note→b/note"},
-		links(x.Resolver().Backlinks("b/note", index.Spot{})))
-	require.Equal(t, []string{"c/sub/use:1 ../x→c/x"}, links(x.Resolver().Backlinks("c/x", index.Spot{})))
+		links(x.Resolver().Backlinks("b/note", index.Location{})))
+	require.Equal(t, []string{"c/sub/use:1 ../x→c/x"}, links(x.Resolver().Backlinks("c/x", index.Location{})))
 	require.Equal(t, 1, x.Resolver().CountBacklinks("c/x"))
 }
 
@@ -234,7 +234,7 @@ func TestBucketsHoldAllReferences(t *testing.T) {
 			"dir/k.md", "---\ntype: person\nname: \"" + name + "\"\nalias: \"" + name + "\"\n---\n# Ti Tle\n## 日本 語\n## E\n::person(id=e/f)\n",
 		})
 		linked := map[string]bool{}
-		for l := range x.Resolver().Backlinks("dir/k", index.Spot{}) {
+		for l := range x.Resolver().Backlinks("dir/k", index.Location{}) {
 			linked[l.Ref.Target] = true
 		}
 		for _, ref := range refs {

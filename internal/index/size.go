@@ -9,7 +9,7 @@ import (
 // Size is about how many bytes of memory the index holds, as if it shared nothing with others: good to
 // bound what is kept by. It is a sum that is kept, and takes no time.
 func (x *Index) Size() int64 {
-	said := int(unsafe.Sizeof(Saying{})) + treeItem + 2*shortText // what is said alike is held once
+	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // what is said alike is held once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
 	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
@@ -30,7 +30,7 @@ func (s *entries) size() int64 {
 	return int64(list + (s.came.Len()+s.went.Len())*(treeItem+shortText))
 }
 
-func (h *holders) size() int64 {
+func (h *traitOwners) size() int64 {
 	list := len(h.list.ids.ends) + len(h.list.ids.bytes) + len(h.list.files)
 	return int64(list + h.over.Len()*treeItem) // the note holds the text
 }

@@ -38,7 +38,7 @@ type slabs struct {
 	fields      slab[Field]
 	annotations slab[Trait]
 	pointers    slab[*Trait]
-	said        slab[*Saying]
+	said        slab[*TraitValue]
 	marks       slab[byte]
 	places      slab[Place]
 	refs        slab[Ref]

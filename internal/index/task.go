@@ -129,7 +129,7 @@ func (x *Index) DoneKnown(t *Trait) (done, known bool) {
 		if s.Task || !s.Defined || s.Type != "status" && s.Type != "done" {
 			continue
 		}
-		says, ok := x.saysDone(s.Saying)
+		says, ok := x.saysDone(s.TraitValue)
 		done, known = done || says, known || ok
 	}
 	return done, known
@@ -137,7 +137,7 @@ func (x *Index) DoneKnown(t *Trait) (done, known bool) {
 
 // saysDone reports whether a trait called status or done says that its line is done, and whether it is of a kind
 // that can.
-func (x *Index) saysDone(s *Saying) (done, known bool) {
+func (x *Index) saysDone(s *TraitValue) (done, known bool) {
 	def, ok := x.schema.Trait(s.Type)
 	if !ok {
 		return false, false

@@ -27,7 +27,7 @@ func commitOf(seq uint64, files ...string) index.Commit {
 // tasksOf are the checkboxes of a value, as `value text`.
 func tasksOf(x *index.Index, value string) []string {
 	var all []string
-	for t := range x.Tasks(value).Behind(index.Spot{}) {
+	for t := range x.Tasks(value).Behind(index.Location{}) {
 		all = append(all, t.Raw+" "+t.ContentText)
 	}
 	return all
@@ -73,14 +73,14 @@ func TestDone(t *testing.T) {
 		"- @due(2026-12-01) @done(false)":      {false, true},
 	} {
 		x := index.Empty().With(commitOf(1, "schema.yaml", schema, "a.md", line+" text\n"))
-		for trait := range x.Traits("due", index.Spot{}) {
+		for trait := range x.Traits("due", index.Location{}) {
 			done, known := x.DoneKnown(trait)
 			require.Equal(t, want, [2]bool{done, known}, line)
 		}
 	}
 	last := strings.Replace(schema, "[todo, done, blocked]", "[open, closed]", 1)
 	x := index.Empty().With(commitOf(1, "schema.yaml", last, "a.md", "- @due(2026-12-01) @status(closed) x\n"))
-	for trait := range x.Traits("due", index.Spot{}) {
+	for trait := range x.Traits("due", index.Location{}) {
 		require.True(t, x.Done(trait), "the last value of the enum")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // with all that say the same.
 type Trait struct {
 	*Place
-	*Saying
+	*TraitValue
 	*Times
 	ID       string // unique in the vault (§6.4)
 	Position int    // the offset of the annotation; of a field, its number
@@ -34,8 +34,8 @@ type Place struct {
 	Checkbox    string // the mark of the checkbox that the line begins with; "" if there is none
 }
 
-// A Saying is what a trait says.
-type Saying struct {
+// A TraitValue is what a trait says.
+type TraitValue struct {
 	Type    string
 	Raw     string // the value as it is written; "" for a bare annotation
 	Defined bool   // the schema has the type: otherwise it is only text
@@ -50,7 +50,7 @@ type Saying struct {
 type Times struct{ Created, Modified time.Time }
 
 // Value is the value by its form: nil, a string, markdown.Ref, or a list; a field's is typed.
-func (s *Saying) Value() any {
+func (s *TraitValue) Value() any {
 	switch {
 	case s.value != nil:
 		return s.value
@@ -71,8 +71,8 @@ func (t *Trait) Pin() string {
 // Parent is the object that the trait stands in.
 func (t *Trait) Parent() Object { return t.Note.Object(t.Scope) }
 
-// Spot is where the trait stands in lists.
-func (t *Trait) Spot() Spot { return Spot{t.Note.Path, t.Line, t.Position} }
+// Location is where the trait stands in lists.
+func (t *Trait) Spot() Location { return Location{t.Note.Path, t.Line, t.Position} }
 
 // Pinned reports whether the trait has its id from an `@id(…)` on its line.
 func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin() }
@@ -98,10 +98,10 @@ func (n *Note) Traits() iter.Seq[*Trait] {
 
 // TraitsBehind yields those of Traits that have a type, stand behind a spot, and say what holds reports true for. The
 // empty type is any; without holds, all are yielded. It does not look at the others.
-func (n *Note) TraitsBehind(typ string, after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
+func (n *Note) TraitsBehind(typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		all, marks := n.Annotations, n.traitMarks()
-		first := n.firstBehind(after, len(all), func(i int) Spot { return all[i].Spot() })
+		first := n.firstBehind(after, len(all), func(i int) Location { return all[i].Spot() })
 		mark := noType
 		if typ != "" {
 			mark = traitMark(typ)
@@ -203,7 +203,7 @@ func (n *Note) annotation(id string) *Trait {
 
 // Traits yields the traits of a type behind a spot, by path, line and position; of the empty type,
 // all, for which it goes through the notes behind the spot.
-func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
+func (x *Index) Traits(typ string, after Location) iter.Seq[*Trait] {
 	if typ == "" {
 		return traitsOf(x.notesFrom(after.Path), "", after, nil)
 	}
@@ -211,7 +211,7 @@ func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
 }
 
 // traitsOf yields the traits of notes that Note.TraitsBehind yields.
-func traitsOf(notes iter.Seq[*Note], typ string, after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
+func traitsOf(notes iter.Seq[*Note], typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		for n := range notes {
 			for t := range n.TraitsBehind(typ, after, holds) {
@@ -229,10 +229,10 @@ func (x *Index) TraitCount(typ string) int { return x.count(byTrait, typ) }
 // TraitValue is the value of a trait as its schema types it: true and false, a number, the text, or
 // a reference as the id that it resolves to, else as it is written. A bare annotation has the default
 // of its trait, and fromDefault says so, or nil.
-func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) { return x.ValueOf(t.Saying) }
+func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) { return x.ValueOf(t.TraitValue) }
 
 // ValueOf is the TraitValue of the traits that say this.
-func (x *Index) ValueOf(s *Saying) (value any, fromDefault bool) {
+func (x *Index) ValueOf(s *TraitValue) (value any, fromDefault bool) {
 	def, ok := x.schema.Trait(s.Type)
 	if !ok {
 		return s.Value(), false

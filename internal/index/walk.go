@@ -107,7 +107,7 @@ func (c *cursor) note(path string) *Note {
 
 // firstBehind is the position of the first of so many things in the note that stands behind a spot, by
 // the spots of all; their number if none does.
-func (n *Note) firstBehind(after Spot, number int, spot func(int) Spot) int {
+func (n *Note) firstBehind(after Location, number int, spot func(int) Location) int {
 	if after.Path == "" {
 		return 0
 	}
@@ -117,5 +117,5 @@ func (n *Note) firstBehind(after Spot, number int, spot func(int) Spot) int {
 	case -1:
 		return number
 	}
-	return sort.Search(number, func(i int) bool { return spot(i).Behind(after) })
+	return sort.Search(number, func(i int) bool { return spot(i).After(after) })
 }

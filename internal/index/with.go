@@ -14,7 +14,7 @@ import (
 func (x *Index) With(c Commit) *Index {
 	d := newDraft(x)
 	d.apply(read(c))
-	d.enter()
+	d.applyLookups()
 	return d.Index
 }
 
@@ -44,7 +44,7 @@ type draft struct {
 	ids       map[string]string // of traits, over traitIDs: the path, "" where the id is free now
 	nodeIDs   map[string]string // of nodes, by the key of their UID, over uids: likewise
 	words     map[term]string
-	sayings   map[said]*Saying
+	sayings   map[said]*TraitValue
 	mentions  map[Mention]*Mention
 	folders   map[string]bool // of those that were asked about, whether the exclusion has them
 	hidden    map[string]bool // likewise, whether hiding has them
@@ -61,7 +61,7 @@ type said struct {
 func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
-		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
+		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{}, sayings: map[said]*TraitValue{},
 		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
 		hidden: map[string]bool{},
 	}
@@ -79,7 +79,7 @@ func (d *draft) apply(r *reading) {
 		}
 	}
 	if texts != before.texts {
-		d.enter()
+		d.applyLookups()
 		clear(d.sayings)
 		d.settings = before.read(texts)
 		d.resettle(before)
@@ -126,7 +126,7 @@ func (d *draft) change(ch Change, f *File) {
 		}
 		n := f.parsed()
 		d.remember(noteOf(old))
-		d.settle(n)
+		d.applySchema(n)
 		d.recognise(n, d.before(ch, old), ch)
 		ch.Past.restore(n)
 	}

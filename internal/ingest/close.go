@@ -46,7 +46,7 @@ func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 
 // Reindex ingests all noticed edits without waiting. t.Pending is the decision about the held
 // batch, if there is one. It returns UNAVAILABLE while another process ingests edits of the vault.
-func (v Vault) Reindex(ctx context.Context, t checkout.Taking) (checkout.Taken, error) {
+func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
 		return checkout.Taken{}, repo.OutsidePrefix(t.Prefix)
 	}

@@ -33,7 +33,7 @@ func (b *batch) date(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := b.Vault.Vault.Behind(ctx, from, furthest)
+	s, err := b.Vault.Vault.CommitsAfter(ctx, from, furthest)
 	if err != nil {
 		return err
 	}

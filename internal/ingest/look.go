@@ -61,7 +61,7 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error
 	if w.judge() || w.cursor >= w.idx.Version() {
 		return w, nil
 	}
-	stretch, err := v.Vault.Behind(ctx, w.cursor, furthest)
+	stretch, err := v.Vault.CommitsAfter(ctx, w.cursor, furthest)
 	if err != nil {
 		return w, err
 	}

@@ -275,7 +275,7 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 			return err
 		}
 	}
-	stretch, err := s.Vault.Vault.Behind(ctx, from, furthest)
+	stretch, err := s.Vault.Vault.CommitsAfter(ctx, from, furthest)
 	if err != nil {
 		return err
 	}

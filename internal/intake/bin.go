@@ -24,7 +24,7 @@ func Bin(ctx context.Context, v *repo.Vault, call repo.Call, all []*Found) error
 	call.Outside = false // files in the trash belong to the vault, and must not be another program's
 	_, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for _, f := range all {
-			if _, err := tx.Bin(ctx, vault.Path(f.Path), f.Text); err != nil {
+			if _, err := tx.Trash(ctx, vault.Path(f.Path), f.Text); err != nil {
 				return nil, err
 			}
 		}

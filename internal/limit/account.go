@@ -29,7 +29,7 @@ type account struct {
 	asked bool          // the item was read or written before
 	ahead time.Duration // how far the time of the item is ahead of our clock
 
-	inHand  lot             // leased calls of all agents together
+	inHand  allotment       // leased calls of all agents together
 	tally   tally           // calls that are not in the item's counts yet
 	since   time.Time       // time of the first call in tally, if there is no rate
 	waiting int             // number of calls that need a write
@@ -41,19 +41,19 @@ type account struct {
 type lease struct {
 	account *account
 	digest  string // of the agent; see digest
-	inHand  lot
+	inHand  allotment
 	waiting int // calls of the agent that need a write
 }
 
-// A lot is a number of calls that were taken out of a bucket. They expire after Window.
-type lot struct {
+// A allotment is a number of calls that were taken out of a bucket. They expire after Window.
+type allotment struct {
 	calls int
 	taken time.Time
 }
 
 // good returns the number of calls that have not expired. If the clock was put back, they expire
 // too.
-func (l lot) good(now time.Time) int {
+func (l allotment) good(now time.Time) int {
 	if age := now.Sub(l.taken); age < 0 || age >= Window {
 		return 0
 	}
@@ -61,7 +61,9 @@ func (l lot) good(now time.Time) int {
 }
 
 // plus returns the lot with more calls. This extends the life of the existing ones.
-func (l lot) plus(calls int, now time.Time) lot { return lot{l.good(now) + calls, now} }
+func (l allotment) plus(calls int, now time.Time) allotment {
+	return allotment{l.good(now) + calls, now}
+}
 
 // leaseOf returns the lease of a caller, and creates it if necessary.
 //

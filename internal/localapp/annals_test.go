@@ -207,13 +207,13 @@ func (a *annals) foldAll() {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	folding := repo.Folding{All: true}
+	folding := repo.Compaction{All: true}
 	if !asleepNow() {
 		folding.Behind = checkout.Cursors()
 	}
-	require.NoError(t, v.Fold(t.Context(), folding))
+	require.NoError(t, v.Compact(t.Context(), folding))
 	a.clock.pass(1)
-	require.NoError(t, v.Fold(t.Context(), folding))
+	require.NoError(t, v.Compact(t.Context(), folding))
 	x, err := v.Read(t.Context())
 	require.NoError(t, err)
 	c, err := v.Control(t.Context())

@@ -20,9 +20,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	host "github.com/rookeryhq/rookery/internal/hosted"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -99,7 +99,7 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 // openSleeper opens one process, which the function ends.
 func openSleeper(log *slog.Logger, s sleepStores, now func() time.Time) (p *sleeper, end func(), err error) {
 	p = &sleeper{teams: team.NewTeams(team.Options{
-		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
 		Memory: team.NewMemory(s.memory), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
 		Compact: s.compact, Kinds: host.Jobs, Parts: host.Parts(),
 	})}
@@ -177,7 +177,7 @@ func (p *sleeper) pass(ctx context.Context, tenant string, which int) error {
 	switch which {
 	case 0:
 		_, err = own.Work(ctx)
-		return errors.Join(err, own.FoldTenant(ctx))
+		return errors.Join(err, own.CompactTenant(ctx))
 	case 1:
 		_, err = audit.Of(own).Archive(ctx, own.Now())
 		return errors.Join(err, p.auditor.Archive(ctx))
@@ -197,7 +197,7 @@ func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
 		}
 		v, err := own.Vault(ctx, e.Name)
 		if err == nil {
-			err = errors.Join(v.Fold(ctx, repo.Folding{All: true}), own.FoldVault(ctx, e.Name))
+			err = errors.Join(v.Compact(ctx, repo.Compaction{All: true}), own.CompactVault(ctx, e.Name))
 		}
 		if err != nil {
 			return err
@@ -210,7 +210,7 @@ func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
 func asleep() wayIn {
 	return wayIn{"asleep", func(t testing.TB) *entrance {
 		logs := &lockedBuffer{}
-		s := newSleepers(t, canary.Logger(t, logs))
+		s := newSleepers(t, leaktest.Logger(t, logs))
 		dir := t.TempDir() // without a folder of notes
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "tenants"), 0o700))
 		return &entrance{s.way(), s.any(), dir, logs}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -78,7 +78,7 @@ type shift struct{ clock }
 func openAt(t testing.TB, dir string, now func() time.Time) *localapp.App {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir, Now: now})
+		Log: leaktest.Logger(t, nil), Data: dir, Now: now})
 	require.NoError(t, err)
 	return app
 }

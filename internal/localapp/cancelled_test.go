@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -75,7 +75,7 @@ func (c trial) run(t testing.TB, tools []*tool.Tool, now func() time.Time) (look
 	caller, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
 	logs := &lockedBuffer{}
-	cat, err := tool.NewCatalogue(tools, tool.Options{Now: now, Log: canary.Logger(t, logs), Interceptors: []tool.Interceptor{
+	cat, err := tool.NewCatalogue(tools, tool.Options{Now: now, Log: leaktest.Logger(t, logs), Interceptors: []tool.Interceptor{
 		func(next tool.Handler) tool.Handler {
 			return func(inner context.Context, call *tool.Call) (tool.Reply, error) {
 				ctx = &shortLived{Context: inner, end: hangUp, at: c.at}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -62,7 +62,7 @@ func TestOpenDamagedDatabase(t *testing.T) {
 			c.damage(t, file, data)
 			before, _ := os.ReadFile(file) // none of a folder
 			_, err = openApp(t.Context(), localapp.Config{
-				Log: canary.Logger(t, nil), Data: dir})
+				Log: leaktest.Logger(t, nil), Data: dir})
 			f := fault.Of(err)
 			require.Equal(t, c.code, f.Code, "%v", err)
 			require.Contains(t, f.Message, c.says)
@@ -74,7 +74,7 @@ func TestOpenDamagedDatabase(t *testing.T) {
 
 			require.NoError(t, os.Rename(file, file+".damaged"))
 			made, err := localapp.Rebuild(t.Context(), localapp.Config{
-				Log: canary.Logger(t, nil), Data: dir})
+				Log: leaktest.Logger(t, nil), Data: dir})
 			require.NoError(t, err)
 			require.Len(t, made, 1)
 			require.Equal(t, "v", made[0].Name)
@@ -96,7 +96,7 @@ func TestDamagedPage(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file, data, 0o600))
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir})
+		Log: leaktest.Logger(t, nil), Data: dir})
 	if err == nil {
 		_, err = call(t.Context(), local{app}, "raven_read", args{"path": "a.md"})
 		require.NoError(t, app.Close())

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/forwarded"
 )
 
 // listenerURL returns the URL of a listener for programs of this machine.
@@ -38,7 +38,7 @@ func (a *App) takesDirect(l net.Listener) bool {
 	if at.IP.To4() == nil {
 		from = "[::1]:1"
 	}
-	r := &http.Request{RemoteAddr: from, Header: http.Header{peer.Forwarded: {peer.Private}}}
+	r := &http.Request{RemoteAddr: from, Header: http.Header{forwarded.Forwarded: {forwarded.Private}}}
 	return a.server.Proxies().Check(r) == nil
 }
 
@@ -82,7 +82,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Host = r.URL.Host
 	r.URL.Scheme, r.URL.Host = "http", d.listener
-	r.Header.Set(peer.Forwarded, peer.Private)
+	r.Header.Set(forwarded.Forwarded, forwarded.Private)
 	return d.by.RoundTrip(r)
 }
 

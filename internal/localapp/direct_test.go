@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -43,7 +43,7 @@ func outOfReach(t *testing.T, c config.Config) out {
 	t.Helper()
 	o := out{dir: t.TempDir(), url: "https://" + nowhere(t)}
 	c.Listen, c.PublicURL = "127.0.0.1:0", o.url
-	app, err := openApp(t.Context(), localapp.Config{Log: canary.Logger(t, nil), Data: o.dir, Server: c})
+	app, err := openApp(t.Context(), localapp.Config{Log: leaktest.Logger(t, nil), Data: o.dir, Server: c})
 	require.NoError(t, err)
 	must(t, local{app}, "team_vault_create", args{"name": "v"})
 	made := must(t, local{app}, "team_token_create", args{"name": "x", "role": "admin"})

@@ -20,10 +20,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/awsapp"
 	"github.com/rookeryhq/rookery/internal/awstest"
 	"github.com/rookeryhq/rookery/internal/blob"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
@@ -89,7 +89,7 @@ func embedded(t testing.TB, cfg config.Config, token string, c *shift) *underEng
 	open := func() {
 		var err error
 		app, err = localapp.Open(t.Context(), localapp.Config{
-			Data: dir, Server: cfg, Now: c.time, Log: canary.Logger(t, nil),
+			Data: dir, Server: cfg, Now: c.time, Log: leaktest.Logger(t, nil),
 		})
 		require.NoError(t, err)
 		client.HTTP = &http.Client{Transport: inProcess{app.Handler("test", []string{hostedName}), sent}}
@@ -122,9 +122,9 @@ func leaveTable(t testing.TB, teams *team.Teams, c *shift) {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	c.pass(2)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	c.pass(-2)
 }
 
@@ -179,7 +179,7 @@ func inCloud(t testing.TB, cfg config.Config, token string, c *shift) cloudEngin
 			t.Helper()
 			settle(t)
 			teams := team.NewTeams(team.Options{
-				Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+				Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
 				Memory: team.NewMemory(1 << 30), Items: true, Log: slog.New(slog.DiscardHandler), Now: c.time,
 			})
 			defer teams.Close()
@@ -338,7 +338,7 @@ func requireRebuilt(t *testing.T, was *underEngine, cloud cloudEngine, newest ui
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	lc := localapp.Config{Data: dir, Now: c.time, Log: canary.Logger(t, nil)}
+	lc := localapp.Config{Data: dir, Now: c.time, Log: leaktest.Logger(t, nil)}
 	made, err := localapp.Rebuild(t.Context(), lc)
 	require.NoError(t, err)
 	require.Len(t, made, 1)

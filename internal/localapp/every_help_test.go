@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tooltest"
@@ -25,7 +25,7 @@ func newDemo(t testing.TB) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir()}
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: p.dir, Now: atNoon, Server: config.Config{
+		Log: leaktest.Logger(t, nil), Data: p.dir, Now: atNoon, Server: config.Config{
 			PublicURL: "https://notes.example.test",
 			Issuers:   []config.Issuer{{Issuer: "https://login.example.test", Tenant: auth.Local}},
 		}})

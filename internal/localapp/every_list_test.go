@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -72,7 +72,7 @@ func with(in args, name string, value any) args {
 // openGrown is a vault that grew by random writes over three weeks, to the given time.
 func openGrown(t testing.TB, now *clock, seed uint64) tool.Invoker {
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir(), Now: now.time})
+		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Now: now.time})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, app.Close()) })
 	inv := local{app}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rookeryhq/rookery"
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -32,8 +32,8 @@ var noon = time.Date(2025, 2, 1, 14, 30, 0, 0, time.UTC)
 
 // Canaries stand in the texts and fields of the fixture. No failure and no log line may hold one.
 const (
-	textCanary  = canary.Text
-	fieldCanary = canary.Field
+	textCanary  = leaktest.Text
+	fieldCanary = leaktest.Field
 )
 
 // fixture is the vault `main` of every place.
@@ -136,7 +136,7 @@ func newPlace(t testing.TB) *place {
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
 	app, err := openApp(t.Context(), localapp.Config{
 		Data: p.dir, Now: atNoon,
-		Log: canary.Logger(t, p.logs),
+		Log: leaktest.Logger(t, p.logs),
 	})
 	require.NoError(t, err)
 	p.app = app
@@ -255,7 +255,7 @@ func waysIn() []wayIn {
 func openPackage(t testing.TB) *entrance {
 	dir, logs := t.TempDir(), &lockedBuffer{}
 	r, err := rookery.Open(t.Context(), rookery.Config{
-		Data: dir, Now: atNoon, Log: canary.Logger(t, logs),
+		Data: dir, Now: atNoon, Log: leaktest.Logger(t, logs),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })

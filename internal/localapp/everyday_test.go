@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 )
@@ -29,7 +29,7 @@ func servedDemo(t *testing.T) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
 	app, err := openApp(t.Context(), localapp.Config{
-		Data: p.dir, Now: atNoon, Log: canary.Logger(t, p.logs),
+		Data: p.dir, Now: atNoon, Log: leaktest.Logger(t, p.logs),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, app.Close()) })

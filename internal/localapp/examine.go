@@ -14,11 +14,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
-	"github.com/rookeryhq/rookery/internal/folder"
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
 
 // An Examination is the options of Examine. Data is required, or Folder and State.
@@ -43,7 +43,7 @@ type Examination struct {
 type examination struct {
 	Examination
 	place
-	folder *folder.Folder // nil: a data directory is examined
+	folder *vaultdir.Folder // nil: a data directory is examined
 	found  []repo.Finding
 }
 
@@ -70,13 +70,13 @@ func (e *examination) add(all ...repo.Finding) { e.found = append(e.found, all..
 func (e *examination) enter() bool {
 	const check = "folder"
 	if e.Folder == "" {
-		if folder.IsState(e.Data) {
+		if vaultdir.IsState(e.Data) {
 			e.add(repo.Failure("directory", isState(), "rookery doctor "+folderOption))
 			return false
 		}
 		return true
 	}
-	f, err := folder.Find(e.Folder, e.State)
+	f, err := vaultdir.Find(e.Folder, e.State)
 	if err != nil {
 		e.add(repo.Failure(check, err, ""))
 		return false
@@ -92,12 +92,12 @@ func (e *examination) origin() repo.Finding {
 	f := e.folder
 	begins := "rookery serve " + folderOption + " begins one"
 	switch {
-	case f.Origin == folder.Copied:
+	case f.Origin == vaultdir.Copied:
 		return repo.Warning(check, fmt.Sprintf("it is a copy of %s, and has no history of its own yet",
 			f.From), begins)
 	case f.State == "":
 		return repo.Warning(check, "it has no history on this machine: it was never served", begins)
-	case f.Origin == folder.Moved:
+	case f.Origin == vaultdir.Moved:
 		return repo.Warning(check, fmt.Sprintf("it was moved here from %s since it was served", f.From),
 			"nothing to do: it is the same vault; the next rookery serve records the new path")
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/checkout"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/folder"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
 
 // makeVault creates the vault of the folder that is served, if it does not exist. It does not wait
@@ -37,7 +37,7 @@ func (a *App) makeVault(ctx context.Context) error {
 
 // unwritable returns an interceptor that refuses every mutation with READ_ONLY if the folder cannot
 // be written. f is nil for a data directory.
-func unwritable(f *folder.Folder) tool.Interceptor {
+func unwritable(f *vaultdir.Folder) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 			if f != nil && f.ReadOnly && c.Needs().Kind.Changes() {
@@ -56,7 +56,7 @@ const mayWrite = "give the user that runs rookery write permission for the folde
 
 // Served returns NOT_FOUND if the folder of a Config was never served. It changes nothing.
 func Served(cfg Config) error {
-	f, err := folder.Find(cfg.Folder, cfg.State)
+	f, err := vaultdir.Find(cfg.Folder, cfg.State)
 	if err == nil && f.State == "" {
 		return fault.New(fault.NotFound, "the folder has no history yet").
 			Fix("rookery serve " + folderOption)
@@ -118,10 +118,10 @@ func (a *App) Changes() []string {
 	}
 	var all []string
 	switch a.folder.Origin {
-	case folder.Moved:
+	case vaultdir.Moved:
 		all = append(all, fmt.Sprintf("It was moved here from %s, and keeps its history.",
 			a.folder.From))
-	case folder.Copied:
+	case vaultdir.Copied:
 		all = append(all, fmt.Sprintf("It is a copy of %s, which still exists: it has its own history from "+
 			"now on.", a.folder.From))
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
@@ -46,7 +46,7 @@ func besiege(t testing.TB) *besieged {
 	metrics := freeAddress(t)
 	app, err := openApp(t.Context(), localapp.Config{
 		Data: b.dir, Version: "1.2.3",
-		Log: canary.Logger(t, b.logs),
+		Log: leaktest.Logger(t, b.logs),
 		Server: config.Config{
 			Listen: "127.0.0.1:0", PublicURL: "https://memory.example.test", MetricsListen: metrics,
 			Limits: config.Limits{MutationsPerMinute: -1, ReadsPerMinute: -1}, MaxCalls: 256,

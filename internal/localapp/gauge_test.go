@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -24,7 +24,7 @@ func TestGauges(t *testing.T) {
 	var logged lockedBuffer
 	metrics := freeAddress(t)
 	app, err := openApp(t.Context(), localapp.Config{
-		Data: t.TempDir(), Log: canary.Logger(t, &logged),
+		Data: t.TempDir(), Log: leaktest.Logger(t, &logged),
 		Server: config.Config{
 			Listen: "127.0.0.1:0", MetricsListen: metrics, TLS: files,
 			Limits: config.Limits{MutationsPerMinute: -1},

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -91,7 +91,7 @@ func refused(t testing.TB, code fault.Code, i tool.Invoker, name string, in args
 	require.Error(t, err, name)
 	f := fault.Of(err)
 	require.Equal(t, code, f.Code, f.Message)
-	canary.Keep(t, tool.Refusal(f, nil))
+	leaktest.Keep(t, tool.Refusal(f, nil))
 	return f
 }
 
@@ -108,7 +108,7 @@ func (l local) Invoke(
 func open(t testing.TB, dir string) *localapp.App {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
-		Data: dir, Log: canary.Logger(t, nil),
+		Data: dir, Log: leaktest.Logger(t, nil),
 	})
 	require.NoError(t, err)
 	return app

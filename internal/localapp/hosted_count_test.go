@@ -128,7 +128,7 @@ func (c *counted) compose(t testing.TB) {
 	t.Helper()
 	log := slog.New(slog.NewJSONHandler(c.logs, nil))
 	o := team.Options{
-		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
 		Memory: team.NewMemory(1 << 30), Log: log, Now: c.clock.time, PublicURL: hostedURL,
 		Kinds: host.Jobs, Parts: host.Parts(),
 	}

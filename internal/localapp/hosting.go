@@ -38,8 +38,8 @@ func (a *App) host(cfg Config) error {
 	return nil
 }
 
-// A door is the TLS configuration of a server, and its listener of the metrics.
-type door struct {
+// A listener is the TLS configuration of a server, and its listener of the metrics.
+type listener struct {
 	tls     *tls.Config  // nil: the server has no TLS
 	metrics net.Listener // nil: the metrics are not served
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
@@ -19,7 +19,7 @@ import (
 // is taken, are told before the server is announced, the latter with the option to change.
 func TestServerThatCannotStart(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
+		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
 			Listen: "127.0.0.1:0", TLS: config.TLS{Cert: "no.pem", Key: "no.key"},
 		}})
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestServerThatCannotStart(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	other, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
+		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
 			Listen: "127.0.0.1:0", MetricsListen: taken.Addr().String(),
 		}})
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestServerThatCannotStart(t *testing.T) {
 // call that cannot be read and one over the rate claim nothing.
 func TestWhatClaimsAnAgent(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
+		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
 			Issuers: []config.Issuer{{Issuer: "https://login.example.test", Tenant: "acme"}},
 			Limits:  config.Limits{MutationsPerMinute: 1, ReadsPerMinute: 60},
 		}})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -23,7 +23,7 @@ func TestJobsGoOn(t *testing.T) {
 	require.NoError(t, app.Close())
 	id := job.NewID(time.Now())
 	app, err := openApp(t.Context(), localapp.Between(localapp.Config{
-		Data: dir, Log: canary.Logger(t, nil),
+		Data: dir, Log: leaktest.Logger(t, nil),
 	}, func(tables table.Table, files blob.Folder) (table.Table, blob.Folder) {
 		leaveJob(t, table.Sub(tables, auth.Local), id)
 		return tables, files

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -60,7 +60,7 @@ func canaryFor(name string, s *jsonschema.Schema) (v any, ok bool) {
 	case s == nil || len(s.Enum) > 0:
 		return nil, false
 	case s.Pattern != "" || slices.Contains(s.Types, "object"):
-		return map[string]any{"name": canary.Field + " " + canary.Text}, true
+		return map[string]any{"name": leaktest.Field + " " + leaktest.Text}, true
 	case s.Type == "array":
 		v, ok = canaryFor(name, s.Items)
 		return []any{v}, ok
@@ -69,9 +69,9 @@ func canaryFor(name string, s *jsonschema.Schema) (v any, ok bool) {
 	case s.Type != "string" || slices.Contains(identifying, name):
 		return nil, false
 	case name == "query":
-		return canary.Query, true
+		return leaktest.Query, true
 	}
-	return canary.Text + " " + canary.Field, true
+	return leaktest.Text + " " + leaktest.Field, true
 }
 
 // canaryObject is an object with canaries in what may hold one.
@@ -95,14 +95,14 @@ func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 		if ids && len(a.Schema().Enum) == 0 && slices.Contains(identifying, a.Name) {
 			continue
 		}
-		for _, v := range []any{canary.Text, []any{canary.Field}, map[string]any{"x": canary.Query}} {
+		for _, v := range []any{leaktest.Text, []any{leaktest.Field}, map[string]any{"x": leaktest.Query}} {
 			c := soundCall(t, made)
 			c.Args[a.Name] = marshalled(t, v)
 			all = append(all, c)
 		}
 	}
 	c := soundCall(t, made)
-	c.Args["nothing"] = marshalled(t, canary.Text)
+	c.Args["nothing"] = marshalled(t, leaktest.Text)
 	return append(all, c)
 }
 
@@ -130,7 +130,7 @@ func TestNothingLeaks(t *testing.T) {
 	})
 	require.NoError(t, mcp.Close())
 	require.Greater(t, refused.Load(), int64(500))
-	for _, body := range []string{"{\"" + canary.Text, canary.Text, `["` + canary.Field + `"]`} {
+	for _, body := range []string{"{\"" + leaktest.Text, leaktest.Text, `["` + leaktest.Field + `"]`} {
 		b.showMalformed(t, body)
 	}
 	b.requireTight(t)
@@ -149,7 +149,7 @@ func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) 
 			}
 			answer, carried := way.Call(t, c)
 			if carried && tooltest.CodeOf(t, answer) != "" {
-				canary.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)
+				leaktest.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)
 				refused++
 			}
 		}
@@ -182,7 +182,7 @@ func (b *besieged) show(t testing.TB, path, body string, h http.Header) {
 	require.Less(t, answer.StatusCode, 500)
 	var head bytes.Buffer
 	require.NoError(t, answer.Header.Write(&head))
-	canary.Absent(t, head.String()+string(told), "the answer to POST with "+strings.Join(
+	leaktest.Absent(t, head.String()+string(told), "the answer to POST with "+strings.Join(
 		slices.Sorted(maps.Keys(h)), ", "))
 }
 
@@ -236,8 +236,8 @@ func (b *besieged) showAll(t testing.TB, token string, h http.Header) {
 // its log, its metrics, its audit, what it keeps of refusals, and what it says of its address.
 func (b *besieged) requireTight(t testing.TB) {
 	t.Helper()
-	canary.Absent(t, b.logs.String(), "the log")
-	canary.Absent(t, b.measured(t), "the metrics")
+	leaktest.Absent(t, b.logs.String(), "the log")
+	leaktest.Absent(t, b.measured(t), "the metrics")
 	entries := 0
 	for token := ""; ; {
 		in := map[string]any{"limit": 200}
@@ -253,7 +253,7 @@ func (b *besieged) requireTight(t testing.TB) {
 		answer := done(t, b.client(), "team_audit", in)
 		require.NoError(t, json.Unmarshal(answer, &page))
 		for _, entry := range page.Data.Entries {
-			canary.Absent(t, string(entry), "the audit")
+			leaktest.Absent(t, string(entry), "the audit")
 			entries++
 		}
 		if token = page.Meta.Next; token == "" {
@@ -278,7 +278,7 @@ func (b *besieged) requireTightTable(t testing.TB) {
 	kept := 0
 	for item, err := range table.Sub(db, auth.Local).Query(context.Background(), "refusals", "", "~") {
 		require.NoError(t, err)
-		canary.Absent(t, item.Sort+string(item.Data), "a refusal that is kept")
+		leaktest.Absent(t, item.Sort+string(item.Data), "a refusal that is kept")
 		kept++
 	}
 	require.NotZero(t, kept, "refusals are kept")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/peer"
+	"github.com/rookeryhq/rookery/internal/forwarded"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -38,7 +38,7 @@ func (a *App) limited(l net.Listener) net.Listener {
 	if a.door.tls != nil {
 		refusal = nil
 	}
-	return peer.Listen(l, peer.NewCrowd(most, a.server.Proxies()), refusal)
+	return forwarded.Listen(l, forwarded.NewCrowd(most, a.server.Proxies()), refusal)
 }
 
 // connectionsOf returns the largest number of connections of a process that may have that many open

@@ -18,9 +18,9 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/authtest"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(1 << 30)
 	app, err := openApp(t.Context(), localapp.OnDisk(localapp.Config{
-		Data: t.TempDir(), Log: canary.Logger(t, nil),
+		Data: t.TempDir(), Log: leaktest.Logger(t, nil),
 	}, func(string) (uint64, uint64, error) { return free.Load(), 1 << 40, nil }))
 	require.NoError(t, err)
 	c, stop := serve(t, app)

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -267,7 +267,7 @@ var loadWord = regexp.MustCompile(`\bw\d{3}-\d{5}\b`)
 func (c *crowd) requireKept(t *testing.T) {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: c.dir, Server: c.config(loadRoom)})
+		Log: leaktest.Logger(t, nil), Data: c.dir, Server: c.config(loadRoom)})
 	require.NoError(t, err)
 	lines, files := map[string]int{}, map[string]string{}
 	for n := range loadVaults {

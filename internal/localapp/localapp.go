@@ -21,13 +21,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
-	"github.com/rookeryhq/rookery/internal/folder"
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/metric"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vaultdir"
 	"github.com/rookeryhq/rookery/internal/watch"
 )
 
@@ -106,7 +106,7 @@ type App struct {
 	log    *slog.Logger
 	table  *bolttable.Table
 	bucket *fileblob.Bucket
-	folder *folder.Folder   // nil if a data directory is open
+	folder *vaultdir.Folder // nil if a data directory is open
 	files  *fileblob.Bucket // of the folder; nil if a data directory is open
 	teams  *team.Teams
 
@@ -115,7 +115,7 @@ type App struct {
 	workers *workers // of jobs
 
 	server  config.Config
-	door    door
+	door    listener
 	hosted  *hosted.Host
 	admit   func(*http.Request) (auth.Caller, error) // authenticates a request; nil: the gate does that
 	metrics *metric.Metrics
@@ -213,7 +213,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	tables, bucket := a.stores(cfg)
 	o := team.Options{
 		Table: tables, Bucket: bucket,
-		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
+		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewSnapshotCache(cfg.CacheBytes / 2),
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
 		Log: cfg.Log, Now: cfg.Now,
 		Makes: true, Background: !cfg.sleeps, Folders: !cfg.sleeps,

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -89,7 +89,7 @@ func requireUnindexed(t *testing.T, via local, notes int) {
 // team_usage shows it.
 func TestTheQuotaOfIndexedThings(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
-		Data: t.TempDir(), Log: canary.Logger(t, nil),
+		Data: t.TempDir(), Log: leaktest.Logger(t, nil),
 		Server: config.Config{Limits: config.Limits{VaultIndexed: 10}},
 	})
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestAStartOpensNothing(t *testing.T) {
 
 	counted := &countingTable{read: map[string]int{}}
 	app, err := openApp(t.Context(), localapp.Between(localapp.Config{
-		Data: dir, Log: canary.Logger(t, nil), Server: config.Config{Memory: 2 << 20},
+		Data: dir, Log: leaktest.Logger(t, nil), Server: config.Config{Memory: 2 << 20},
 	}, func(tab table.Table, b blob.Folder) (table.Table, blob.Folder) {
 		counted.Table = tab
 		return counted, b

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -29,7 +29,7 @@ type past struct {
 func TestHistoryOfOutsideEdits(t *testing.T) {
 	dir, clock := t.TempDir(), newClock()
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir, Now: clock.time})
+		Log: leaktest.Logger(t, nil), Data: dir, Now: clock.time})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, app.Close()) }()
 	via := local{app}

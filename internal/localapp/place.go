@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
-	"github.com/rookeryhq/rookery/internal/folder"
 	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
 
 // A place is where the database of an App is: in a data directory, or in the state of a folder.
@@ -42,7 +42,7 @@ func folderPlace(state, vault string) place {
 // another process serves the folder.
 func (a *App) enter(cfg Config) error {
 	switch {
-	case cfg.Folder == "" && folder.IsState(cfg.Data):
+	case cfg.Folder == "" && vaultdir.IsState(cfg.Data):
 		return isState()
 	case cfg.Folder == "":
 		a.place = dataPlace(cfg.Data)
@@ -55,12 +55,12 @@ func (a *App) enter(cfg Config) error {
 		return fault.New(fault.InvalidParameter, "a data directory and a folder are given, and only one of "+
 			"them can be served").Fix("leave --data out, or name a vault of the data directory: --vault NAME")
 	}
-	open := folder.Open
+	open := vaultdir.Open
 	if cfg.Reading {
-		open = folder.OpenToRead
+		open = vaultdir.OpenToRead
 	}
 	f, err := open(cfg.Folder, cfg.State)
-	var busy *folder.InUse
+	var busy *vaultdir.InUse
 	switch {
 	case errors.As(err, &busy):
 		return servedElsewhere(cfg, busy)
@@ -79,8 +79,8 @@ func isState() *fault.Fault {
 
 // servedElsewhere returns the error for a folder that another process serves. It contains the name
 // of the folder's vault, for calls to that process.
-func servedElsewhere(cfg Config, busy *folder.InUse) error {
-	f, err := folder.Find(cfg.Folder, cfg.State)
+func servedElsewhere(cfg Config, busy *vaultdir.InUse) error {
+	f, err := vaultdir.Find(cfg.Folder, cfg.State)
 	if err != nil {
 		return err // the folder was just moved, or its id has changed
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -35,7 +35,7 @@ func TestRebuildAfterAnErasedTenant(t *testing.T) {
 
 			lost := filepath.Join(dir, "rookery.db")
 			require.NoError(t, os.Remove(lost))
-			cfg := localapp.Config{Data: dir, Log: canary.Logger(t, nil)}
+			cfg := localapp.Config{Data: dir, Log: leaktest.Logger(t, nil)}
 			_, err := openApp(t.Context(), cfg)
 			f := fault.Of(err)
 			require.Equal(t, fault.IndexNotFound, f.Code, "%v", err)
@@ -67,5 +67,5 @@ func foldAll(t *testing.T, app *localapp.App, name string) {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 }

@@ -146,7 +146,7 @@ func newCloudPrepared(t testing.TB) (prepared, *awstest.Snapshot) {
 	putJob(t, table.Sub(tables, f.tenant), noon)
 	f.fill(t, sender{&first.hosted, secret})
 	teams := team.NewTeams(team.Options{
-		Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
 		Memory: team.NewMemory(1 << 30), Items: true, Log: slog.New(slog.DiscardHandler), Now: c.time,
 	})
 	defer teams.Close()

@@ -145,7 +145,7 @@ func foldThrice(t testing.TB, teams *team.Teams, tenant string, c *clock) {
 		for _, name := range []string{"main", "spare", "quiet"} {
 			v, err := own.Vault(t.Context(), name)
 			require.NoError(t, err)
-			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 		}
 		c.pass(2)
 	}

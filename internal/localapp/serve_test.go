@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -23,7 +23,7 @@ import (
 func busy(t *testing.T, dir string) string {
 	t.Helper()
 	_, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir})
+		Log: leaktest.Logger(t, nil), Data: dir})
 	var in *localapp.InUse
 	require.True(t, errors.As(err, &in), "%v", err)
 	f := fault.Of(err)
@@ -126,7 +126,7 @@ func TestReadOnlyDeployment(t *testing.T) {
 	put(t, local{app}, map[string]string{"a.md": "one\n"})
 	require.NoError(t, app.Close())
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir, ReadOnly: true})
+		Log: leaktest.Logger(t, nil), Data: dir, ReadOnly: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, app.Close()) }()
 	refused(t, fault.ReadOnly, local{app}, "raven_add", args{"to": "a", "text": "x"})
@@ -233,7 +233,7 @@ func TestFilesOfAnEarlierVault(t *testing.T) {
 	dir := t.TempDir()
 	clock := newClock()
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir, Now: clock.time})
+		Log: leaktest.Logger(t, nil), Data: dir, Now: clock.time})
 	require.NoError(t, err)
 	via := local{app}
 	must(t, via, "team_vault_create", args{"name": "v"})

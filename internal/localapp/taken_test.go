@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
@@ -31,7 +31,7 @@ type port struct {
 func servesAt(t *testing.T, dir, servers string) port {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: dir, Servers: servers,
+		Log: leaktest.Logger(t, nil), Data: dir, Servers: servers,
 		Server: config.Config{Listen: "127.0.0.1:0", MetricsListen: "127.0.0.1:0"},
 	})
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func names(t *testing.T, dir string) []string {
 func refusedAt(t *testing.T, servers, listen, metrics string) *fault.Fault {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
-		Log: canary.Logger(t, nil), Data: t.TempDir(), Servers: servers,
+		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Servers: servers,
 		Server: config.Config{Listen: listen, MetricsListen: metrics},
 	})
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -154,7 +154,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answer{ResponseWriter: w, request: access.RequestID(
 		cmp.Or(w.Header().Get("X-Request-Id"), r.Header.Get("X-Request-Id")))}
 	w.Header().Set("X-Request-Id", out.request)
-	payload.Bound(w, r, maxBody)
+	httpbody.Bound(w, r, maxBody)
 	defer out.finish()
 	v, f := e.atPath(r.URL.Path)
 	if f != nil {
@@ -164,7 +164,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		if r.ContentLength != 0 {
-			payload.Leave(w, r) // the body is not needed
+			httpbody.Leave(w, r) // the body is not needed
 		}
 		out.refuse(http.StatusMethodNotAllowed, fault.New(fault.InvalidParameter,
 			"an MCP endpoint accepts only POST; it has no streams and no sessions"))
@@ -191,7 +191,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // exchange answers the messages of an authenticated request. They run as one call, which has ended
 // when the response begins.
 func (e *endpoint) exchange(out *answer, r *http.Request, x *exchange) {
-	payload.Count(r, out.flight.Take)
+	httpbody.Count(r, out.flight.Take)
 	body, f := read(r)
 	out.id = idOf(body)
 	if f == nil {
@@ -225,7 +225,7 @@ func faultOf(err error) *fault.Fault {
 
 // serve passes a valid HTTP request to the SDK.
 func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte) {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), turnTimeout)
 	defer cancel()
 	x.turn = newTurn(ctx)
 	server := x.server()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/payload"
+	"github.com/rookeryhq/rookery/internal/httpbody"
 )
 
 // Limits, in bytes and in time, of reading the body of a request that is refused, to find its id.
@@ -34,7 +34,7 @@ func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 	_ = http.NewResponseController(out.ResponseWriter).SetReadDeadline(time.Now().Add(idWait))
 	head, cut := io.ReadAll(io.LimitReader(r.Body, idWithin))
 	if len(head) == idWithin || cut != nil {
-		payload.Leave(out, r)
+		httpbody.Leave(out, r)
 	}
 	out.id = idOf(head)
 	e.refuse(out, r, err)
@@ -61,7 +61,7 @@ func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 
 // read reads and validates the body. If it is too large, read returns its beginning with the fault.
 func read(r *http.Request) ([]byte, *fault.Fault) {
-	body, err := payload.Read(r)
+	body, err := httpbody.Read(r)
 	if fault.Is(err, fault.BatchTooLarge) || fault.Is(err, fault.Unavailable) {
 		return body, fault.Of(err)
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// patience is the time after reading a request within which its calls may begin. Together with the
+// turnTimeout is the time after reading a request within which its calls may begin. Together with the
 // deadline of the last call it is shorter than the minute after which a server closes a connection,
 // so that every call gets an answer.
-const patience = 30 * time.Second
+const turnTimeout = 30 * time.Second
 
 // A turn makes the calls of one HTTP request run one after another: however many messages it has,
 // it counts as one call in flight in the HTTP server. The zero value does not limit them.

@@ -13,7 +13,7 @@ func lines(texts versions[string]) joint {
 	ours, theirs := newScript(base, a.in.ours), newScript(base, a.in.theirs)
 	overlaps := a.torn(ours, theirs)
 	for round := 0; ; round++ {
-		out, over := t.weave(base, ours, theirs)
+		out, over := t.merge3(base, ours, theirs)
 		overlaps = overlaps || over
 		wrong := a.wrong(out)
 		if len(wrong) == 0 {

@@ -81,7 +81,7 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 		return Answer{}, false
 	}
 	a := Answer{Total: total}
-	from := index.Spot{}
+	from := index.Location{}
 	if after != nil {
 		from = after.spot()
 	}
@@ -96,14 +96,14 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 
 // onPage answers a query of one branch by the order of places: it finds everything, and keeps what is on the page.
 func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
-	a, from := Answer{}, index.Spot{}
+	a, from := Answer{}, index.Location{}
 	if after != nil {
 		from = after.spot()
 	}
 	e.planOf(&q.Branches[0]).run(e, func(i Item) {
 		a.Total++
 		switch {
-		case after != nil && !i.Spot().Behind(from):
+		case after != nil && !i.Spot().After(from):
 		case len(a.Items) < page.Limit:
 			a.Items = append(a.Items, i)
 		default:

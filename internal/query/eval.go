@@ -110,7 +110,7 @@ type term struct {
 
 	// says reports whether traits that say this may pass; nil: they may. set are the traits that pass, if
 	// that is known: then says is exact.
-	says func(*index.Saying) bool
+	says func(*index.TraitValue) bool
 	set  *index.TraitSet
 
 	// traits are the traits of the branch in a note that may pass, in reading order; nil: any may.

@@ -31,7 +31,7 @@ func (e *evaluator) getter(b Branch, name string) func(Item) any {
 	d, _ := e.schema.field(b, name)
 	switch {
 	case b.Kind == Traits && name == "value":
-		return func(i Item) any { return e.traitValue(b.Name, i.Trait.Saying) }
+		return func(i Item) any { return e.traitValue(b.Name, i.Trait.TraitValue) }
 	case d.get != nil && (b.Kind != Objects || b.Name != Any):
 		return func(i Item) any { return d.get(e, i) }
 	case d.get != nil: // a type may have a field of its own of that name
@@ -47,7 +47,7 @@ func (e *evaluator) getter(b Branch, name string) func(Item) any {
 
 // traitValue is what traits of a type that say something have as their value, with references as they are
 // written.
-func (e *evaluator) traitValue(typ string, s *index.Saying) any {
+func (e *evaluator) traitValue(typ string, s *index.TraitValue) any {
 	def, ok := e.schema.Trait(typ)
 	if !ok {
 		return s.Value()
@@ -182,8 +182,8 @@ func (e *evaluator) element(t *Test, d fieldDef) predicate {
 // ofSaying makes the term of a test of the values of traits: what traits say alike is tested once, and the
 // notes with what passes are known.
 func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
-	check, tried := e.onField(b, t), map[*index.Saying]bool{}
-	out.says = func(s *index.Saying) bool {
+	check, tried := e.onField(b, t), map[*index.TraitValue]bool{}
+	out.says = func(s *index.TraitValue) bool {
 		holds, known := tried[s]
 		if !known {
 			holds = check(Item{}, e.traitValue(b.Name, s))
@@ -191,7 +191,7 @@ func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
 		}
 		return holds
 	}
-	out.holds = func(i Item) bool { return out.says(i.Trait.Saying) }
+	out.holds = func(i Item) bool { return out.says(i.Trait.TraitValue) }
 	if set, ok := e.traitSet(b, t); ok {
 		out.most, out.set, out.says = set.Count(), &set, set.Has
 		out.notes = func() []*index.Note { return slices.Collect(set.Notes("")) }

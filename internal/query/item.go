@@ -26,12 +26,12 @@ func (i Item) ID() string {
 }
 
 // Spot is where the thing is in lists.
-func (i Item) Spot() index.Spot {
+func (i Item) Spot() index.Location {
 	switch i.Kind {
 	case Traits:
 		return i.Trait.Spot()
 	case Links:
-		return index.Spot{Path: i.Object.Note.Path, Line: i.Link.Line, Position: i.Link.Span.Start}
+		return index.Location{Path: i.Object.Note.Path, Line: i.Link.Line, Position: i.Link.Span.Start}
 	}
 	return i.Object.Spot()
 }

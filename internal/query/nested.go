@@ -106,7 +106,7 @@ func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 		return
 	}
 	for i := range t.Query {
-		if p := e.planOf(&t.Query[i]); p.mayBeIn(n) && !p.inNote(e, n, index.Spot{}, f) {
+		if p := e.planOf(&t.Query[i]); p.mayBeIn(n) && !p.inNote(e, n, index.Location{}, f) {
 			return
 		}
 	}
@@ -165,7 +165,7 @@ func (b Branch) scopes(all []int, n *index.Note) []int {
 	if typ == Any {
 		typ = ""
 	}
-	for o := range n.ObjectsBehind(typ, index.Spot{}) {
+	for o := range n.ObjectsBehind(typ, index.Location{}) {
 		all = append(all, o.Number())
 	}
 	return all

@@ -101,13 +101,13 @@ func (p *plan) walk(from string) iter.Seq[*index.Note] {
 
 // run calls a function with all that the plan finds.
 func (p *plan) run(e *evaluator, f func(Item)) {
-	for i := range p.behind(e, index.Spot{}) {
+	for i := range p.behind(e, index.Location{}) {
 		f(i)
 	}
 }
 
 // behind yields what the plan finds behind a spot, by path, line and position.
-func (p *plan) behind(e *evaluator, after index.Spot) iter.Seq[Item] {
+func (p *plan) behind(e *evaluator, after index.Location) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for n := range p.walk(after.Path) {
 			if !p.inNote(e, n, after, yield) {
@@ -133,11 +133,11 @@ func (p *plan) mayBeIn(n *index.Note) bool {
 
 // inNote calls a function with what the plan finds in a note behind a spot, in reading order, until the function
 // returns false. It returns whether to go on. It runs once for each note that is looked at, so it makes no iterators.
-func (p *plan) inNote(e *evaluator, n *index.Note, after index.Spot, found func(Item) bool) bool {
+func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found func(Item) bool) bool {
 	switch {
 	case p.kind == Traits && p.traits != nil:
 		for _, t := range p.traits(n) {
-			if t.Spot().Behind(after) && !p.test(e, Item{Kind: Traits, Trait: t}, found) {
+			if t.Spot().After(after) && !p.test(e, Item{Kind: Traits, Trait: t}, found) {
 				return false
 			}
 		}
@@ -150,7 +150,7 @@ func (p *plan) inNote(e *evaluator, n *index.Note, after index.Spot, found func(
 	case p.kind == Links:
 		for i := range n.Links {
 			item := Item{Kind: Links, Object: n.Object(n.Links[i].Scope), Link: &n.Links[i]}
-			if item.Spot().Behind(after) && !p.test(e, item, found) {
+			if item.Spot().After(after) && !p.test(e, item, found) {
 				return false
 			}
 		}

@@ -161,7 +161,7 @@ func (e *evaluator) byBacklinks(t *Test) term {
 	known := once(func() map[*index.Note][]*index.Ref {
 		refs := map[*index.Note][]*index.Ref{}
 		for _, id := range e.idsOf(t) {
-			for l := range e.refs.Backlinks(id, index.Spot{}) {
+			for l := range e.refs.Backlinks(id, index.Location{}) {
 				if !e.visit(1) {
 					break
 				}

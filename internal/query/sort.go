@@ -36,7 +36,9 @@ const (
 	noKey
 )
 
-func (m *mark) spot() index.Spot { return index.Spot{Path: m.Path, Line: m.Line, Position: m.Position} }
+func (m *mark) spot() index.Location {
+	return index.Location{Path: m.Path, Line: m.Line, Position: m.Position}
+}
 
 func (m *mark) String() string {
 	data, err := json.Marshal(m)

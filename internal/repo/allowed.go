@@ -12,11 +12,11 @@ import (
 var errTrashed error = fault.New(fault.NotFound, "the log is in the trash")
 
 // allowed returns an error if the call must not write to a log with status s: READ_ONLY for a
-// read-only log, errTrashed for one in the trash. Calls with Revives may always write, and calls
+// read-only log, errTrashed for one in the trash. Calls with AllowInactive may always write, and calls
 // with Outside may write to a read-only log.
 func (c Call) allowed(s Status) error {
 	switch {
-	case c.Revives, s == Active, s == ReadOnly && c.Outside:
+	case c.AllowInactive, s == Active, s == ReadOnly && c.Outside:
 		return nil
 	case s == ReadOnly:
 		return fault.New(fault.ReadOnly, "the vault is read-only").

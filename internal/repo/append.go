@@ -57,7 +57,7 @@ func pause(lost int) {
 // round appends one run for the batch. It returns false if the run must be retried: the writers are
 // back in the queue then. All other outcomes, including errors, are delivered to the writers.
 func (l *Log[S]) round(batch []*writer[S]) bool {
-	ctx, cancel := patience(batch)
+	ctx, cancel := whileAnyWaits(batch)
 	defer cancel()
 	start := l.opt.Now()
 	// The batch is drafted on the newest state. If another process appends first, append returns
@@ -90,8 +90,8 @@ func (l *Log[S]) round(batch []*writer[S]) bool {
 	return true
 }
 
-// patience returns a context that is cancelled when every writer of the batch has given up.
-func patience[S any](batch []*writer[S]) (context.Context, context.CancelFunc) {
+// whileAnyWaits returns a context that is cancelled when every writer of the batch has given up.
+func whileAnyWaits[S any](batch []*writer[S]) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		for _, w := range batch {
@@ -141,7 +141,7 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 	}
 	r.stored += len(data)
 	it := table.Item{Key: table.Key{Part: l.opt.Part, Sort: runKey(r.First)}, Data: data}
-	return r, l.insist(ctx, r, it, start)
+	return r, l.appendUntilKnown(ctx, r, it, start)
 }
 
 // notWritten returns the error of a write that certainly had no effect.
@@ -149,10 +149,10 @@ func notWritten(err error) error {
 	return fault.New(fault.StorageError, "the storage does not accept writes now; nothing was written").After(time.Second).Because(err)
 }
 
-// insist sends the item until it is known whether it exists, as ours or as another run with the
+// appendUntilKnown sends the item until it is known whether it exists, as ours or as another run with the
 // same number (log.md §2.2), but not later than start + appendLife. It returns nil if the item is
 // ours, errAgain if nothing was written, and the error of unknown if the outcome is not known.
-func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.Time) error {
+func (l *Log[S]) appendUntilKnown(ctx context.Context, r *run, it table.Item, start time.Time) error {
 	var conflict *table.Conflict
 	// The table must not send the write later, even after retries of its own.
 	ctx = table.SendBefore(ctx, start.Add(appendLife))

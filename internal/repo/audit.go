@@ -140,10 +140,10 @@ func AuditLines(c *Commit) []byte {
 
 // An AuditPiece is the share of one part of the log in the audit log.
 type AuditPiece struct {
-	At    Place  // of the part in the log
-	Month string // of the audit log file that contains the lines
-	Lines []byte // each with its newline; nil if the part has no events
-	Empty bool   // the part is empty: it was erased
+	At    PartRef // of the part in the log
+	Month string  // of the audit log file that contains the lines
+	Lines []byte  // each with its newline; nil if the part has no events
+	Empty bool    // the part is empty: it was erased
 }
 
 // ErasedAudit returns the audit log lines of the parts that the commit erase erases, in the order
@@ -184,7 +184,7 @@ func (r *run) auditPiece(part int) (AuditPiece, error) {
 		i++
 	}
 	h := r.Commits[i]
-	p := AuditPiece{At: Place{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
+	p := AuditPiece{At: PartRef{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
 	if p.Empty || h.KeyHash != nil && part == behind-1 { // the last part of a commit with a key is the answer
 		return p, nil
 	}

@@ -17,7 +17,7 @@ type batch[S any] struct {
 	rest     []*writer[S] // the writers that did not fit
 	outcomes []outcome    // of the writers in batch
 	drafts   []*Draft[S]  // the drafts to be written
-	at       Place        // of the next draft
+	at       PartRef      // of the next draft
 	size     int          // bytes of payload so far
 	header   int          // bytes of header so far
 }
@@ -32,7 +32,7 @@ type outcome struct {
 // compose runs the functions of the writers one after the other, each on the state that the drafts
 // before it leave.
 func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
-	m := &batch[S]{head: h, at: Place{Run: h.seq + 1}}
+	m := &batch[S]{head: h, at: PartRef{Run: h.seq + 1}}
 	for i, w := range ws {
 		// The run is full. The remaining writers are put into the next run.
 		if m.size > maxRunSize || m.header > maxHeader {
@@ -138,7 +138,7 @@ func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 	}
 	return &Draft[S]{
 		call: w.call, at: m.at, durable: m.head.state, before: before, after: before,
-		latest: last.Seq, status: m.status(), fold: l.opt.Fold, step: l.opt.Step,
+		latest: last.Seq, status: m.status(), fold: l.opt.Apply, step: l.opt.Step,
 		earlier: m.drafts[:len(m.drafts):len(m.drafts)],
 		commit: Commit{
 			Seq: last.Seq + 1, Call: w.id, Time: now.Truncate(time.Millisecond),

@@ -43,11 +43,11 @@ type Most struct {
 	Bytes   int // of payloads, unpacked
 }
 
-// Behind reads the commits after a version. It makes one Query for each MB of items and one read
+// CommitsAfter reads the commits after a version. It makes one Query for each MB of items and one read
 // for each payload that is an object; commits that have left the table are read from segments. It
 // reads nothing else and builds no index. It returns ErrNoLog if the log does not exist or is being
 // erased, and INDEX_ERROR if the log has a gap.
-func (v *Vault) Behind(ctx context.Context, after uint64, most Most) (*Stretch, error) {
+func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most Most) (*Stretch, error) {
 	s := &Stretch{After: after, vault: v}
 	for !s.Ended && len(s.Commits) < most.Commits && s.bytes < most.Bytes {
 		t, err := v.log.tail(ctx, s.Last())

@@ -28,7 +28,7 @@ func TestCadence(t *testing.T) {
 	e, clock := engine(t), repotest.NewClock()
 	open := func() *repo.Log[*repotest.State] {
 		o := repotest.LogOptions(e, clock.Now)
-		o.Untold, o.Imaging = func() uint64 { return 1 << 62 }, large(size)
+		o.SilentUpTo, o.Imaging = func() uint64 { return 1 << 62 }, large(size)
 		l, err := repo.NewLog(o, &repotest.State{})
 		require.NoError(t, err)
 		return l
@@ -48,8 +48,8 @@ func TestCadence(t *testing.T) {
 		writing.Wait()
 		clock.Move(time.Minute)
 		l := open()
-		require.NoError(t, l.Fold(t.Context(), repo.Folding{}))
-		require.False(t, l.FoldDue(repo.Folding{}))
+		require.NoError(t, l.Compact(t.Context(), repo.Compaction{}))
+		require.False(t, l.CompactDue(repo.Compaction{}))
 		c, err := l.Control(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 500*(pass+1), c.Cursors["segments"].Seq)
@@ -69,9 +69,9 @@ func TestCadence(t *testing.T) {
 func TestWaitingImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 30)
-	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
 	for range 3 {
-		require.NoError(t, s.open(t).Fold(t.Context(), f))
+		require.NoError(t, s.open(t).Compact(t.Context(), f))
 		s.write(t, 5)
 		s.clock.Move(time.Minute)
 		require.Len(t, s.objects(t, "image/"), 1)
@@ -81,11 +81,11 @@ func TestWaitingImage(t *testing.T) {
 		require.EqualValues(t, 31, c.Waiting.Seq)
 	}
 	s.clock.Move(25 * time.Hour) // a waiting image is not an orphan
-	require.NoError(t, s.open(t).Fold(t.Context(), f))
+	require.NoError(t, s.open(t).Compact(t.Context(), f))
 	require.Len(t, s.objects(t, "image/"), 1)
 	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 31}))
 	f.All = false
-	require.NoError(t, s.open(t).Fold(t.Context(), f))
+	require.NoError(t, s.open(t).Compact(t.Context(), f))
 	c, err := s.vault.Control(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 31, c.Image.Seq)

@@ -44,7 +44,7 @@ type changeKey struct {
 // A change is the change of one file by one commit.
 type change struct {
 	commit *Commit // without notes, records and key
-	at     Place   // of the note's part
+	at     PartRef // of the note's part
 	head   []byte  // the note's head in JSON, compressed with s2
 	digest index.Digest
 	path   string // of the file before this commit; see Commit.earlier
@@ -140,7 +140,7 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 	// If the places of the run are cached, only the frame with the note is unpacked. Otherwise the
 	// whole run is unpacked, and its places are cached for the next lookup.
 	p := pick{v: v}
-	read := func(at Place) ([]byte, error) { return p.part(ctx, at) }
+	read := func(at PartRef) ([]byte, error) { return p.part(ctx, at) }
 	in, _ := v.texts.changes.get(k.places()).(*notePlaces)
 	if in == nil {
 		run, err := v.log.runWith(ctx, k.seq)
@@ -167,14 +167,14 @@ func (r *run) findChange(k changeKey) (*change, []byte, error) {
 	if err != nil {
 		return nil, nil, damaged(r.First, err)
 	}
-	at := Place{Run: r.First}
+	at := PartRef{Run: r.First}
 	for i, c := range commits {
 		for j := range c.Notes {
 			n := &c.Notes[j]
 			if c.Seq != k.seq || n.Path != k.path || n.Erased {
 				continue
 			}
-			place := Place{at.Run, at.Part + j}
+			place := PartRef{at.Run, at.Part + j}
 			made, err := newChange(c, r.parts[place.Part].data, place)
 			if err != nil {
 				return nil, nil, damaged(r.First, err)
@@ -189,7 +189,7 @@ func (r *run) findChange(k changeKey) (*change, []byte, error) {
 
 // newChange returns the change of the note in part by commit c, which is at place at. It does not
 // set the previous path and commit.
-func newChange(c *Commit, part []byte, at Place) (*change, error) {
+func newChange(c *Commit, part []byte, at PartRef) (*change, error) {
 	head, err := noteHeadIn(part)
 	if err != nil {
 		return nil, err

@@ -23,17 +23,17 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 	require.NotEmpty(t, before)
 
 	s.clock.Move(25 * time.Hour)
-	unsure := repo.Folding{All: true, Clocked: func() bool { return false }}
+	unsure := repo.Compaction{All: true, Clocked: func() bool { return false }}
 	for range 2 {
-		require.NoError(t, s.vault.Fold(t.Context(), unsure))
+		require.NoError(t, s.vault.Compact(t.Context(), unsure))
 		require.Equal(t, before, s.items(t))
 		require.Subset(t, s.objects(t, "image/"), images)
 	}
 
 	asked := 0
-	sure := repo.Folding{All: true, Clocked: func() bool { asked++; return true }}
+	sure := repo.Compaction{All: true, Clocked: func() bool { asked++; return true }}
 	for range 2 { // the first pass records the position of all cursors
-		require.NoError(t, s.vault.Fold(t.Context(), sure))
+		require.NoError(t, s.vault.Compact(t.Context(), sure))
 		s.clock.Move(2 * time.Hour)
 	}
 	require.NotZero(t, asked)
@@ -47,8 +47,8 @@ func TestAnUncertainClockErasesOnce(t *testing.T) {
 	s.write(t, 2)
 	_, err := s.vault.EraseNote(t.Context(), repo.Call{Tool: "test"}, "log.md")
 	require.NoError(t, err)
-	unsure := repo.Folding{Clocked: func() bool { return false }}
-	require.NoError(t, s.vault.Fold(t.Context(), unsure), "what is there is emptied at once")
+	unsure := repo.Compaction{Clocked: func() bool { return false }}
+	require.NoError(t, s.vault.Compact(t.Context(), unsure), "what is there is emptied at once")
 	control := func() repo.Control {
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
@@ -57,9 +57,9 @@ func TestAnUncertainClockErasesOnce(t *testing.T) {
 	require.NotNil(t, control().Erasing)
 	require.NotZero(t, control().Erasing.Upto)
 	s.clock.Move(25 * time.Hour)
-	require.NoError(t, s.vault.Fold(t.Context(), unsure))
+	require.NoError(t, s.vault.Compact(t.Context(), unsure))
 	require.NotNil(t, control().Erasing)
-	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 	require.Nil(t, control().Erasing)
 }
 

@@ -94,7 +94,7 @@ func (c *Control) Folded() uint64 { return c.Cursors[segmentsCursor].Seq }
 // of time: removing items from the table that all followers named in behind have passed, searching
 // for orphans, or finishing the work of an earlier pass.
 func (c *Control) PassDue(behind []string, now time.Time) bool {
-	return c.sweepDue(now) || c.trims(Folding{Behind: behind}, now) || c.Waiting != nil ||
+	return c.sweepDue(now) || c.trims(Compaction{Behind: behind}, now) || c.Waiting != nil ||
 		c.Erasing != nil && c.Erasing.Upto == 0
 }
 

@@ -13,7 +13,7 @@
 //   - The payload of a run is its content, in contrast to its header.
 //   - A part is one note, one item, the records or the answer of a commit, in a payload.
 //   - The head is the newest state that a process knows; the tail is the log after it.
-//   - Folding a commit applies it to a state. Folding the log, or compaction, moves runs from the
+//   - Compaction a commit applies it to a state. Compaction the log, or compaction, moves runs from the
 //     table to segments and writes images.
 //   - A segment is an immutable object that contains consecutive runs.
 //   - An image is a snapshot of the state, from which a process starts.

@@ -12,21 +12,21 @@ import (
 // A Call describes a call that writes to a log.
 type Call struct {
 	// Who and Tool are recorded in the commit.
-	Who         Who
-	Tool        string
-	Key         string // its idempotency key; empty: none
-	Request     []byte // the digest of the request that the key is bound to
-	IfVersion   uint64 // fail if a changed note or item is newer than this; 0: no check
-	DryRun      bool   // run the function, but write nothing
-	Revives     bool   // may write to a log that is not active
-	Cause       string // of a call that ingests outside edits: the program that made them, if known
-	Outside     bool   // the call ingests outside edits, so files may differ from the log
-	Unprotected bool   // may change paths that the vault's configuration protects
-	Prefix      string // the call may only change notes under this prefix; empty: all notes
+	Who           Who
+	Tool          string
+	Key           string // its idempotency key; empty: none
+	Request       []byte // the digest of the request that the key is bound to
+	IfVersion     uint64 // fail if a changed note or item is newer than this; 0: no check
+	DryRun        bool   // run the function, but write nothing
+	AllowInactive bool   // may write to a log that is not active
+	Cause         string // of a call that ingests outside edits: the program that made them, if known
+	Outside       bool   // the call ingests outside edits, so files may differ from the log
+	Unprotected   bool   // may change paths that the vault's configuration protects
+	Prefix        string // the call may only change notes under this prefix; empty: all notes
 
 	Began time.Time // when the call began; zero: not known
 
-	// Untold suppresses the audit events of the call. It is set when files are read for the first
+	// SilentUpTo suppresses the audit events of the call. It is set when files are read for the first
 	// time: their contents are as old as the files (reference/raven.md §6.9).
 	Untold bool
 }
@@ -37,7 +37,7 @@ type Call struct {
 type Draft[S any] struct {
 	call    Call
 	commit  Commit
-	at      Place
+	at      PartRef
 	durable S      // the state in the log
 	before  S      // durable with the earlier drafts of the same run
 	after   S      // before with this draft, as far as it is applied
@@ -45,9 +45,9 @@ type Draft[S any] struct {
 	latest  uint64 // the seq of the commit before
 	status  Status
 	earlier []*Draft[S] // earlier drafts of the same run
-	fold    func(S, *Commit, Place) S
-	step    func(S, *Commit, []int, Place) S // see LogOptions.Step; nil: there is none
-	ids     int                              // how many ids were generated; see ID
+	fold    func(S, *Commit, PartRef) S
+	step    func(S, *Commit, []int, PartRef) S // see LogOptions.Step; nil: there is none
+	ids     int                                // how many ids were generated; see ID
 
 	places map[string]int // indices into the commit's notes, by path
 	fresh  []int          // indices of notes that after does not reflect yet
@@ -168,7 +168,7 @@ func (d *Draft[S]) staged(path string) (n Note, ok bool) {
 
 // pending returns the text of a note, or the value of an item, in this draft or an earlier one of
 // the same run.
-func (d *Draft[S]) pending(at Place) ([]byte, bool) {
+func (d *Draft[S]) pending(at PartRef) ([]byte, bool) {
 	for _, e := range append(d.earlier, d) {
 		i := at.Part - e.at.Part
 		if at.Run == e.at.Run && i >= 0 && i < len(e.commit.Notes) {

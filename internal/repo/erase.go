@@ -79,7 +79,7 @@ func (v *Vault) Seal(ctx context.Context, c Call) error { return v.log.Seal(ctx,
 // Seal ends the log, if it exists; see Vault.Seal.
 func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	// Sealing must succeed in any status and must not depend on an idempotency key.
-	c.Key, c.IfVersion, c.DryRun, c.Revives = "", 0, false, true
+	c.Key, c.IfVersion, c.DryRun, c.AllowInactive = "", 0, false, true
 	_, err := l.Update(ctx, c, func(_ context.Context, d *Draft[S]) (any, error) {
 		d.SetStatus(Sealed)
 		return nil, nil
@@ -88,7 +88,7 @@ func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	case errors.Is(err, ErrNoLog): // already sealed, or erased
 		return nil
 	case fault.Is(err, fault.IndexError):
-		return l.bar(ctx) // a damaged log can be erased too
+		return l.sealUnreadable(ctx) // a damaged log can be erased too
 	}
 	return err
 }
@@ -133,8 +133,8 @@ func (l *Log[S]) sealed(ctx context.Context) bool {
 	return r.Commits[len(r.Commits)-1].Status == Sealed
 }
 
-// bar seals a log that cannot be read: it puts a tombstone where the next run would be.
-func (l *Log[S]) bar(ctx context.Context) error {
+// sealUnreadable seals a log that cannot be read: it puts a tombstone where the next run would be.
+func (l *Log[S]) sealUnreadable(ctx context.Context) error {
 	c, err := l.Control(ctx)
 	if errors.Is(err, ErrNoLog) {
 		return nil

@@ -53,7 +53,7 @@ func requireGone(t *testing.T, v *repo.Vault) {
 	}
 	err = v.Change(ctx, func(c *repo.Control) bool { c.Low++; return true })
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
-	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}), "folding does nothing")
+	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}), "folding does nothing")
 }
 
 // TestErase checks that nothing of a vault is left, wherever its log is, that all processes that

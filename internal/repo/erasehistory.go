@@ -30,7 +30,7 @@ type history struct {
 
 // An ownPart is a part of a history. path is that of the note in it; empty: it is no note.
 type ownPart struct {
-	Place
+	PartRef
 	path string
 }
 
@@ -102,7 +102,7 @@ func (h *history) takeRun(r *run, upTo uint64) error {
 	if err != nil {
 		return damaged(r.First, err)
 	}
-	at := Place{Run: r.First}
+	at := PartRef{Run: r.First}
 	for i, c := range commits {
 		if c.Seq > h.seen && c.Seq <= upTo {
 			h.take(c, at)
@@ -163,14 +163,14 @@ func spelled(text string) (spelt []byte, plain bool) {
 }
 
 // take adds the parts of one commit. at is the place of its first part.
-func (h *history) take(c *Commit, at Place) {
+func (h *history) take(c *Commit, at PartRef) {
 	found := false
 	for i, n := range c.Notes {
 		if until := h.own[n.Path]; n.Erased || until < c.Seq {
 			continue
 		}
 		found = true
-		h.parts = append(h.parts, ownPart{Place{at.Run, at.Part + i}, n.Path})
+		h.parts = append(h.parts, ownPart{PartRef{at.Run, at.Part + i}, n.Path})
 		h.widen(c, n)
 	}
 	for i, it := range c.Items {
@@ -178,10 +178,10 @@ func (h *history) take(c *Commit, at Place) {
 			continue
 		}
 		found = true
-		h.parts = append(h.parts, ownPart{Place: Place{at.Run, at.Part + len(c.Notes) + i}})
+		h.parts = append(h.parts, ownPart{PartRef: PartRef{at.Run, at.Part + len(c.Notes) + i}})
 	}
 	if c.Key != nil && (found || h.quoted(c)) {
-		h.parts = append(h.parts, ownPart{Place: Place{at.Run, at.Part + c.answerPart()}})
+		h.parts = append(h.parts, ownPart{PartRef: PartRef{at.Run, at.Part + c.answerPart()}})
 	}
 	h.leave(c)
 }

@@ -50,7 +50,7 @@ func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote
 		}
 	}
 	for i := range tx.commit.Items {
-		now.parts = append(now.parts, ownPart{Place: Place{tx.at.Run, tx.at.Part + len(tx.commit.Notes) + i}})
+		now.parts = append(now.parts, ownPart{PartRef: PartRef{tx.at.Run, tx.at.Part + len(tx.commit.Notes) + i}})
 	}
 	return now.record(tx, ErasedNote{})
 }

@@ -104,7 +104,7 @@ func TestEraseMemory(t *testing.T) {
 
 			_, err = s.vault.EraseMemory(t.Context(), caller(), "mem_secret")
 			require.NoError(t, err)
-			require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+			require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 			s.write(t, 1)
 
 			rest := s.unpacked(t)

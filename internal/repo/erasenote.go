@@ -23,15 +23,15 @@ type erasedParts struct {
 }
 
 // erases returns the places of the parts that this commit erases.
-func (c *Commit) erases() []Place {
-	var all []Place
+func (c *Commit) erases() []PartRef {
+	var all []PartRef
 	for _, r := range c.Records {
 		var e erasedParts
 		if r.Kind != kindErased || json.Unmarshal(r.Value, &e) != nil {
 			continue
 		}
 		for _, p := range e.Parts {
-			all = append(all, Place{p[0], int(p[1])})
+			all = append(all, PartRef{p[0], int(p[1])})
 		}
 	}
 	return all
@@ -155,7 +155,7 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 		if n.Path != h.path {
 			done.Copies++
 		}
-		now.parts = append(now.parts, ownPart{Place: Place{tx.at.Run, tx.at.Part + i}})
+		now.parts = append(now.parts, ownPart{PartRef: PartRef{tx.at.Run, tx.at.Part + i}})
 	}
 	if len(now.parts) == 0 {
 		return done, fault.New(fault.NotFound, "no version has a note at %s", h.path).
@@ -179,7 +179,7 @@ func (c *Commit) Erases() int { return len(c.erases()) }
 
 // withErased returns the changes of a commit, plus the removal of the files and items whose
 // contents it erases. Commits that removed them may be erased too, so a reader may still have them.
-func withErased(before *index.Index, c *Commit, at Place) index.Commit {
+func withErased(before *index.Index, c *Commit, at PartRef) index.Commit {
 	all, parts := changed(c, at), map[index.Body]bool{}
 	all.Items = append(all.Items, erasedItems(before, c)...)
 	for _, p := range c.erases() {

@@ -62,7 +62,7 @@ func (s *shelf) eraseNote(t *testing.T, path string) {
 	t.Helper()
 	_, err := s.vault.EraseNote(t.Context(), caller(), "secret.md")
 	require.NoError(t, err)
-	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 	s.write(t, 1)
 }
 
@@ -196,11 +196,11 @@ func TestEraseNoteAndFollowers(t *testing.T) {
 	s.furnish(t)
 	r, err := s.vault.EraseNote(t.Context(), caller(), "secret.md")
 	require.NoError(t, err)
-	behind := repo.Folding{Behind: []string{"checkout"}}
-	require.NoError(t, s.vault.Fold(t.Context(), behind))
+	behind := repo.Compaction{Behind: []string{"checkout"}}
+	require.NoError(t, s.vault.Compact(t.Context(), behind))
 	require.True(t, strings.Contains(s.unpacked(t), canary))
 	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: r.Seq}))
-	require.NoError(t, s.open(t).Fold(t.Context(), behind))
+	require.NoError(t, s.open(t).Compact(t.Context(), behind))
 	require.False(t, strings.Contains(s.unpacked(t), canary))
 }
 
@@ -245,7 +245,7 @@ func TestEraseNoteLate(t *testing.T) {
 		require.NoError(t, err)
 	}
 	s.clock.Move(repo.SweepAgain + time.Minute)
-	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 	require.False(t, strings.Contains(s.unpacked(t), canary))
 	_, err := s.open(t).Verify(t.Context(), nil)
 	require.NoError(t, err)

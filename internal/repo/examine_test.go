@@ -36,7 +36,7 @@ func folded(t *testing.T) (repotest.Engine, func() *repo.Vault) {
 	require.NoError(t, v.Create(t.Context(), caller(), nil))
 	for i := range 12 {
 		if i == 8 {
-			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 		}
 		change(t, v, edit{fmt.Sprintf("n%d.md", i%3), fmt.Sprintf("line %d", i)})
 	}
@@ -156,7 +156,7 @@ func TestPayloadInSegment(t *testing.T) {
 				large = fmt.Appendf(large, "%x\n", r.Uint64())
 			}
 			change(t, v, edit{"large.md", string(large)})
-			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 			do(t, e)
 			v = open()
 			x, err := v.Read(t.Context())

@@ -11,14 +11,14 @@ import (
 const PastLife = pastLife
 
 // Kept returns the number of cached past states.
-func (p *Pasts) Kept() int {
+func (p *SnapshotCache) Kept() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.kept)
 }
 
 // Held returns about how many bytes the cached past states take.
-func (p *Pasts) Held() int64 {
+func (p *SnapshotCache) Held() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	held := int64(0)

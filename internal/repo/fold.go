@@ -35,9 +35,9 @@ const (
 	mostMarks = 8
 )
 
-// A Folding contains the options of a compaction pass. The zero value is a pass that does the due
+// A Compaction contains the options of a compaction pass. The zero value is a pass that does the due
 // work of a log without followers.
-type Folding struct {
+type Compaction struct {
 	// Behind are the consumers, in addition to the log's own, that must have passed the commits
 	// before their items leave the table, and before an image replaces them.
 	Behind []string
@@ -56,7 +56,7 @@ type Folding struct {
 }
 
 // clocked reports whether data may be deleted because of its age.
-func (f Folding) clocked() bool { return f.Clocked == nil || f.Clocked() }
+func (f Compaction) clocked() bool { return f.Clocked == nil || f.Clocked() }
 
 // segmentsDue reports whether enough was appended since the last segment to write another one.
 func (l *Log[S]) segmentsDue(h *head[S]) bool {

@@ -191,7 +191,7 @@ func TestAnImageThatIsWanted(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)
 	pass := func() *repo.Image {
-		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+		require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
 		return c.Image

@@ -36,7 +36,7 @@ func TestADamagedImage(t *testing.T) {
 	v := open()
 	require.NoError(t, v.Create(t.Context(), repo.Call{Tool: "create"}, nil))
 	first := write(v)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	want, err := v.Read(t.Context())
 	require.NoError(t, err)
 	for o, err := range e.Bucket.List(t.Context(), "image/") {

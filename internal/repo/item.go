@@ -69,7 +69,7 @@ func (c *Commit) item(kind, id string) (Item, bool) {
 
 // items returns the items of the commit as changes of the index. at is the place of the commit's
 // first part.
-func (c *Commit) items(at Place) []memory.Change {
+func (c *Commit) items(at PartRef) []memory.Change {
 	var all []memory.Change
 	for j, i := range c.Items {
 		if i.Erased {

@@ -40,7 +40,7 @@ func readKeys(data []byte) ([]keyEntry, error) {
 		k := keyEntry{hash: r.bytes()}
 		k.request = r.bytes()
 		k.seq, k.time = r.number(), time.UnixMilli(int64(r.number())).UTC()
-		k.answer = Place{Run: r.number(), Part: int(r.number())}
+		k.answer = PartRef{Run: r.number(), Part: int(r.number())}
 		all = append(all, k)
 	}
 	return all, r.err
@@ -124,13 +124,13 @@ func (l *Log[S]) keysInLog(ctx context.Context, i Image) ([]keyEntry, error) {
 // keys returns the idempotency keys of the run's commits. The answer is the last part of a commit.
 func (r *run) keys() []keyEntry {
 	var all []keyEntry
-	at := Place{Run: r.First}
+	at := PartRef{Run: r.First}
 	for i, c := range r.Commits {
 		at.Part += len(c.Parts)
 		if c.KeyHash == nil {
 			continue
 		}
-		u := usedKey{r.First + uint64(i), c.Time, c.KeyReq, Place{at.Run, at.Part - 1}}
+		u := usedKey{r.First + uint64(i), c.Time, c.KeyReq, PartRef{at.Run, at.Part - 1}}
 		all = append(all, keyEntry{c.KeyHash, u})
 	}
 	return all

@@ -54,7 +54,7 @@ type usedKey struct {
 	seq     uint64
 	time    time.Time
 	request []byte
-	answer  Place // of the part with the answer
+	answer  PartRef // of the part with the answer
 }
 
 // add adds the key of a commit. Keys that are older than keyLife are dropped, by now or the time of
@@ -76,7 +76,7 @@ func (k *keyring) add(e keyEntry, now time.Time) {
 }
 
 // keyOf returns the key of a commit that has one. at is the place of the first part of the commit.
-func keyOf(c *Commit, at Place) keyEntry {
+func keyOf(c *Commit, at PartRef) keyEntry {
 	at.Part += c.answerPart()
 	return keyEntry{c.Key.Hash, usedKey{c.Seq, c.Time, c.Key.Request, at}}
 }

@@ -153,7 +153,7 @@ func TestFoldWhileAnotherFolds(t *testing.T) {
 			s.write(t, 1)
 		}
 	}
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	require.Equal(t, 1, sleeps)
 	s.empty(t)
 	require.True(t, told(t, s.vault) == told(t, s.open(t)))

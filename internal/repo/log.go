@@ -64,16 +64,16 @@ type LogOptions[S any] struct {
 	// at is the place of the commit's first part. Fold may keep values from the commit, but not the
 	// commit itself. It must not use the commit's key, nor the events and the ids of traits of its
 	// notes, because these are derived from the state.
-	Fold func(before S, c *Commit, at Place) S
+	Apply func(before S, c *Commit, at PartRef) S
 
 	// Step returns the state after some notes of a commit, given by their indices, if the other
 	// notes are in the state already. A Draft calls it while its commit grows; the state that
 	// counts in the end is the one that Fold returns for the whole commit. Nil: Fold is used.
-	Step func(before S, c *Commit, notes []int, at Place) S
+	Step func(before S, c *Commit, notes []int, at PartRef) S
 
 	// Build returns the state after all commits of a sequence, beginning with a state. The result
 	// must be equal to that of calling Fold for one commit after the other. Nil: Fold is used.
-	Build func(from S, commits iter.Seq2[*Commit, Place]) S
+	Build func(from S, commits iter.Seq2[*Commit, PartRef]) S
 
 	// Imaging encodes and decodes images of the state. Nil: the log is not compacted, and stays in
 	// the table.
@@ -89,14 +89,14 @@ type LogOptions[S any] struct {
 
 	// Applied is called once for each commit that becomes known, in order, whoever wrote it. It is
 	// called before the call that made the commit returns.
-	Applied func(before, after S, c *Commit, at Place)
+	Applied func(before, after S, c *Commit, at PartRef)
 
-	// Untold returns the seq up to which Applied may be skipped, so that many commits can be
+	// SilentUpTo returns the seq up to which Applied may be skipped, so that many commits can be
 	// replayed in bulk or an image be used in their place. Nil: never skip.
-	Untold func() uint64
+	SilentUpTo func() uint64
 
 	// Imaged is called when the state was read from an image. Applied was not called for the
-	// commits before it that were unknown to this process, as Untold allows.
+	// commits before it that were unknown to this process, as SilentUpTo allows.
 	Imaged func(S)
 
 	// Settled is called after the commits of a write have been Applied, before its calls return.
@@ -107,14 +107,14 @@ type LogOptions[S any] struct {
 	MaxKeys int // most idempotency keys within a day; 0: 1,000,000
 }
 
-// A Place is the position of a part in the log.
-type Place struct {
+// A PartRef is the position of a part in the log.
+type PartRef struct {
 	Run  uint64 // the seq of the first commit of its run
 	Part int    // the number of the part in the run, from 0
 }
 
 // compare orders places as in the log. It returns -1, 0 or +1.
-func (p Place) compare(q Place) int {
+func (p PartRef) compare(q PartRef) int {
 	return cmp.Or(cmp.Compare(p.Run, q.Run), cmp.Compare(p.Part, q.Part))
 }
 
@@ -146,7 +146,7 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 		return nil, err
 	}
 	if o.Applied == nil {
-		o.Applied = func(S, S, *Commit, Place) {}
+		o.Applied = func(S, S, *Commit, PartRef) {}
 	}
 	if o.Imaged == nil {
 		o.Imaged = func(S) {}
@@ -155,9 +155,9 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 		o.Settled = func(context.Context) {}
 	}
 	if o.Build == nil {
-		o.Build = func(state S, commits iter.Seq2[*Commit, Place]) S {
+		o.Build = func(state S, commits iter.Seq2[*Commit, PartRef]) S {
 			for c, at := range commits {
-				state = o.Fold(state, c, at)
+				state = o.Apply(state, c, at)
 			}
 			return state
 		}
@@ -229,7 +229,7 @@ func (l *Log[S]) forward(ctx context.Context) (*head[S], error) {
 			missed = gap
 			continue
 		}
-		switch leapt, err := l.leap(ctx, after, t); {
+		switch leapt, err := l.skipAhead(ctx, after, t); {
 		case err != nil:
 			return nil, err
 		case leapt:
@@ -304,9 +304,9 @@ func (l *Log[S]) fold(h head[S], r *run) (head[S], error) {
 	if err != nil {
 		return h, damaged(r.First, err)
 	}
-	at := Place{Run: r.First}
+	at := PartRef{Run: r.First}
 	for i, c := range commits {
-		after := l.opt.Fold(h.state, c, at)
+		after := l.opt.Apply(h.state, c, at)
 		l.take(h.state, after, c, at)
 		h.state, h.seq, h.time = after, c.Seq, c.Time
 		h.status = cmp.Or(c.Status, h.status)
@@ -323,7 +323,7 @@ func (h *head[S]) pass(r *run) {
 }
 
 // take makes a commit known: it records the idempotency key and calls Applied.
-func (l *Log[S]) take(before, after S, c *Commit, at Place) {
+func (l *Log[S]) take(before, after S, c *Commit, at PartRef) {
 	l.learn(c, at)
 	l.opt.Applied(before, after, c, at)
 }
@@ -388,7 +388,7 @@ func damaged(first uint64, err error) error {
 
 // part returns the data of the part at a place. Its first byte is its kind. It returns an error if
 // the run has no such part. The caller must not change the data.
-func (l *Log[S]) part(ctx context.Context, at Place) ([]byte, error) {
+func (l *Log[S]) part(ctx context.Context, at PartRef) ([]byte, error) {
 	r, err := l.runAt(ctx, at.Run)
 	if err != nil {
 		return nil, err

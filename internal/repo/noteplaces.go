@@ -86,7 +86,7 @@ func pathIn(head []byte) (path string, ok bool) {
 }
 
 // change returns the change with this key; nil if there is none. data reads parts of the run.
-func (p *notePlaces) change(k changeKey, data func(Place) ([]byte, error)) (*change, error) {
+func (p *notePlaces) change(k changeKey, data func(PartRef) ([]byte, error)) (*change, error) {
 	h, part, at, err := p.note(k, data)
 	if err != nil || h == nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (p *notePlaces) change(k changeKey, data func(Place) ([]byte, error)) (*cha
 
 // note returns the head of the note with this key, its part and the place of the part. The head is
 // nil if there is none.
-func (p *notePlaces) note(k changeKey, data func(Place) ([]byte, error)) (*noteHead, []byte, Place, error) {
+func (p *notePlaces) note(k changeKey, data func(PartRef) ([]byte, error)) (*noteHead, []byte, PartRef, error) {
 	i := int(k.seq - p.first) //nolint:gosec // one of the run's commits
 	begin := 0
 	if i > 0 {
@@ -123,7 +123,7 @@ func (p *notePlaces) note(k changeKey, data func(Place) ([]byte, error)) (*noteH
 		if n.sum != first.sum || int(n.part) >= p.ends[i] {
 			break
 		}
-		at := Place{p.first, int(n.part)}
+		at := PartRef{p.first, int(n.part)}
 		part, err := data(at)
 		if err != nil {
 			return nil, nil, at, err
@@ -137,7 +137,7 @@ func (p *notePlaces) note(k changeKey, data func(Place) ([]byte, error)) (*noteH
 			return h, part, at, nil
 		}
 	}
-	return nil, nil, Place{}, nil
+	return nil, nil, PartRef{}, nil
 }
 
 // readNoteHead decodes the head of the note in a part.
@@ -154,4 +154,4 @@ func readNoteHead(part []byte) (*noteHead, error) {
 }
 
 // dataOf returns the data of a part of a run whose payload is loaded. The error is always nil.
-func (r *run) dataOf(at Place) ([]byte, error) { return r.parts[at.Part].data, nil }
+func (r *run) dataOf(at PartRef) ([]byte, error) { return r.parts[at.Part].data, nil }

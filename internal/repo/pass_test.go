@@ -45,7 +45,7 @@ func TestTheLowMarkRisesFirst(t *testing.T) {
 	}}
 	s.write(t, 150)
 	v := folder.open(t)
-	pass := func() { require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true})) }
+	pass := func() { require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true})) }
 	pass()
 	s.clock.Move(time.Hour - time.Second)
 	pass()
@@ -61,7 +61,7 @@ func TestTheLowMarkRisesFirst(t *testing.T) {
 // late process does not go back to it, and that a second pass writes nothing.
 func TestAnImageGoesForward(t *testing.T) {
 	s := newShelf(t)
-	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
 	control := func() repo.Control {
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
@@ -69,18 +69,18 @@ func TestAnImageGoesForward(t *testing.T) {
 	}
 	s.write(t, 5)
 	late, same := s.open(t), s.open(t)
-	require.NoError(t, late.Fold(t.Context(), f), "it waits with the image of v6")
+	require.NoError(t, late.Compact(t.Context(), f), "it waits with the image of v6")
 	s.write(t, 5)
-	require.NoError(t, s.vault.Fold(t.Context(), f))
-	require.NoError(t, same.Fold(t.Context(), f), "the image of v6 still waits")
+	require.NoError(t, s.vault.Compact(t.Context(), f))
+	require.NoError(t, same.Compact(t.Context(), f), "the image of v6 still waits")
 	require.EqualValues(t, 6, control().Waiting.Seq)
 	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 11}))
-	require.NoError(t, s.vault.Fold(t.Context(), f))
+	require.NoError(t, s.vault.Compact(t.Context(), f))
 	require.EqualValues(t, 11, control().Image.Seq)
 	before := control()
-	require.NoError(t, same.Fold(t.Context(), f))
+	require.NoError(t, same.Compact(t.Context(), f))
 	require.Equal(t, before, control(), "no progress, no write")
-	require.NoError(t, late.Fold(t.Context(), f))
+	require.NoError(t, late.Compact(t.Context(), f))
 	require.EqualValues(t, 11, control().Image.Seq)
 	require.Equal(t, before, control(), "no way back")
 }
@@ -91,13 +91,13 @@ func TestFoldedBetweenRuns(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3) // up to v4
 	s.together(t, 4)
-	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
 	for at := uint64(5); at <= 9; at++ {
 		require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: at}))
 		v := s.open(t)
-		require.NoError(t, v.Fold(t.Context(), f))
+		require.NoError(t, v.Compact(t.Context(), f))
 		s.clock.Move(2 * time.Hour)
-		require.NoError(t, v.Fold(t.Context(), f))
+		require.NoError(t, v.Compact(t.Context(), f))
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 9, c.Cursors["segments"].Seq)
@@ -136,7 +136,7 @@ func (s *shelf) together(t *testing.T, n int) {
 func TestWhenFoldingIsDue(t *testing.T) {
 	s := newShelf(t)
 	pass := func() {
-		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+		require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 	}
 	s.write(t, 498)
 	pass()
@@ -160,10 +160,10 @@ func TestWhenFoldingIsDue(t *testing.T) {
 	require.Len(t, s.objects(t, "image/"), 2, "the first of the month, and the one in force")
 }
 
-// TestKeeper checks that a Keeper compacts a vault, and does the due work when it is closed.
+// TestKeeper checks that a Compactor compacts a vault, and does the due work when it is closed.
 func TestKeeper(t *testing.T) {
 	s := newShelf(t)
-	k := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
+	k := s.vault.StartCompactor(repo.CompactorOptions{Log: slog.New(slog.DiscardHandler)})
 	s.write(t, 500)
 	folded := func() uint64 {
 		c, err := s.open(t).Control(t.Context())
@@ -173,7 +173,7 @@ func TestKeeper(t *testing.T) {
 	require.Eventually(t, func() bool { return folded() >= 500 }, time.Minute, 10*time.Millisecond)
 	k.Close()
 	k.Close()
-	late := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
+	late := s.vault.StartCompactor(repo.CompactorOptions{Log: slog.New(slog.DiscardHandler)})
 	s.write(t, 500)
 	late.Close()
 	require.GreaterOrEqual(t, folded(), uint64(1000))
@@ -183,8 +183,8 @@ func TestKeeper(t *testing.T) {
 func TestAnImageThatWaitsLong(t *testing.T) {
 	s := newShelf(t)
 	s.clock.Move(time.Since(s.clock.Now())) // objects have file system times
-	f := repo.Folding{All: true, Behind: []string{"checkout"}}
-	pass := func() { require.NoError(t, s.vault.Fold(t.Context(), f)) }
+	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
+	pass := func() { require.NoError(t, s.vault.Compact(t.Context(), f)) }
 	follow := func(seq uint64) {
 		require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: seq}))
 		pass()

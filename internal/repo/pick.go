@@ -31,7 +31,7 @@ type pick struct {
 }
 
 // text returns the text or value at a place. The caller must not change it.
-func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
+func (p *pick) text(ctx context.Context, at PartRef) ([]byte, error) {
 	k := textKey{p.v.part, at}
 	if text, ok := p.v.texts.get(k); ok {
 		return text, nil
@@ -50,7 +50,7 @@ func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
 
 // part returns the data of the part at a place: its kind byte and its contents. The caller must not
 // change it.
-func (p *pick) part(ctx context.Context, at Place) ([]byte, error) {
+func (p *pick) part(ctx context.Context, at PartRef) ([]byte, error) {
 	k := textKey{p.v.part, at}
 	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
 		if fault.Is(err, fault.IndexError) {
@@ -98,7 +98,7 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	if at.Part < first || at.Part >= first+len(parts) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
-	b := blockOf(parts, Place{at.Run, first})
+	b := blockOf(parts, PartRef{at.Run, first})
 	text := b.at(at.Part)
 	if text == nil {
 		return textOf(parts[at.Part-first].data, at) // which returns the error
@@ -129,7 +129,7 @@ func (r packedRun) unpackWith(code *codec, k textKey) (parts []part, first int, 
 
 // blockOf returns the texts of consecutive parts, the first of which is at a place. It copies the
 // texts, because a part may be much larger than its text.
-func blockOf(parts []part, at Place) block {
+func blockOf(parts []part, at PartRef) block {
 	b := block{at.Part, make([][]byte, len(parts))}
 	size := 0
 	for i := range parts {

@@ -22,7 +22,7 @@ func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
 	if len(runs) < 2 || v.log.head.Load().status == Sealed {
 		return // Text is as fast
 	}
-	_ = together(mostFetches, runs, func(of []Place) error {
+	_ = together(mostFetches, runs, func(of []PartRef) error {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -44,15 +44,15 @@ func (v *Vault) PrefetchFiles(ctx context.Context, files iter.Seq[*index.File], 
 }
 
 // missing returns the places of the texts that are not cached, grouped by run.
-func (v *Vault) missing(bodies []index.Body) [][]Place {
-	var places []Place
+func (v *Vault) missing(bodies []index.Body) [][]PartRef {
+	var places []PartRef
 	for _, b := range bodies {
-		if !v.texts.has(textKey{v.part, Place(b)}) {
-			places = append(places, Place(b))
+		if !v.texts.has(textKey{v.part, PartRef(b)}) {
+			places = append(places, PartRef(b))
 		}
 	}
-	slices.SortFunc(places, Place.compare)
-	var runs [][]Place
+	slices.SortFunc(places, PartRef.compare)
+	var runs [][]PartRef
 	for i := 0; i < len(places); {
 		end := i + 1
 		for end < len(places) && places[end].Run == places[i].Run {
@@ -65,7 +65,7 @@ func (v *Vault) missing(bodies []index.Body) [][]Place {
 }
 
 // fetch reads texts of one run into the cache. It stops at the first error.
-func (v *Vault) fetch(ctx context.Context, of []Place) {
+func (v *Vault) fetch(ctx context.Context, of []PartRef) {
 	p := pick{v: v}
 	for _, at := range of {
 		if _, err := p.text(ctx, at); err != nil {

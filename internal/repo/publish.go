@@ -23,7 +23,7 @@ const (
 // after the one in use, and also either a tenth of its size or some minutes after it was written.
 // It depends only on stored data, so that processes that start for each pass do not write more
 // images than one that keeps running.
-func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
+func (l *Log[S]) imageDue(h *head[S], f Compaction) bool {
 	if l.imageHeld(h, f) {
 		return false
 	}
@@ -51,10 +51,10 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 }
 
 // imageHeld reports whether the image in use must not be replaced, because another release still
-// needs it: a later release wrote it within the last hour, or an earlier one did and Folding.Hold
+// needs it: a later release wrote it within the last hour, or an earlier one did and Compaction.Hold
 // returns true. Two releases that run at once would otherwise replace each other's images again and
 // again (docs/design/0066).
-func (l *Log[S]) imageHeld(h *head[S], f Folding) bool {
+func (l *Log[S]) imageHeld(h *head[S], f Compaction) bool {
 	i, own := h.control.Image, l.opt.Imaging.Format
 	switch {
 	case i == nil || i.State == own:
@@ -159,7 +159,7 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*
 // name puts an image in use if every follower has passed it; otherwise it records the image as
 // waiting in the control item. Therefore a process that starts from an image never needs to report
 // earlier commits to a follower.
-func (l *Log[S]) name(ctx context.Context, f Folding, i Image) error {
+func (l *Log[S]) name(ctx context.Context, f Compaction, i Image) error {
 	now, behind := l.opt.Now().UTC(), false
 	err := l.Change(ctx, func(c *Control) bool {
 		if behind = c.behind(f) < i.Seq; behind {

@@ -35,7 +35,7 @@ func TestLargeImagesAreRare(t *testing.T) {
 		change(t, s.vault, edit{"small.md", fmt.Sprint("edit ", i)})
 	}
 	pass := func() {
-		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+		require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
 	}
 	const size = 16 << 20
 	waits := first.Size / size

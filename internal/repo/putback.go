@@ -37,5 +37,5 @@ func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path s
 	if _, exists := tx.Before().File(then.Path); exists {
 		return tx.PutNodes(ctx, path, text, was.Traits, was.Nodes)
 	}
-	return tx.Return(ctx, path, was, 0)
+	return tx.RestoreFile(ctx, path, was, 0)
 }

@@ -37,7 +37,7 @@ func TestTwoReleases(t *testing.T) {
 	e, clock := engine(t), repotest.NewClock()
 	open := func(format int) *repo.Log[*repotest.State] {
 		o := repotest.LogOptions(e, clock.Now)
-		o.Untold, o.Imaging = func() uint64 { return 1 << 62 }, formatted(format)
+		o.SilentUpTo, o.Imaging = func() uint64 { return 1 << 62 }, formatted(format)
 		l, err := repo.NewLog(o, &repotest.State{})
 		require.NoError(t, err)
 		return l
@@ -51,12 +51,12 @@ func TestTwoReleases(t *testing.T) {
 			record(t, l, fmt.Sprintf("n%d", written), fmt.Sprint(written))
 		}
 	}
-	pass := func(format int, f repo.Folding) {
+	pass := func(format int, f repo.Compaction) {
 		l := open(format)
 		s, err := l.Read(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, written, s.Seq)
-		require.NoError(t, l.Fold(t.Context(), f))
+		require.NoError(t, l.Compact(t.Context(), f))
 		c, err := l.Control(t.Context())
 		require.NoError(t, err)
 		of := fmt.Sprint(c.Image.State, "/", c.Image.Seq)
@@ -65,14 +65,14 @@ func TestTwoReleases(t *testing.T) {
 		}
 	}
 	holds := true
-	newer := repo.Folding{Hold: func() bool { return holds }}
+	newer := repo.Compaction{Hold: func() bool { return holds }}
 	write(open(1), 500)
-	pass(1, repo.Folding{})
+	pass(1, repo.Compaction{})
 	for range 10 { // both run: the newer one does not replace the images, and cannot read them
 		write(open(2), 3)
 		pass(2, newer)
 		write(open(1), 3)
-		pass(1, repo.Folding{})
+		pass(1, repo.Compaction{})
 		clock.Move(time.Minute)
 	}
 	require.Equal(t, []string{"1/500"}, images)
@@ -81,12 +81,12 @@ func TestTwoReleases(t *testing.T) {
 	require.Equal(t, []string{"1/500", "2/560"}, images)
 	for range 10 { // one process of the earlier release still runs
 		write(open(1), 60)
-		pass(1, repo.Folding{})
+		pass(1, repo.Compaction{})
 		clock.Move(time.Minute)
 	}
 	require.Equal(t, []string{"1/500", "2/560"}, images, "an earlier release replaces no image of a later one")
 	clock.Move(time.Hour)
-	pass(1, repo.Folding{})
+	pass(1, repo.Compaction{})
 	require.Equal(t, "1/1160", images[len(images)-1], "the upgrade was taken back")
 }
 

@@ -93,7 +93,7 @@ func (l *Log[S]) empty() head[S] { return head[S]{state: l.start, status: Active
 // other. If this reached the end of the log, whole is true and h is the head. Otherwise the caller
 // must go on from the head, and gets the error of anything that could not be read.
 func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
-	if l.opt.Untold == nil || l.opt.Untold() == 0 || l.begun() {
+	if l.opt.SilentUpTo == nil || l.opt.SilentUpTo() == 0 || l.begun() {
 		return nil, false
 	}
 	select {
@@ -121,7 +121,7 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 // fromStart replays the beginning of the log. With TailFirst, it looks for an image only if
 // something has left the table.
 func (l *Log[S]) fromStart(ctx context.Context) replay[S] {
-	r := replay[S]{log: l, upTo: l.opt.Untold()}
+	r := replay[S]{log: l, upTo: l.opt.SilentUpTo()}
 	if l.opt.TailFirst {
 		r.head, r.met, r.tailed = l.empty(), l.learn, true
 		if r.run(ctx); r.whole || l.opt.Imaging == nil {
@@ -142,7 +142,7 @@ func (l *Log[S]) begun() bool {
 }
 
 // learn records the idempotency key of a commit.
-func (l *Log[S]) learn(c *Commit, at Place) {
+func (l *Log[S]) learn(c *Commit, at PartRef) {
 	if c.Key != nil {
 		l.keys.add(keyOf(c, at), l.opt.Now())
 	}
@@ -152,35 +152,35 @@ func (l *Log[S]) learn(c *Commit, at Place) {
 type replay[S any] struct {
 	// log, verify and upTo are set by the caller; the replay updates head.
 	log    *Log[S]
-	verify bool                 // compare every part with its digest
-	upTo   uint64               // runs that end after this commit are not applied
-	until  uint64               // nothing after the run of this commit is read; 0: the whole log is
-	met    func(*Commit, Place) // called for each commit; may be nil
-	head   head[S]              // the head after the runs applied so far
-	tailed bool                 // only the table is read, even if there are segments
-	read   int                  // bytes of payloads
-	whole  bool                 // the end of the log was reached, and nothing is missing before it
-	err    error                // why the replay ended early
+	verify bool                   // compare every part with its digest
+	upTo   uint64                 // runs that end after this commit are not applied
+	until  uint64                 // nothing after the run of this commit is read; 0: the whole log is
+	met    func(*Commit, PartRef) // called for each commit; may be nil
+	head   head[S]                // the head after the runs applied so far
+	tailed bool                   // only the table is read, even if there are segments
+	read   int                    // bytes of payloads
+	whole  bool                   // the end of the log was reached, and nothing is missing before it
+	err    error                  // why the replay ended early
 
-	emptied map[Place]bool // empty parts that no commit read so far erases
+	emptied map[PartRef]bool // empty parts that no commit read so far erases
 }
 
 // run applies all runs that it can read.
 func (r *replay[S]) run(ctx context.Context) {
-	commits := func(yield func(*Commit, Place) bool) { r.each(ctx, yield) }
+	commits := func(yield func(*Commit, PartRef) bool) { r.each(ctx, yield) }
 	r.head.state = r.log.opt.Build(r.head.state, commits)
 }
 
 // fold is run without Build, which has side effects on the caches.
 func (r *replay[S]) fold(ctx context.Context) {
-	r.each(ctx, func(c *Commit, at Place) bool {
-		r.head.state = r.log.opt.Fold(r.head.state, c, at)
+	r.each(ctx, func(c *Commit, at PartRef) bool {
+		r.head.state = r.log.opt.Apply(r.head.state, c, at)
 		return true
 	})
 }
 
 // each yields the commits of all runs that it can read.
-func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
+func (r *replay[S]) each(ctx context.Context, yield func(*Commit, PartRef) bool) {
 	folded := r.head.control.Cursors[segmentsCursor].Seq
 	// The segments cursor is read before the table, so that runs which leave the table meanwhile
 	// are in segments.
@@ -200,7 +200,7 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 }
 
 // next processes the next item. It reports whether more may follow.
-func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
+func (r *replay[S]) next(d decoded, yield func(*Commit, PartRef) bool) bool {
 	// The control item is the last item of the log.
 	if d.run == nil && d.err == nil {
 		r.head.control, r.whole = d.control, d.control.Low <= r.head.seq
@@ -221,7 +221,7 @@ func (r *replay[S]) noteEmptied(d decoded) {
 		return
 	}
 	if r.emptied == nil {
-		r.emptied = map[Place]bool{}
+		r.emptied = map[PartRef]bool{}
 	}
 	for _, p := range d.emptied() {
 		r.emptied[p] = true
@@ -265,8 +265,8 @@ func offChain(first uint64, cause error) error {
 }
 
 // take yields the commits of a run, and advances the head. It returns false if yield does.
-func (r *replay[S]) take(d decoded, yield func(*Commit, Place) bool) bool {
-	at := Place{Run: d.First}
+func (r *replay[S]) take(d decoded, yield func(*Commit, PartRef) bool) bool {
+	at := PartRef{Run: d.First}
 	for i, c := range d.commits {
 		if r.met != nil {
 			r.met(c, at)

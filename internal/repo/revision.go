@@ -43,7 +43,7 @@ type Revision struct {
 	Note    // likewise: without Theirs, and in large runs without the text until Fill loads it
 
 	Digest index.Digest // of the text; that of an empty text if Deleted
-	at     Place        // of the note's part
+	at     PartRef      // of the note's part
 }
 
 // Revisions yields the changes of a file, newest first, beginning with commit from, which must have

@@ -365,7 +365,7 @@ func (h *noteHead) note() Note {
 
 // textOf returns the text of a note, or the value of an item, from the data of its part; nil if it
 // is deleted. It decodes only the necessary fields of the head, which may be larger than the text.
-func textOf(data []byte, at Place) ([]byte, error) {
+func textOf(data []byte, at PartRef) ([]byte, error) {
 	if len(data) == 0 || data[0] != partNote && data[0] != partItem {
 		return nil, fmt.Errorf("part %d of run %d is not a note", at.Part, at.Run)
 	}
@@ -413,11 +413,11 @@ func (r *run) verify() error {
 }
 
 // emptied returns the places of the empty parts. Each must be erased by a later commit of the log.
-func (r *run) emptied() []Place {
-	var all []Place
+func (r *run) emptied() []PartRef {
+	var all []PartRef
 	for i, p := range r.parts {
 		if len(p.data) == 0 {
-			all = append(all, Place{r.First, i})
+			all = append(all, PartRef{r.First, i})
 		}
 	}
 	return all

@@ -341,7 +341,7 @@ func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, erro
 
 // text returns a text. The caller must neither change nor keep it, because it may share memory with
 // others.
-func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
+func (s *sweep) text(ctx context.Context, at PartRef) ([]byte, error) {
 	if text, ok := s.v.texts.get(textKey{s.v.part, at}); ok {
 		return text, nil
 	}

@@ -24,7 +24,7 @@ type searched struct {
 type searchChange struct {
 	key  string
 	gone bool                               // the document does not exist
-	at   Place                              // of its text; zero if gone, so that it sorts first
+	at   PartRef                            // of its text; zero if gone, so that it sorts first
 	size int                                // about how many bytes the text has
 	note func([]byte) (*search.Note, error) // returns the document from its text
 }
@@ -50,7 +50,7 @@ var searchedNotes = searched{
 		if !ok {
 			return searchChange{}, false
 		}
-		return searchChange{at: Place(n.Body), size: n.Size, note: func(text []byte) (*search.Note, error) {
+		return searchChange{at: PartRef(n.Body), size: n.Size, note: func(text []byte) (*search.Note, error) {
 			return SearchNote(n, text), nil
 		}}, true
 	},
@@ -83,7 +83,7 @@ var searchedMemories = searched{
 		if !ok {
 			return searchChange{}, false
 		}
-		return searchChange{at: Place(c.Place), size: usualMemory, note: func(value []byte) (*search.Note, error) {
+		return searchChange{at: PartRef(c.Place), size: usualMemory, note: func(value []byte) (*search.Note, error) {
 			m, err := readMemory(value)
 			if err != nil {
 				return nil, err

@@ -47,7 +47,7 @@ type oldText struct {
 // A textKey identifies a text in one log of a tenant.
 type textKey struct {
 	part string
-	at   Place
+	at   PartRef
 }
 
 // A placed identifies a text in a log of the deployment.

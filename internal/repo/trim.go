@@ -11,7 +11,7 @@ import (
 // trim removes log items from the table that every cursor passed at least itemLife ago. It raises
 // the low mark first. It decides by the control item that was read last whether there is anything
 // to do.
-func (l *Log[S]) trim(ctx context.Context, f Folding) error {
+func (l *Log[S]) trim(ctx context.Context, f Compaction) error {
 	now, low, risen := l.opt.Now().UTC(), uint64(0), false
 	if known := l.head.Load().control; !known.trims(f, now) {
 		return nil
@@ -70,13 +70,13 @@ func (l *Log[S]) secure(ctx context.Context, now time.Time) error {
 }
 
 // trims reports whether a mark must be recorded, or is old enough to raise the low mark.
-func (c *Control) trims(f Folding, now time.Time) bool {
+func (c *Control) trims(f Compaction, now time.Time) bool {
 	return c.marks(f, now) || len(c.Passed) > 0 && now.Sub(c.Passed[0].At) >= itemLife
 }
 
 // marks reports whether the position of all cursors should be recorded: whether it has advanced
 // and, unless f.All is set, the last mark is old enough and there are not too many.
-func (c *Control) marks(f Folding, now time.Time) bool {
+func (c *Control) marks(f Compaction, now time.Time) bool {
 	last := Mark{Seq: c.Low}
 	if n := len(c.Passed); n > 0 {
 		last = c.Passed[n-1]
@@ -86,7 +86,7 @@ func (c *Control) marks(f Folding, now time.Time) bool {
 }
 
 // mark records the position of all cursors, if marks returns true. It reports whether it did.
-func (c *Control) mark(f Folding, now time.Time) bool {
+func (c *Control) mark(f Compaction, now time.Time) bool {
 	if !c.marks(f, now) {
 		return false
 	}
@@ -96,7 +96,7 @@ func (c *Control) mark(f Folding, now time.Time) bool {
 
 // passed returns the last commit that all cursors and the image have passed; 0 if there is no
 // image.
-func (c *Control) passed(f Folding) uint64 {
+func (c *Control) passed(f Compaction) uint64 {
 	passed := c.Cursors[segmentsCursor].Seq
 	// Nothing leaves the table while there is no image.
 	if c.Image == nil {
@@ -107,7 +107,7 @@ func (c *Control) passed(f Folding) uint64 {
 
 // behind returns the last commit that all consumers in f.Behind have passed; maxSeq if there are
 // none.
-func (c *Control) behind(f Folding) uint64 {
+func (c *Control) behind(f Compaction) uint64 {
 	passed := uint64(maxSeq)
 	for _, name := range f.Behind {
 		passed = min(passed, c.Cursors[name].Seq)

@@ -149,7 +149,7 @@ func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 
 // text returns a text of the log, or of an earlier draft of the same run.
 func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
-	if text, ok := tx.pending(Place(b)); ok {
+	if text, ok := tx.pending(PartRef(b)); ok {
 		return text, nil
 	}
 	return tx.v.Text(ctx, b)
@@ -194,9 +194,9 @@ func (tx *Tx) Expect(paths []vault.Path) error {
 	return nil
 }
 
-// Return is PutNodes for a deleted file that is restored as it was: with its text, its ids and its
+// RestoreFile is PutNodes for a deleted file that is restored as it was: with its text, its ids and its
 // times. prev is the commit that deleted it.
-func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64) error {
+func (tx *Tx) RestoreFile(ctx context.Context, path vault.Path, was Note, prev uint64) error {
 	return tx.place(ctx, path, Note{
 		Text: was.Text, Traits: was.Traits, Nodes: was.Nodes, Past: was.Past, Prev: prev,
 	})

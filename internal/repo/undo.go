@@ -257,7 +257,7 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 		was.Nodes = nil
 	}
 	if n.Deleted {
-		return tx.Return(ctx, path, was, r.Of.Seq)
+		return tx.RestoreFile(ctx, path, was, r.Of.Seq)
 	}
 	if err := tx.PutNodes(ctx, path, was.Text, was.Traits, was.Nodes); err != nil || was.Past == nil {
 		return err

@@ -35,12 +35,12 @@ type Vault struct {
 	memories *searcher // of memories
 	accesses *accesses // of memories
 	ledger   *ledger
-	pasts    *Pasts
+	pasts    *SnapshotCache
 
 	onePiece atomic.Uint64 // the last commit of a state that was built at once, from an image; 0: none
 }
 
-// VaultOptions are the options of a Vault. All but Listed, Limits, Pasts, MaxNamed and ImageItems
+// VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and ImageItems
 // are required.
 type VaultOptions struct {
 	Name  string
@@ -54,7 +54,7 @@ type VaultOptions struct {
 	Texts  *Texts
 	Now    func() time.Time
 	Limits Limits
-	Pasts  *Pasts // nil: the vault has its own
+	Pasts  *SnapshotCache // nil: the vault has its own
 
 	// MaxNamed is how many paths each list of files in the control item has at most; 0: the
 	// constant MaxNamed. Every read of the vault reads the control item, and some stores bill its
@@ -92,19 +92,19 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
 		searcher: newSearcher(searchedNotes), memories: newSearcher(searchedMemories),
-		accesses: newAccesses(), ledger: newLedger(), pasts: cmp.Or(o.Pasts, NewPasts(defaultPasts)),
+		accesses: newAccesses(), ledger: newLedger(), pasts: cmp.Or(o.Pasts, NewSnapshotCache(defaultPasts)),
 	}
 	v.limits, v.named = o.Limits.OrDefault(), cmp.Or(o.MaxNamed, MaxNamed)
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
-		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Fold: foldNotes,
-		Step: stepNotes, Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
+		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Apply: foldNotes,
+		Step: stepNotes, Build: v.build, SilentUpTo: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &Imaging[*index.Index]{
 			Draw:   func(x *index.Index) Drawing { return x.Image() },
 			Read:   index.ReadImage,
 			Format: index.ImageFormat,
 		},
-		Applied: func(before, after *index.Index, c *Commit, at Place) {
+		Applied: func(before, after *index.Index, c *Commit, at PartRef) {
 			v.remember(c, at)
 			v.replaced(before, c)
 			v.searcher.applied(c)
@@ -126,7 +126,7 @@ func (v *Vault) Follow(f Follower, from uint64) { v.follow, v.from = f, from }
 // build returns the index after many commits, beginning with an index. Only the texts that are
 // current in the end stay in the cache.
 func (v *Vault) build(
-	from *index.Index, commits iter.Seq2[*Commit, Place],
+	from *index.Index, commits iter.Seq2[*Commit, PartRef],
 ) *index.Index {
 	newest := map[string]textKey{}
 	b := index.NewBuilder(from)
@@ -138,7 +138,7 @@ func (v *Vault) build(
 			// A text that a later commit replaced is dropped from the cache at once.
 			if !n.Erased {
 				v.texts.drop(newest[n.Path])
-				newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
+				newest[n.Path] = textKey{v.part, PartRef{at.Run, at.Part + i}}
 			}
 		}
 		b = add(b, c, at)
@@ -206,21 +206,21 @@ func (l *Log[S]) searchSection(ctx context.Context, from *base, of section) ([]b
 }
 
 // foldNotes returns the index after a commit.
-func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
+func foldNotes(before *index.Index, c *Commit, at PartRef) *index.Index {
 	return before.With(withErased(before, c, at))
 }
 
 // stepNotes returns the index after some notes of a commit; see LogOptions.Step.
-func stepNotes(before *index.Index, c *Commit, notes []int, at Place) *index.Index {
+func stepNotes(before *index.Index, c *Commit, notes []int, at PartRef) *index.Index {
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
-		step.Changes = append(step.Changes, c.Notes[i].change(Place{at.Run, at.Part + i}))
+		step.Changes = append(step.Changes, c.Notes[i].change(PartRef{at.Run, at.Part + i}))
 	}
 	return before.With(step)
 }
 
 // add is foldNotes for a builder. It returns a new builder if the commit erases something.
-func add(b *index.Builder, c *Commit, at Place) *index.Builder {
+func add(b *index.Builder, c *Commit, at PartRef) *index.Builder {
 	if len(c.erases()) == 0 {
 		b.Add(changed(c, at))
 		return b
@@ -229,19 +229,19 @@ func add(b *index.Builder, c *Commit, at Place) *index.Builder {
 }
 
 // changed returns a commit in the form that the index takes.
-func changed(c *Commit, at Place) index.Commit {
+func changed(c *Commit, at PartRef) index.Commit {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
 		if n.Erased {
 			continue
 		}
-		changes = append(changes, n.change(Place{at.Run, at.Part + i}))
+		changes = append(changes, n.change(PartRef{at.Run, at.Part + i}))
 	}
 	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: c.items(at)}
 }
 
 // change returns a note in the form that the index takes. at is the place of its part.
-func (n *Note) change(at Place) index.Change {
+func (n *Note) change(at PartRef) index.Change {
 	return index.Change{
 		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: n.Nodes, Past: n.Past,
 		From: n.From, Since: n.Since, Body: index.Body(at),
@@ -262,7 +262,7 @@ func (c *Commit) textSize() int {
 
 // remember caches the texts of a commit. Those of a large commit are cached only when one of them
 // is read.
-func (v *Vault) remember(c *Commit, at Place) {
+func (v *Vault) remember(c *Commit, at PartRef) {
 	// The texts of an import would evict the others from the cache.
 	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
 		return
@@ -270,12 +270,12 @@ func (v *Vault) remember(c *Commit, at Place) {
 	state := v.texts.state(v.part)
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
-			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
+			v.texts.add(textKey{v.part, PartRef{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
 		}
 	}
 	for i, it := range c.Items {
 		if !it.Gone && !it.Erased {
-			at := Place{at.Run, at.Part + len(c.Notes) + i}
+			at := PartRef{at.Run, at.Part + len(c.Notes) + i}
 			v.texts.add(textKey{v.part, at}, state, bytes.Clone(it.Value))
 		}
 	}
@@ -285,7 +285,7 @@ func (v *Vault) remember(c *Commit, at Place) {
 func (v *Vault) replaced(before *index.Index, c *Commit) {
 	for i := range c.Notes {
 		if f, ok := before.File(c.Notes[i].Path); ok {
-			v.texts.replaced(textKey{v.part, Place(f.Body)})
+			v.texts.replaced(textKey{v.part, PartRef(f.Body)})
 		}
 	}
 }
@@ -331,7 +331,7 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 // SetStatus makes the vault active, read-only or trashed. It writes nothing if the vault has that
 // status already. It ignores the idempotency key and the version of the call.
 func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
-	c.Key, c.IfVersion, c.Revives = "", 0, true
+	c.Key, c.IfVersion, c.AllowInactive = "", 0, true
 	_, err := v.log.Update(ctx, c,
 		func(_ context.Context, d *Draft[*index.Index]) (any, error) {
 			if d.status != s {
@@ -388,7 +388,7 @@ func (v *Vault) Known() *index.Index { return v.log.Known().State }
 // Text returns a text that an index refers to. The caller must not change it. It returns NOT_FOUND
 // if the vault was erased, and INDEX_ERROR if the text is damaged or its run is missing.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
-	at := Place(b)
+	at := PartRef(b)
 	if v.log.head.Load().status == Sealed {
 		return nil, fault.NoVault(v.Name)
 	}

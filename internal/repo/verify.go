@@ -36,7 +36,7 @@ func (v *Vault) verify(
 	r := replay[*index.Index]{
 		log: v.log, verify: digests, upTo: maxSeq, head: head[*index.Index]{status: Active},
 	}
-	r.each(ctx, func(c *Commit, _ Place) bool {
+	r.each(ctx, func(c *Commit, _ PartRef) bool {
 		audit.take(ctx, c)
 		return true
 	})

@@ -77,7 +77,7 @@ func newChronicle(t *testing.T, e Engine, seed uint64) *chronicle {
 func (c *chronicle) fresh() *repo.Vault {
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "v", Part: Part, Table: c.Table, Bucket: c.Bucket, Now: c.clock.Now,
-		Texts: repo.NewTexts(1 << 17), Pasts: repo.NewPasts(1), ImageItems: c.Items,
+		Texts: repo.NewTexts(1 << 17), Pasts: repo.NewSnapshotCache(1), ImageItems: c.Items,
 	})
 	require.NoError(c.t, err)
 	return v

@@ -47,7 +47,7 @@ func acts() map[string]act {
 		"a writer with key":  write(keyed, late),
 		"one with a payload": write(repo.Call{Tool: "late"}, late+noise(21<<10, 3)),
 		"a consumer": func(ctx context.Context, v *repo.Vault) error {
-			return v.Fold(ctx, repo.Folding{All: true})
+			return v.Compact(ctx, repo.Compaction{All: true})
 		},
 		"a reader": func(ctx context.Context, v *repo.Vault) error {
 			_, err := everything(ctx, v)
@@ -126,7 +126,7 @@ func newCrossing(t *testing.T, e Engine, name string) *crossing {
 		c.put(c.first, secret, fmt.Sprintf("# %s\n\n@due(2026-12-0%d) %s", canary, i+1, canary))
 		c.put(c.first, "other.md", fmt.Sprint("see [[secret]] ", i))
 	}
-	require.NoError(t, c.first.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, c.first.Compact(t.Context(), repo.Compaction{All: true}))
 	c.put(c.first, secret, canary+noise(21<<10, 1))
 	c.warm = c.open(c.place.Engine, 1)
 	_, err := everything(t.Context(), c.warm)
@@ -200,7 +200,7 @@ func (c *crossing) requireGone() {
 // requireNext requires that the vault that has the name has nothing of the first.
 func (c *crossing) requireNext() {
 	c.t.Helper()
-	require.NoError(c.t, c.next.Fold(c.t.Context(), repo.Folding{All: true}))
+	require.NoError(c.t, c.next.Compact(c.t.Context(), repo.Compaction{All: true}))
 	for _, v := range []*repo.Vault{c.next, c.open(c.place.Engine, 2)} {
 		told, err := everything(c.t.Context(), v)
 		require.NoError(c.t, err)
@@ -296,7 +296,7 @@ func (c *crossing) eraseNote() {
 	ctx := c.t.Context()
 	_, err := c.first.EraseNote(ctx, repo.Call{Tool: "erase"}, secret)
 	require.NoError(c.t, err)
-	require.NoError(c.t, c.first.Fold(ctx, repo.Folding{}))
+	require.NoError(c.t, c.first.Compact(ctx, repo.Compaction{}))
 }
 
 func (c *crossing) noteIsErased() {
@@ -304,7 +304,7 @@ func (c *crossing) noteIsErased() {
 	require.True(c.t, c.err == nil || !errors.Is(c.err, context.Canceled), "%v", c.err)
 	c.place.clock.Move(repo.SweepAgain + time.Minute)
 	for range 2 { // what a consumer put that slept is found by the next pass
-		require.NoError(c.t, c.first.Fold(ctx, repo.Folding{All: true}))
+		require.NoError(c.t, c.first.Compact(ctx, repo.Compaction{All: true}))
 	}
 	fresh := c.open(c.place.Engine, 1)
 	_, err := fresh.Verify(ctx, nil)

@@ -150,8 +150,8 @@ func (c *crowd) pass(t *testing.T, i int) {
 	if c.chosen(8) == 0 {
 		c.processes[i].Store(c.open(t, c.place.flakyEngine()))
 	}
-	folding := repo.Folding{All: c.chosen(3) > 0}
-	if err := c.processes[i].Load().Fold(t.Context(), folding); !excused(err) {
+	folding := repo.Compaction{All: c.chosen(3) > 0}
+	if err := c.processes[i].Load().Compact(t.Context(), folding); !excused(err) {
 		t.Errorf("a pass: %v", err)
 	}
 }

@@ -159,7 +159,7 @@ func (r *foldRunner) fold(t *testing.T, u subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r.giveUp.Store(&cancel)
-	err := u.(vaultSubject).Fold(ctx, repo.Folding{All: true})
+	err := u.(vaultSubject).Compact(ctx, repo.Compaction{All: true})
 	r.broken.Store(false)
 	require.True(t, err == nil || excused && r.met.Load(), "%v", err)
 }

@@ -50,8 +50,8 @@ func (c *chronicle) burst(ctx context.Context) {
 
 // folding is how the next pass folds: for the follower, or for nobody, so that the image in force
 // may be one that the follower has not passed.
-func (c *chronicle) folding() repo.Folding {
-	f := repo.Folding{All: c.r.IntN(5) > 0}
+func (c *chronicle) folding() repo.Compaction {
+	f := repo.Compaction{All: c.r.IntN(5) > 0}
 	if c.r.IntN(3) > 0 {
 		f.Behind = []string{follower}
 	}
@@ -62,18 +62,18 @@ func (c *chronicle) folding() repo.Folding {
 func (c *chronicle) fold(ctx context.Context, v *repo.Vault) {
 	to := c.version() - c.r.Uint64N(min(c.version(), 20))
 	require.NoError(c.t, c.live.Advance(ctx, follower, repo.Cursor{Seq: to}))
-	require.NoError(c.t, v.Fold(ctx, c.folding()))
+	require.NoError(c.t, v.Compact(ctx, c.folding()))
 }
 
 // foldTogether lets several processes fold at once, while others write.
 func (c *chronicle) foldTogether(ctx context.Context) {
 	folders := []*repo.Vault{c.live, c.fresh(), pick(c.r, c.others)}
-	how := []repo.Folding{c.folding(), c.folding(), c.folding()}
+	how := []repo.Compaction{c.folding(), c.folding(), c.folding()}
 	changes := []change{c.draw(ctx), c.draw(ctx), c.draw(ctx)}
 	together(6, func(i int) {
 		if i >= 3 {
 			c.made(ctx, c.live, changes[i-3])
-		} else if err := folders[i].Fold(ctx, how[i]); err != nil {
+		} else if err := folders[i].Compact(ctx, how[i]); err != nil {
 			c.t.Errorf("fold together: %v", err)
 		}
 	})

@@ -31,7 +31,7 @@ func oneState(t *testing.T, e Engine) {
 func (c *chronicle) end(ctx context.Context) {
 	c.examine(ctx)
 	for range 3 {
-		require.NoError(c.t, c.live.Fold(ctx, repo.Folding{All: true}))
+		require.NoError(c.t, c.live.Compact(ctx, repo.Compaction{All: true}))
 		c.clock.Move(2 * time.Hour)
 	}
 	control, err := c.live.Control(ctx)

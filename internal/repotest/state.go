@@ -30,12 +30,12 @@ const Part = "log"
 // LogOptions are those of a Log of a State.
 func LogOptions(e Engine, now func() time.Time) repo.LogOptions[*State] {
 	return repo.LogOptions[*State]{
-		Table: e.Table, Bucket: e.Bucket, Part: Part, Fold: fold, Now: now,
+		Table: e.Table, Bucket: e.Bucket, Part: Part, Apply: fold, Now: now,
 	}
 }
 
 // fold is the state after a commit.
-func fold(before *State, c *repo.Commit, _ repo.Place) *State {
+func fold(before *State, c *repo.Commit, _ repo.PartRef) *State {
 	s := &State{Seq: c.Seq, Texts: maps.Clone(before.Texts)}
 	if s.Texts == nil {
 		s.Texts = map[string]Text{}

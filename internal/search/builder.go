@@ -11,7 +11,7 @@ type builder struct {
 	analyzer   *analyzer
 	isThreaded bool
 	scanner    *scanner
-	signer     signer
+	signer     phraseFilter
 	writer     *writer
 	seg        *segment
 

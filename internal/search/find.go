@@ -64,15 +64,15 @@ type Results struct {
 // A Hit is a note that was found.
 type Hit struct {
 	Doc     string
-	Unit    Unit     // the best of the note, or the field of its frontmatter
+	Unit    Passage  // the best of the note, or the field of its frontmatter
 	Score   float64  // with four digits behind the point; 0 if the query only excludes
 	Snippet string   // of the unit, in one line
 	Ranges  [][2]int // what of the snippet was looked for: bytes from, up to
 	Why     *Why     // if Options.Explain asks for it
 }
 
-// A Unit is the part of a note that a hit is about.
-type Unit struct {
+// A Passage is the part of a note that a hit is about.
+type Passage struct {
 	LineStart int    // of the file, from 1
 	Heading   string // that it stands under; empty before the first
 }
@@ -242,7 +242,7 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 		if i%manyAhead == 0 {
 			s.ahead(list[i:min(i+manyAhead, len(list))])
 		}
-		r := reader{scan: scan, layer: &s.x.layers[f.layer], textOf: s.Text}
+		r := reader{scan: scan, liveSegment: &s.x.layers[f.layer], textOf: s.Text}
 		if s.verify(&f, &r) {
 			kept = append(kept, f)
 		}
@@ -298,7 +298,7 @@ func (s *searcher) verify(f *scored, r *reader) bool {
 // A reader looks for phrases in the text of a note, which it reads when it must.
 type reader struct {
 	scan *scanner
-	*layer
+	*liveSegment
 	textOf func(doc string) ([]byte, error)
 	text   []byte
 	read   bool
@@ -354,7 +354,7 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 	for _, f := range list {
 		l := &s.x.layers[f.layer]
 		u := l.slots[f.slot].span
-		h := Hit{Doc: f.path, Unit: Unit{int(u.line), l.heading(f.slot)}, Score: f.score}
+		h := Hit{Doc: f.path, Unit: Passage{int(u.line), l.heading(f.slot)}, Score: f.score}
 		if shows {
 			text, err := s.Text(f.path)
 			if err != nil {

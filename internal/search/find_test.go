@@ -98,9 +98,9 @@ func TestTitleAndSectionDecide(t *testing.T) {
 	r, err := x.Search(search.ParseQuery("harbour"), search.Options{Text: v.text})
 	require.NoError(t, err)
 	require.Equal(t, []string{"b.md", "projects/harbour.md", "c.md", "d.md", "a.md"}, paths(r))
-	require.Equal(t, search.Unit{LineStart: 7, Heading: "Harbour"}, r.Items[2].Unit)
-	require.Equal(t, search.Unit{LineStart: 7, Heading: "Rest"}, r.Items[3].Unit)
-	require.Equal(t, search.Unit{LineStart: 1, Heading: "Weather"}, r.Items[4].Unit)
+	require.Equal(t, search.Passage{LineStart: 7, Heading: "Harbour"}, r.Items[2].Unit)
+	require.Equal(t, search.Passage{LineStart: 7, Heading: "Rest"}, r.Items[3].Unit)
+	require.Equal(t, search.Passage{LineStart: 1, Heading: "Weather"}, r.Items[4].Unit)
 	require.Contains(t, r.Items[4].Snippet, "The harbour once.")
 }
 

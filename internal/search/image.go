@@ -117,7 +117,7 @@ type imageWriter struct {
 }
 
 // addLayer adds the blocks of a layer. What is not there is made of the others in ReadImage.
-func (w *imageWriter) addLayer(l *layer) {
+func (w *imageWriter) addLayer(l *liveSegment) {
 	w.text(l.paths)
 	addList(w, l.docs)
 	addList(w, l.byPath)

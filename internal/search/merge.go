@@ -7,19 +7,19 @@ const gone = ^uint32(0)
 
 // A source is a layer that is being merged.
 type source struct {
-	*layer
+	*liveSegment
 	moved []uint32 // where its slots are in the new segment
 	next  int      // the term that comes next
 }
 
 // merge makes one segment of several layers, with the notes that are there. It reads no text.
-func merge(layers []layer) *segment {
+func merge(layers []liveSegment) *segment {
 	w := &writer{seg: &segment{}}
 	sources := make([]source, len(layers))
 	terms, names, lists := 0, 0, 0
 	for i := range layers {
 		l := &layers[i]
-		sources[i] = source{layer: l, moved: w.move(l)}
+		sources[i] = source{liveSegment: l, moved: w.move(l)}
 		terms, names, lists = max(terms, l.terms()), max(names, len(l.names)), lists+len(l.lists)
 	}
 	w.grow(terms, names, lists)
@@ -45,7 +45,7 @@ func (x *Index) Purged() *Index {
 	for i, l := range y.layers {
 		if l.live < len(l.docs) {
 			s := merge(y.layers[i : i+1])
-			y.layers[i] = layer{s, nil, len(s.docs)}
+			y.layers[i] = liveSegment{s, nil, len(s.docs)}
 		}
 	}
 	y.settle()
@@ -53,7 +53,7 @@ func (x *Index) Purged() *Index {
 }
 
 // move copies the notes of a layer that are there, and returns where their slots went.
-func (w *writer) move(l *layer) []uint32 {
+func (w *writer) move(l *liveSegment) []uint32 {
 	moved := slices.Repeat([]uint32{gone}, len(l.slots))
 	for i, d := range l.docs {
 		if !l.has(i) {
@@ -73,7 +73,7 @@ func (w *writer) move(l *layer) []uint32 {
 }
 
 // slot copies a slot of the note that comes next.
-func (w *writer) slot(from *layer, at uint32) {
+func (w *writer) slot(from *liveSegment, at uint32) {
 	s := from.slots[at]
 	if !s.isHead() {
 		s.heading = w.under(from.heading(at))

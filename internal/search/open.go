@@ -79,7 +79,7 @@ func (r *imageReader) damaged() error {
 }
 
 // layer reads the blocks of a layer.
-func (r *imageReader) layer() layer {
+func (r *imageReader) layer() liveSegment {
 	s := &segment{}
 	s.paths, s.docs, s.byPath = r.text(), readList[doc](r), readList[uint32](r)
 	s.headings, s.slots = r.text(), readList[slot](r)
@@ -87,7 +87,7 @@ func (r *imageReader) layer() layer {
 	s.names, s.nameEnds = r.text(), readList[uint32](r)
 	s.lists, s.listEnds = r.text(), readList[uint32](r)
 	s.members, s.byThread = readList[member](r), readList[uint32](r)
-	return layer{segment: s, dead: wholes(readList[uint32](r))}
+	return liveSegment{segment: s, dead: wholes(readList[uint32](r))}
 }
 
 // take reads bytes, and those that fill them up.
@@ -131,7 +131,7 @@ func wholes(halves []uint32) []uint64 {
 }
 
 // addLive adds the notes of a layer that are there.
-func (t *totals) addLive(l *layer) {
+func (t *totals) addLive(l *liveSegment) {
 	for doc := range l.docs {
 		if l.has(doc) {
 			t.add(l.totals(doc), 1)
@@ -141,7 +141,7 @@ func (t *totals) addLive(l *layer) {
 
 // complete makes what an image leaves out, and reports whether all that other code relies on is
 // true of the layer. Postings are not looked at: who reads them checks them.
-func (l *layer) complete() bool {
+func (l *liveSegment) complete() bool {
 	return l.spread() && l.sort() && l.headingsFit() && l.count() &&
 		len(l.signatureEnds) == len(l.slots) && ascend(l.signatureEnds, len(l.signatures)) &&
 		len(l.listEnds) == len(l.nameEnds) && ascend(l.listEnds, len(l.lists)) &&
@@ -247,7 +247,7 @@ func (s *segment) headingsFit() bool {
 }
 
 // count counts the notes that are there.
-func (l *layer) count() bool {
+func (l *liveSegment) count() bool {
 	l.live = len(l.docs)
 	if l.dead == nil {
 		return true

@@ -71,7 +71,7 @@ func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]Unit
 	var all []UnitAt
 	for i := range x.layers {
 		l := &x.layers[i]
-		r := reader{scan: x.analyzer.scanner(), layer: l, textOf: text}
+		r := reader{scan: x.analyzer.scanner(), liveSegment: l, textOf: text}
 		last := -1
 		for _, slot := range l.slotsWith(p.want.parts) {
 			doc := int(l.docOf[slot])

@@ -9,7 +9,7 @@ import (
 // A passage is the part of a note that a hit shows.
 type passage struct {
 	text []byte
-	unit Unit
+	unit Passage
 }
 
 // passage returns the best unit of a note. Frontmatter is shown only where no unit of the body says as
@@ -40,9 +40,9 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 }
 
 // passage returns a unit as it is.
-func (l *layer) passage(slot uint32, text []byte) passage {
+func (l *liveSegment) passage(slot uint32, text []byte) passage {
 	u := l.slots[slot].span
-	return passage{u.of(text), Unit{int(u.line), l.heading(slot)}}
+	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}}
 }
 
 // holdsAsMuch reports whether a part of a text has the required phrases that the frontmatter has.
@@ -66,7 +66,7 @@ func (m *marker) field(text []byte, fields *markdown.Frontmatter) passage {
 		}
 	}
 	line := 1 + bytes.Count(text[:best.Start], []byte{'\n'})
-	return passage{text[best.Start:best.End], Unit{LineStart: line}}
+	return passage{text[best.Start:best.End], Passage{LineStart: line}}
 }
 
 // worthOf returns how much a text says about the query: the worth of its best snippet.

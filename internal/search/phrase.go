@@ -93,7 +93,7 @@ func (p *planner) excludedForms(asIs form, k Kind) []form {
 }
 
 // slotsWith are the slots of a layer that have one form of each part.
-func (l *layer) slotsWith(parts [][]form) []uint32 {
+func (l *liveSegment) slotsWith(parts [][]form) []uint32 {
 	slots := l.slotsOf(parts[0])
 	for _, forms := range parts[1:] {
 		if len(slots) == 0 {
@@ -105,7 +105,7 @@ func (l *layer) slotsWith(parts [][]form) []uint32 {
 }
 
 // slotsOf are the slots that have one of some forms, in notes that are there.
-func (l *layer) slotsOf(forms []form) []uint32 {
+func (l *liveSegment) slotsOf(forms []form) []uint32 {
 	var slots []uint32
 	terms := 0
 	for _, f := range forms {

@@ -76,7 +76,7 @@ type planner struct {
 	x      *Index
 	gather *gatherer
 	scan   *scanner
-	signer signer
+	signer phraseFilter
 	asked  []wanted
 	seen   map[string]bool
 
@@ -264,7 +264,7 @@ func (p *planner) choose() {
 		}
 		if p.measure(w.concepts) == 0 && w.repairable && repairs < mostRepairs {
 			repairs++
-			w.concepts, w.isLike = p.repair(w.text), true
+			w.concepts, w.isLike = p.correctSpelling(w.text), true
 			p.measure(w.concepts)
 		}
 		if !w.joined {

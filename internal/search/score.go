@@ -179,7 +179,7 @@ func (c *concept) gain(count float64) float64 {
 }
 
 // listOf are the occurrences of some forms in a layer, by slot, and how the layer has them.
-func (g *gatherer) listOf(l *layer, forms []form) ([]weighted, held) {
+func (g *gatherer) listOf(l *liveSegment, forms []form) ([]weighted, held) {
 	start, only := len(g.arena), -1
 	weight, several := 0., false
 	for _, f := range forms {
@@ -217,7 +217,7 @@ func (s *segment) termsOf(f form) (first, end int) {
 
 // appendTerm appends the occurrences of a term in the notes that are there, and returns how many notes these are. If
 // there are rows, occurrences in a note whose row is 0 are only counted.
-func (g *gatherer) appendTerm(l *layer, term int, weight float32, rows []int32) (docs int) {
+func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
 	list, widths, once := g.arena, l.widths(), g.once
 	if rows == nil {
@@ -293,7 +293,7 @@ func longUvarint(data string, at int) (n uint64, end int) {
 }
 
 // read reads the next posting of a note that is there.
-func (l *layer) read(r *postingReader) bool {
+func (l *liveSegment) read(r *postingReader) bool {
 	for r.read() {
 		if l.dead == nil || l.has(int(l.docOf[r.slot])) {
 			return true
@@ -303,7 +303,7 @@ func (l *layer) read(r *postingReader) bool {
 }
 
 // count weighs a posting.
-func (g *gatherer) count(l *layer, r *postingReader) float32 {
+func (g *gatherer) count(l *liveSegment, r *postingReader) float32 {
 	return float32(g.norms.count(&l.slots[r.slot], &r.counts))
 }
 
@@ -360,7 +360,7 @@ func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 
 // sum appends what stands of some forms of several terms, added up by slot. It is added in the order
 // of the terms, so that sums come out the same however the index is laid out.
-func (g *gatherer) sum(l *layer, forms []form) {
+func (g *gatherer) sum(l *liveSegment, forms []form) {
 	if len(g.sums) < len(l.slots) {
 		g.sums, g.seen = make([]float32, len(l.slots)), make([]uint64, len(l.slots)/64+1)
 	}
@@ -380,7 +380,7 @@ func (g *gatherer) sum(l *layer, forms []form) {
 }
 
 // sumTerm adds the occurrences of one term to the sums.
-func (g *gatherer) sumTerm(l *layer, term int, weight float32) {
+func (g *gatherer) sumTerm(l *liveSegment, term int, weight float32) {
 	for r := l.list(term); l.read(&r); {
 		g.sums[r.slot] += float32(weight * g.count(l, &r))
 		g.seen[r.slot/64] |= 1 << (r.slot % 64)
@@ -388,7 +388,7 @@ func (g *gatherer) sumTerm(l *layer, term int, weight float32) {
 }
 
 // docsWith is how many notes of a layer have a term.
-func (g *gatherer) docsWith(l *layer, term int) int {
+func (g *gatherer) docsWith(l *liveSegment, term int) int {
 	start := len(g.arena)
 	n := g.appendTerm(l, term, 1, nil)
 	g.arena = g.arena[:start]
@@ -419,7 +419,7 @@ type scored struct {
 
 // A walker goes through the notes of a layer that have any of the concepts.
 type walker struct {
-	*layer
+	*liveSegment
 	number   int // of the layer
 	concepts []*concept
 	rest     [][]weighted // of each concept, what is not read yet
@@ -430,7 +430,7 @@ type walker struct {
 }
 
 func newWalker(x *Index, number int, concepts []*concept) *walker {
-	w := &walker{layer: &x.layers[number], number: number, concepts: concepts, secondShare: x.profile.secondShare}
+	w := &walker{liveSegment: &x.layers[number], number: number, concepts: concepts, secondShare: x.profile.secondShare}
 	for _, c := range concepts {
 		w.rest = append(w.rest, c.lists[number])
 	}

@@ -20,7 +20,7 @@ import (
 type Index struct {
 	profile  Profile
 	analyzer *analyzer
-	layers   []layer // the largest first, more or less
+	layers   []liveSegment // the largest first, more or less
 	totals   totals
 }
 
@@ -83,7 +83,7 @@ func (x *Index) With(changes []Change) *Index {
 // Several processors work on them.
 func (x *Index) WithAll(changes iter.Seq[Change]) *Index {
 	y := &Index{x.profile, x.analyzer, slices.Clone(x.layers), x.totals}
-	c := crew{builds: x.builder}
+	c := workers{builds: x.builder}
 	defer c.dismiss()
 	for change := range changes {
 		y.remove(change.Doc)

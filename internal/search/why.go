@@ -93,7 +93,7 @@ func (s *searcher) holdsQuoted(f *scored) bool {
 	if len(s.quoted) == 0 || s.Text == nil {
 		return false
 	}
-	r := reader{scan: s.x.analyzer.scanner(), layer: &s.x.layers[f.layer], textOf: s.Text}
+	r := reader{scan: s.x.analyzer.scanner(), liveSegment: &s.x.layers[f.layer], textOf: s.Text}
 	for _, q := range s.quoted {
 		phrase := q.phrase
 		if phrase == nil { // one word

@@ -89,7 +89,7 @@ func removeOwn(ctx context.Context, at team.Followed) error {
 // everHad adds the digests of all texts that a vault had at the paths of files.
 func everHad(ctx context.Context, v *repo.Vault, files map[string]map[index.Digest]bool) error {
 	for after, ended := uint64(0), false; !ended; {
-		s, err := v.Behind(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
+		s, err := v.CommitsAfter(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
 		if err != nil {
 			return err
 		}

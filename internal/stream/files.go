@@ -123,7 +123,7 @@ func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) 
 
 // vaultBehind reads the commits after a version, from the table and from segments.
 func (f Followed) vaultBehind(ctx context.Context, after uint64) (*repo.Stretch, error) {
-	return f.Vault.Behind(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
+	return f.Vault.CommitsAfter(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
 }
 
 // pass queues a message for a pass if one is due, and moves the cursor after a stretch. It returns

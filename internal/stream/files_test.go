@@ -290,7 +290,7 @@ func TestBehindSegments(t *testing.T) {
 		want = append(want, fmt.Sprintf("%03d.md: text %d\n", i, i))
 	}
 	for range 3 {
-		require.NoError(t, b.writer.Fold(t.Context(), repo.Folding{All: true}))
+		require.NoError(t, b.writer.Compact(t.Context(), repo.Compaction{All: true}))
 		b.now = b.now.Add(time.Hour + time.Minute)
 	}
 	require.Positive(t, b.control(t).Low)
@@ -314,7 +314,7 @@ func TestOlderCommits(t *testing.T) {
 		require.Equal(t, there, was != (index.Digest{}))
 	}
 	last := b.write(t, "a.md", "A2\n")
-	s, err := v.Behind(t.Context(), last-1, repo.Most{Commits: 1, Bytes: 1})
+	s, err := v.CommitsAfter(t.Context(), last-1, repo.Most{Commits: 1, Bytes: 1})
 	require.NoError(t, err)
 	said := s.Commits[0].Notes[0]
 	require.NotNil(t, said.Was)
@@ -388,7 +388,7 @@ func TestFoldDue(t *testing.T) {
 	}
 	asked(0)
 	asked()
-	require.NoError(t, b.writer.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, b.writer.Compact(t.Context(), repo.Compaction{All: true}))
 	require.NoError(t, b.writer.Change(t.Context(), func(c *repo.Control) bool { c.FoldDue = time.Time{}; return true }))
 	asked(time.Minute)
 }

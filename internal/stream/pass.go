@@ -36,7 +36,7 @@ func (f *Follower) pass(ctx context.Context, own *team.Team, name string) error 
 	}
 	audit := auditlog.New(v, auditlog.In(at.Notes), control)
 	if err = catchUp(ctx, v, audit); err == nil {
-		err = own.FoldVault(ctx, name)
+		err = own.CompactVault(ctx, name)
 	}
 	if err == nil && v.AuditStale() {
 		err = audit.Redact(ctx)
@@ -76,7 +76,7 @@ func (f *Follower) hold(
 // catchUp appends the lines of commits that the audit log does not have.
 func catchUp(ctx context.Context, v *repo.Vault, audit *auditlog.Log) error {
 	for {
-		s, err := v.Behind(ctx, audit.Seq(), repo.Most{Commits: mostCommits, Bytes: mostBytes})
+		s, err := v.CommitsAfter(ctx, audit.Seq(), repo.Most{Commits: mostCommits, Bytes: mostBytes})
 		if err != nil {
 			return err
 		}

@@ -41,8 +41,8 @@ func TestAnUncertainClock(t *testing.T) {
 	require.NoError(t, put(ctx, a, "v", "a.md", "one\n"))
 	_, err = a.Erase(ctx, callOf("erase"), "w")
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
-	require.NoError(t, a.Log().Fold(ctx, repo.Folding{All: true}))
+	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
+	require.NoError(t, a.Log().Compact(ctx, repo.Compaction{All: true}))
 	items := func() (all []string) {
 		for _, part := range []string{"v/1", ""} {
 			for it, err := range table.Sub(d.table, "a").Query(ctx, part, "log/0", "log/9") {
@@ -53,8 +53,8 @@ func TestAnUncertainClock(t *testing.T) {
 		return all
 	}
 	pass := func() {
-		require.NoError(t, a.FoldVault(ctx, "v"))
-		require.NoError(t, a.FoldTenant(ctx))
+		require.NoError(t, a.CompactVault(ctx, "v"))
+		require.NoError(t, a.CompactTenant(ctx))
 		_, err := teams.WorkOf(ctx, "a")
 		require.NoError(t, err)
 	}

@@ -149,7 +149,7 @@ func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) 
 			more--
 		default:
 		}
-		err := v.Fold(ctx, repo.Folding{Behind: checkout.Cursors(), All: true})
+		err := v.Compact(ctx, repo.Compaction{Behind: checkout.Cursors(), All: true})
 		if err != nil {
 			return fmt.Errorf("a pass: %w", err)
 		}
@@ -164,7 +164,7 @@ func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) 
 // commits, and then once more an hour later, so that the commits leave the table.
 func (l *living) settle(ctx context.Context, v *repo.Vault) error {
 	for imaged := false; ; {
-		if err := v.Fold(ctx, repo.Folding{Behind: checkout.Cursors(), All: true}); err != nil || imaged {
+		if err := v.Compact(ctx, repo.Compaction{Behind: checkout.Cursors(), All: true}); err != nil || imaged {
 			return err
 		}
 		c, err := v.Control(ctx)

@@ -126,7 +126,7 @@ func furnish(t *testing.T, d *deployment, a *team.Team) {
 	require.NoError(t, err)
 	_, err = v.SearchableMemories(ctx)
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
+	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
 	require.NotEmpty(t, d.traces(t))
 }
 
@@ -232,7 +232,7 @@ func TestEraseCrashes(t *testing.T) {
 		require.NoError(t, put(t.Context(), a, "v", canary+".md", canary))
 		v, err := a.Vault(t.Context(), "v")
 		require.NoError(t, err)
-		require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 		require.NoError(t, put(t.Context(), a, "v", "b.md", canary))
 	}
 	erase := func(ctx context.Context, a *team.Team) error {
@@ -421,7 +421,7 @@ func TestVerifyAnErasedNote(t *testing.T) {
 	_, err = v.EraseNote(t.Context(), callOf("erase"), "gone.md")
 	require.NoError(t, err)
 	folder.Save(t.Context())
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true, Behind: checkout.Cursors()}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true, Behind: checkout.Cursors()}))
 	require.True(t, v.AuditStale())
 	file, err := folder.AuditFile(t.Context())
 	require.NoError(t, err)
@@ -448,7 +448,7 @@ func TestEraseNoteThatWasSearched(t *testing.T) {
 			require.NoError(t, err)
 			_, err = v.Searchable(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 
 			warm := d.eraser(t, d.table, false)
 			slept, err := warm.Vault(t.Context(), "v")
@@ -495,7 +495,7 @@ func TestEraseNoteOfASegment(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, "v", "other.md", "stays\n"))
 	v, err := a.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	require.NotEmpty(t, d.traces(t))
 	_, err = a.EraseNote(t.Context(), callOf("erase"), "v", canary+".md")
 	require.NoError(t, err)
@@ -521,7 +521,7 @@ func TestEraseMemory(t *testing.T) {
 	v.Accessed(t.Context(), []string{ids[0], "mem_stays"})
 	_, err = v.SearchableMemories(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	require.NotEmpty(t, d.traces(t))
 
 	var both sync.WaitGroup
@@ -537,7 +537,7 @@ func TestEraseMemory(t *testing.T) {
 	both.Wait()
 	require.NoError(t, errors.Join(failed...))
 	require.Empty(t, d.traces(t))
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true, Behind: checkout.Cursors()}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true, Behind: checkout.Cursors()}))
 	c, err := v.Control(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, c.Image)

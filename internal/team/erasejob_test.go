@@ -277,7 +277,7 @@ func furnishMemories(t *testing.T, a *team.Team) {
 	require.NoError(t, remember(ctx, a, "m", erasedMemory, "watch the "+heron))
 	v, err := a.Vault(ctx, "m")
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
+	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
 	require.NoError(t, remember(ctx, a, "m", erasedMemory, "watch the "+heron+" again"))
 	require.NoError(t, remember(ctx, a, "m", "mem_last", "stays"))
 	_, err = v.Update(ctx, repo.Call{Who: repo.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {

@@ -189,7 +189,7 @@ func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
 		if o.folder != nil {
 			o.folder.Save(ctx)
 		}
-		if err := o.vault.Fold(ctx, f); err != nil {
+		if err := o.vault.Compact(ctx, f); err != nil {
 			return err
 		}
 		control, err := o.vault.Control(ctx)

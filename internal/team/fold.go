@@ -11,8 +11,8 @@ import (
 
 // folding returns the options of one pass that folds the log of a vault: it must not pass those who
 // follow the log.
-func (t *Team) folding(ctx context.Context) repo.Folding {
-	f := repo.Folding{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
+func (t *Team) folding(ctx context.Context) repo.Compaction {
+	f := repo.Compaction{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
 		f.Behind = checkout.Cursors()
 	}
@@ -34,26 +34,26 @@ func (o Options) clocked() (known func() bool) {
 	return o.Clocked()
 }
 
-// FoldVault makes one pass over a vault that moves its log to the bucket as far as due; see
+// CompactVault makes one pass over a vault that moves its log to the bucket as far as due; see
 // repo.Vault.Fold. It may be interrupted at any point, and several processes may run it at once.
 // With Options.Background each open vault is folded without it. A vault that does not exist or is
 // in the trash is NOT_FOUND.
-func (t *Team) FoldVault(ctx context.Context, name string) error {
+func (t *Team) CompactVault(ctx context.Context, name string) error {
 	v, err := t.Vault(ctx, name)
 	if err != nil {
 		return err
 	}
-	return v.Fold(ctx, t.folding(ctx))
+	return v.Compact(ctx, t.folding(ctx))
 }
 
-// FoldTenant makes one pass over the tenant's own log, as FoldVault does over a vault's. With
+// CompactTenant makes one pass over the tenant's own log, as CompactVault does over a vault's. With
 // Options.Background it runs from time to time.
-func (t *Team) FoldTenant(ctx context.Context) error {
-	return t.log.Fold(ctx, repo.Folding{Clocked: t.opt.clocked()})
+func (t *Team) CompactTenant(ctx context.Context) error {
+	return t.log.Compact(ctx, repo.Compaction{Clocked: t.opt.clocked()})
 }
 
-// FoldDue reports whether FoldTenant has something to do, from what this process already knows.
-func (t *Team) FoldDue() bool { return t.log.FoldDue(repo.Folding{}) }
+// CompactDue reports whether CompactTenant has something to do, from what this process already knows.
+func (t *Team) CompactDue() bool { return t.log.CompactDue(repo.Compaction{}) }
 
 // keepEvery is the interval at which the background checks whether the tenant's log must be folded.
 // A check that finds nothing does no I/O.
@@ -75,10 +75,10 @@ func (t *Team) keep() {
 			case <-ctx.Done():
 				return
 			}
-			if !t.FoldDue() {
+			if !t.CompactDue() {
 				continue
 			}
-			if err := t.FoldTenant(ctx); err != nil && ctx.Err() == nil {
+			if err := t.CompactTenant(ctx); err != nil && ctx.Err() == nil {
 				t.opt.Log.ErrorContext(ctx, "the log of the tenant could not be compacted", slog.Any("cause", err))
 			}
 		}

@@ -55,13 +55,13 @@ func TestTenantImages(t *testing.T) {
 		require.Equal(t, want, stateOf(t, d.team(t, false)), what)
 		require.Equal(t, want, stateOf(t, a), what)
 	}
-	require.NoError(t, a.FoldTenant(t.Context()))
+	require.NoError(t, a.CompactTenant(t.Context()))
 	require.Contains(t, d.files(t, "tenants/a/tenant/image"), "1/"+fmt.Sprintf("%012d", version(t, a)))
 	same("with an image")
 	d.clock.pass(11 * time.Minute)
-	require.NoError(t, a.FoldTenant(t.Context()))
+	require.NoError(t, a.CompactTenant(t.Context()))
 	d.clock.pass(61 * time.Minute)
-	require.NoError(t, d.team(t, false).FoldTenant(t.Context()))
+	require.NoError(t, d.team(t, false).CompactTenant(t.Context()))
 	require.Less(t, d.runs(t), 600, "they have left the table")
 	same("whose items are gone")
 	require.Equal(t, want, stateOf(t, sleeper))
@@ -89,7 +89,7 @@ func TestTenantImages(t *testing.T) {
 func TestTenantOfALostTable(t *testing.T) {
 	d := deploy(t)
 	a := populated(t, d)
-	require.NoError(t, a.Log().Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, a.Log().Compact(t.Context(), repo.Compaction{All: true}))
 	require.NotEmpty(t, d.files(t, "tenants/a/tenant/segment"))
 	fresh := deploy(t)
 	fresh.bucket, fresh.dir = d.bucket, d.dir
@@ -110,7 +110,7 @@ func TestTenantOfALostTable(t *testing.T) {
 	require.Empty(t, d.files(t, "tenants/a/tenant/segment"))
 	require.Empty(t, stateOf(t, b).Tokens())
 	require.NoError(t, setMember(t.Context(), b, member("m", auth.Admin)))
-	require.NoError(t, b.Log().Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, b.Log().Compact(t.Context(), repo.Compaction{All: true}))
 	require.Equal(t, stateOf(t, b), stateOf(t, fresh.team(t, false)))
 }
 

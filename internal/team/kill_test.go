@@ -205,7 +205,7 @@ func (s *scene) look(t *testing.T) {
 			require.NoError(t, err)
 			audit += string(lines)
 		}
-		taken, err := folder.Reindex(t.Context(), checkout.Taking{DryRun: true})
+		taken, err := folder.Reindex(t.Context(), checkout.Ingesting{DryRun: true})
 		require.NoError(t, err)
 		require.Zero(t, taken, "no file of ours is taken for an edit")
 	})
@@ -335,8 +335,8 @@ func (s *scene) end(t *testing.T) {
 		s.ahead += 25 * time.Hour
 		s.open(t, func(teams *team.Teams) {
 			v, folder := s.vault(t, teams)
-			require.NoError(t, v.Fold(t.Context(),
-				repo.Folding{Behind: checkout.Cursors(), All: true}))
+			require.NoError(t, v.Compact(t.Context(),
+				repo.Compaction{Behind: checkout.Cursors(), All: true}))
 			file, err := folder.AuditFile(t.Context())
 			require.NoError(t, err)
 			_, err = v.Verify(t.Context(), file)

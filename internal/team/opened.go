@@ -19,7 +19,7 @@ type opened struct {
 	once   sync.Once
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil where there are no folders
-	keeper *repo.Keeper       // nil without Background
+	keeper *repo.Compactor    // nil without Background
 	err    error
 
 	ready   atomic.Bool // vault and folder are set and may be read by other goroutines
@@ -121,7 +121,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		o.reading.Store(o.folder)
 	}
 	if t.opt.Background {
-		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: func() repo.Folding {
+		o.keeper = v.StartCompactor(repo.CompactorOptions{Log: t.opt.Log, Folding: func() repo.Compaction {
 			f := t.folding(context.Background())
 			f.Later = f.Later || o.isReading() // an image of a part of the folder is of use to nobody
 			return f

@@ -50,7 +50,7 @@ func (s *street) serve(t *testing.T, use func(v *servedVault)) {
 // the result.
 func (v *servedVault) takes(t *testing.T, answer checkout.Pending) checkout.Taken {
 	t.Helper()
-	taken, err := v.folder.Reindex(t.Context(), checkout.Taking{Pending: answer})
+	taken, err := v.folder.Reindex(t.Context(), checkout.Ingesting{Pending: answer})
 	require.NoError(t, err)
 	return taken
 }

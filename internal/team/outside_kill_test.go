@@ -382,7 +382,7 @@ func (v *servedVault) settle(t *testing.T) {
 	var lost []blob.Displaced
 	still := func() bool {
 		var err error
-		taken, err = v.folder.Reindex(t.Context(), checkout.Taking{Pending: checkout.Accept})
+		taken, err = v.folder.Reindex(t.Context(), checkout.Ingesting{Pending: checkout.Accept})
 		require.NoError(t, err)
 		lost = nil
 		for d, err := range v.files.Displaced(t.Context()) {

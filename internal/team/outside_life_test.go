@@ -80,7 +80,7 @@ func liveServing(text string) error {
 	l.tell("serves")
 	if l.Deeds == 0 {
 		l.reindexing.Store(true)
-		_, err = s.folder.Reindex(ctx, checkout.Taking{Pending: l.Answer})
+		_, err = s.folder.Reindex(ctx, checkout.Ingesting{Pending: l.Answer})
 	} else {
 		err = l.work(ctx, s)
 	}
@@ -260,7 +260,7 @@ func (l *serving) reindexOnce(ctx context.Context, s *servedVault) error {
 		l.reindexing.Store(true)
 		defer l.reindexing.Store(false)
 	}
-	_, err = s.folder.Reindex(ctx, checkout.Taking{})
+	_, err = s.folder.Reindex(ctx, checkout.Ingesting{})
 	return err
 }
 

@@ -176,7 +176,7 @@ func TestRebuildOfATrashedVault(t *testing.T) {
 		v, err := a.Vault(t.Context(), name)
 		require.NoError(t, err)
 		trash(t, a, name)
-		require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 	}
 	a.Close()
 	d.clock.pass(time.Hour)

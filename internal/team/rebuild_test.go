@@ -34,7 +34,7 @@ func fold(t *testing.T, a *team.Team, name string) {
 	t.Helper()
 	v, err := a.Vault(t.Context(), name)
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
 }
 
 // indexOf returns the newest index of a vault.

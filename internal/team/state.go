@@ -110,14 +110,14 @@ func (s *State) Vaults() []Entry {
 }
 
 // fold returns the state after one more commit. It does not change before.
-func fold(before *State, c *repo.Commit, _ repo.Place) *State {
+func fold(before *State, c *repo.Commit, _ repo.PartRef) *State {
 	f := folding{after: *before}
 	f.add(c)
 	return f.done()
 }
 
 // build returns the state after many commits. It does not change from.
-func build(from *State, commits iter.Seq2[*repo.Commit, repo.Place]) *State {
+func build(from *State, commits iter.Seq2[*repo.Commit, repo.PartRef]) *State {
 	f := folding{after: *from}
 	for c := range commits {
 		f.add(c)

@@ -67,7 +67,7 @@ func TestStoresOfTenants(t *testing.T) {
 	stores := map[string]store{"robin": newStore(t, d.clock), "okapi": newStore(t, d.clock)}
 	names := newStore(t, d.clock)
 	o := team.Options{
-		Registry: names.table, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Registry: names.table, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Memory: team.NewMemory(3 * 90 << 10),
 		Stores: func(_ context.Context, tenant string) (table.Table, blob.Bucket, error) {
 			s, ok := stores[tenant]

@@ -45,7 +45,7 @@ type Survey struct {
 	Vaults  []Entry     // by name, including those in the trash
 	Jobs    []job.Item  // jobs that have not ended, oldest first
 	Adopts  bool        // an erasure of a vault has no job yet
-	FoldDue bool        // FoldTenant has something to do
+	FoldDue bool        // CompactTenant has something to do
 	Table   table.Table // the tenant's table
 
 	own *Team
@@ -67,7 +67,7 @@ func (t *Teams) Survey(ctx context.Context, r Registered) (*Survey, error) {
 		return nil, err
 	}
 	out := &Survey{
-		Vaults: s.Vaults(), FoldDue: own.FoldDue(), Table: o.Table, own: own,
+		Vaults: s.Vaults(), FoldDue: own.CompactDue(), Table: o.Table, own: own,
 	}
 	if out.Jobs, err = own.newJobs().Open(ctx); err != nil {
 		return nil, err

@@ -53,11 +53,11 @@ type Options struct {
 	Table  table.Table // the tenant's own; for Teams the deployment's
 	Bucket blob.Bucket // the tenant's own; for Teams the deployment's
 	Texts  *repo.Texts
-	Pasts  *repo.Pasts // nil: each vault has its own
-	Memory *Memory     // nil: vaults stay open
-	Limits repo.Limits // of each vault
-	Named  int         // number of files of each kind that a control item names; 0: repo.MaxNamed
-	Items  bool        // store images of small logs as items of Table; see repo.LogOptions
+	Pasts  *repo.SnapshotCache // nil: each vault has its own
+	Memory *Memory             // nil: vaults stay open
+	Limits repo.Limits         // of each vault
+	Named  int                 // number of files of each kind that a control item names; 0: repo.MaxNamed
+	Items  bool                // store images of small logs as items of Table; see repo.LogOptions
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -78,7 +78,7 @@ type Options struct {
 	// it always is.
 	Clocked func() (known func() bool)
 
-	// Hold reports whether images of an earlier format stay in use; see repo.Folding. Nil: they do
+	// Hold reports whether images of an earlier format stay in use; see repo.Compaction. Nil: they do
 	// not.
 	Hold func(ctx context.Context) bool
 
@@ -88,7 +88,7 @@ type Options struct {
 
 	// Background says that the process runs between calls: each open vault is folded by its own
 	// goroutine, and jobs continue after the call that started them. Otherwise nothing runs outside
-	// calls, and FoldVault, FoldTenant and Work must be called from time to time.
+	// calls, and CompactVault, CompactTenant and Work must be called from time to time.
 	Background bool
 
 	// Compact purges deleted data from the database. Nil: the database keeps no deleted data.
@@ -204,8 +204,8 @@ func (t *Team) later(do func()) {
 // newLog returns the tenant's own log without reading it.
 func newLog(o Options) (*repo.Log[*State], error) {
 	return repo.NewLog(repo.LogOptions[*State]{
-		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
-		Build: build, Untold: func() uint64 { return math.MaxInt64 }, TailFirst: true, Imaging: imaging(),
+		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Apply: fold, Now: o.Now,
+		Build: build, SilentUpTo: func() uint64 { return math.MaxInt64 }, TailFirst: true, Imaging: imaging(),
 		ImageItems: o.Items,
 	}, &State{})
 }

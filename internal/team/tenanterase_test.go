@@ -59,7 +59,7 @@ func furnishTenant(t *testing.T, d *deployment, teams *team.Teams) {
 		Issuer: "https://" + canary, Subject: canary, Roles: map[string]auth.Role{auth.AllVaults: auth.Admin},
 	}, func(team.Member, bool) any { return canary })
 	require.NoError(t, err)
-	require.NoError(t, a.FoldTenant(ctx))
+	require.NoError(t, a.CompactTenant(ctx))
 	a.Used(ctx, canary)
 	require.NoError(t, a.ClaimAgent(ctx, auth.Caller{Agent: canary, Principal: canary, Tenant: "a"}, true))
 	require.NoError(t, a.Table().Commit(ctx, table.Create(table.Item{

@@ -37,7 +37,7 @@ func little(t *testing.T, d *deployment, teams *team.Teams) {
 	}
 	v, err := a.Vault(ctx, "v")
 	require.NoError(t, err)
-	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
+	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
 	require.NoError(t, put(ctx, a, "v", "b.md", canary))
 	_, err = a.CreateToken(ctx, callOf("token"), team.Token{ID: "t1", Name: canary},
 		func(team.Token) any { return canary })
@@ -165,7 +165,7 @@ func TestEraseTenantLate(t *testing.T) {
 	little(t, d, teams)
 	a, err := teams.Team(ctx, "a")
 	require.NoError(t, err)
-	require.NoError(t, a.FoldTenant(ctx))
+	require.NoError(t, a.CompactTenant(ctx))
 	late := map[string][]byte{}
 	for o, err := range d.bucket.List(ctx, "tenants/a/") {
 		require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/mcptool"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -117,7 +117,7 @@ func CodeOf(t testing.TB, answer json.RawMessage) fault.Code {
 	t.Helper()
 	code := codeOf(t, answer)
 	if code != "" {
-		canary.Keep(t, answer)
+		leaktest.Keep(t, answer)
 	}
 	return code
 }

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/casefold"
+	"github.com/rookeryhq/rookery/internal/casefoldfs"
 )
 
 func TestFolderRespelledWhereNamesFold(t *testing.T) {
-	dir := filepath.Join(casefold.Mount(t, casefold.Options{}), "vault")
+	dir := filepath.Join(casefoldfs.Mount(t, casefoldfs.Options{}), "vault")
 	write(t, "text", dir, "Folder/Deep/note.md")
 	l := listen(t, dir)
 	require.Contains(t, l.tree.Reason(), "file system", "others may change it behind the kernel")

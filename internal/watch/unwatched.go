@@ -5,7 +5,7 @@ package watch
 func (t *Tree) Unwatched() (folders []string, some bool) { return t.flaws.full() }
 
 // full returns the folders whose flaw is that the system allows no more.
-func (f *flaws) full() (folders []string, some bool) {
+func (f *degraded) full() (folders []string, some bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.tree == reasonFull {

@@ -39,8 +39,8 @@ type Tree struct {
 	watcher *member // nil where the system gave none
 	inbox   *inbox
 	news    *news
-	flaws   *flaws
-	grove   *grove
+	flaws   *degraded
+	grove   *watchSet
 
 	lost   sync.Once     // the end of the root is told once
 	once   sync.Once     // Close

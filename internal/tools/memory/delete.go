@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed delete_memory.md
@@ -60,7 +60,7 @@ func (f tools) deleteMemory() *tool.Tool {
 		Raises:   map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
 		Route:    tool.Route{Method: "DELETE", Path: "/memories/{memory_id}"},
 		Commands: []tool.Command{{Words: "memory delete", Args: []string{"memory_id"}}},
-		Job:      mutate.JobTool,
+		Job:      mutation.JobTool,
 		Asks: []tool.Ask{{
 			With: "erase", Skip: "dry_run",
 			Question: "Permanently erase {memory_id} and its whole history?",
@@ -100,7 +100,7 @@ func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error
 // erase removes a memory and its history, with the chapters that were ever made of it and the wisdom that was made of
 // those: they quote it.
 func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
 		return deletedOut{}, err
 	}

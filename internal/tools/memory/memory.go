@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
@@ -81,7 +81,7 @@ func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,
 	fn func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
-	return mutate.Draft(ctx, f.Source, mutate.Writing{Caller: c, Vault: name, Mutation: m}, fn)
+	return mutation.Draft(ctx, f.Source, mutation.Writing{Caller: c, Vault: name, Mutation: m}, fn)
 }
 
 // An author is who writes a memory in a draft: the caller's agent.

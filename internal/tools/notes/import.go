@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -117,7 +117,7 @@ func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (imp
 	if err != nil {
 		return importOut{}, err
 	}
-	out, err := mutate.Draft(ctx, f.Source, mutate.Writing{
+	out, err := mutation.Draft(ctx, f.Source, mutation.Writing{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, job.run)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/convert"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 // A MemoryReader reads files of memories that this product exported, for a vault. What it returns stores them in a
@@ -28,7 +28,7 @@ func (f tools) importMemories(
 	if err != nil {
 		return importOut{}, ofMemories(err)
 	}
-	out, err := mutate.Draft(ctx, f.Source, mutate.Writing{
+	out, err := mutation.Draft(ctx, f.Source, mutation.Writing{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, func(_ context.Context, tx *repo.Tx, out *importOut) error {
 		ids, skipped, err := write(tx)

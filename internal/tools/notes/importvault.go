@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/convert"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -38,7 +38,7 @@ func (f tools) importVault(
 	if err := markTold(ctx, v, all); err != nil {
 		return importOut{}, err
 	}
-	out, err := mutate.Draft(ctx, f.Source, mutate.Writing{
+	out, err := mutation.Draft(ctx, f.Source, mutation.Writing{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, func(ctx context.Context, tx *repo.Tx, out *importOut) error {
 		out.DryRun = in.DryRun

@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -31,10 +31,10 @@ type writeIn struct {
 
 type writeOut struct {
 	tool.Aside  `json:"-"`
-	Path        string              `json:"path"`
-	Written     bool                `json:"written" jsonschema:"false in a dry run"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
+	Path        string                `json:"path"`
+	Written     bool                  `json:"written" jsonschema:"false in a dry run"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
 }
 
 func (f tools) write() *tool.Tool {
@@ -53,7 +53,7 @@ func (f tools) writeNote(ctx context.Context, c auth.Caller, in writeIn) (writeO
 	if err != nil {
 		return writeOut{}, err
 	}
-	return mutate.Draft(ctx, f.Source, mutate.Writing{
+	return mutation.Draft(ctx, f.Source, mutation.Writing{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return []vault.Path{w.path}, nil },
 	}, w.run)
@@ -135,11 +135,11 @@ func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 	if err := tx.Put(ctx, w.path, text); err != nil {
 		return err
 	}
-	mutate.WarnRefs(tx, &out.Aside, nil, string(w.path))
+	mutation.WarnRefs(tx, &out.Aside, nil, string(w.path))
 	w.warnReserved(&out.Aside)
 	out.Path, out.Written, out.DryRun = string(w.path), !w.dry, w.dry
 	if w.dry {
-		out.WouldModify, err = mutate.FileChanges(ctx, tx)
+		out.WouldModify, err = mutation.FileChanges(ctx, tx)
 	}
 	return err
 }
@@ -170,7 +170,7 @@ func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(set) > 0 {
-		if text, err = markdown.SetFields(text, mutate.Sorted(set)); err != nil {
+		if text, err = markdown.SetFields(text, mutation.Sorted(set)); err != nil {
 			return nil, w.unwritable(err)
 		}
 	}
@@ -205,10 +205,10 @@ func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := mutate.Typed(w.set)
+	fields := mutation.Typed(w.set)
 	t := w.typeOf(s, text)
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
-	problems := slices.Concat(checked.Problems, mutate.WrongTargets(tx.Index(), t, checked.Fields))
+	problems := slices.Concat(checked.Problems, mutation.WrongTargets(tx.Index(), t, checked.Fields))
 	for _, name := range w.unset {
 		if f, ok := t.Field(name); ok && f.Required && !f.HasDefault {
 			problems = append(problems, fault.New(fault.InvalidParameter, "type %s requires the field %q",
@@ -221,7 +221,7 @@ func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	if f := fault.Join(Family.Several, problems); f != nil {
 		return nil, f
 	}
-	return mutate.ByIDs(tx.Index(), t, checked.Fields), nil
+	return mutation.ByIDs(tx.Index(), t, checked.Fields), nil
 }
 
 // typeOf is the type that the note will have: that of the patch, else that of its frontmatter. A type that the

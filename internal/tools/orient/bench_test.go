@@ -33,7 +33,7 @@ func BenchmarkAnswers(b *testing.B) {
 		}
 	}
 	p.write(b, "main", texts)
-	require.NoError(b, p.vault(b, "main").Fold(b.Context(), repo.Folding{All: true}))
+	require.NoError(b, p.vault(b, "main").Compact(b.Context(), repo.Compaction{All: true}))
 	for name, in := range map[string]args{
 		"vault_overview": {}, "vault_tree": {"depth": 10, "limit": 500}, "vault_tags": {"limit": 200}, "vault_facets": {"limit": 200},
 		"vault_status": {},

@@ -65,7 +65,7 @@ func (p *place) serve(t require.TestingT) {
 		p.teams.Close()
 	}
 	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20), Now: atNoon,
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20), Now: atNoon,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool

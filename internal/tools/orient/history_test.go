@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/rookeryhq/rookery/internal/canary"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // secret is what no answer may have: the texts of notes, the values of other fields, and everything in notes that
 // are left out have it.
-const secret = canary.Text
+const secret = leaktest.Text
 
 var (
 	somePaths = []string{
@@ -118,7 +118,7 @@ func (h *history) step(t *rapid.T) {
 	case 0:
 		h.serve(t)
 	case 1:
-		require.NoError(t, v.Fold(context.Background(), repo.Folding{All: true}))
+		require.NoError(t, v.Compact(context.Background(), repo.Compaction{All: true}))
 		h.serve(t)
 	case 2:
 		_, err := v.Rebuild(context.Background(), true)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -67,7 +67,7 @@ func (in newIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	case !ok && in.Path == "":
 		return nil, nil
 	case ok:
-		checked := t.Check(mutate.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
+		checked := t.Check(mutation.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
 		title = in.title(checked.Fields[t.NameField()])
 	}
 	path, err := in.place(t, title)

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -38,10 +38,10 @@ type batchOptions struct {
 
 type batchOut struct {
 	tool.Aside  `json:"-"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	Results     []stepResult        `json:"results" jsonschema:"of the operations, in order; if the batch stopped, up to the failed one"`
-	RolledBack  *bool               `json:"rolled_back,omitempty" jsonschema:"for a failed batch: whether nothing was written"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	Results     []stepResult          `json:"results" jsonschema:"of the operations, in order; if the batch stopped, up to the failed one"`
+	RolledBack  *bool                 `json:"rolled_back,omitempty" jsonschema:"for a failed batch: whether nothing was written"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
 // Partly reports that the answer has the results of a batch that failed.
@@ -77,7 +77,7 @@ func (f tools) runBatch(ctx context.Context, c auth.Caller, in batchIn) (batchOu
 	if err := b.read(in.Operations, f.kinds, &out); err != nil {
 		return out, err
 	}
-	return mutate.Draft(ctx, f.Source, mutate.Writing{
+	return mutation.Draft(ctx, f.Source, mutation.Writing{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation, About: b.about,
 	}, b.draft)
 }
@@ -272,7 +272,7 @@ func (b *batch) end(ctx context.Context, tx *repo.Tx, out *batchOut, failed *fau
 	case failed == nil || !b.stop && (tx.Touched() || tx.DryRun()):
 		return nil
 	case !b.stop:
-		return out.unwritten(tx, mutate.ErrUnwritten)
+		return out.unwritten(tx, mutation.ErrUnwritten)
 	case !tx.Touched() || tx.DryRun():
 		return out.unwritten(tx, failed)
 	}
@@ -289,9 +289,9 @@ func (o *batchOut) unwritten(tx *repo.Tx, why error) error {
 // files names the files that the batch changes, or of a dry run shows their changes.
 func (o *batchOut) files(ctx context.Context, tx *repo.Tx) (err error) {
 	if !tx.DryRun() {
-		return mutate.NoteFiles(ctx, tx, &o.Aside)
+		return mutation.NoteFiles(ctx, tx, &o.Aside)
 	}
 	o.DryRun = true
-	o.WouldModify, err = mutate.FileChanges(ctx, tx)
+	o.WouldModify, err = mutation.FileChanges(ctx, tx)
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -155,7 +155,7 @@ func (o *BulkAnswer) count(status string) {
 
 // bulkFault has the problem of each thing that cannot be changed.
 func bulkFault(problems []*fault.Fault) *fault.Fault {
-	f := fault.New(Family.Several, "nothing was changed: %s cannot be changed", mutate.Count(len(problems), "result"))
+	f := fault.New(Family.Several, "nothing was changed: %s cannot be changed", mutation.Count(len(problems), "result"))
 	f.Errors = firstOf(problems, fault.MaxProblems)
 	return f.With("failed", len(problems))
 }
@@ -217,9 +217,9 @@ func (o *BulkAnswer) action(done string) string {
 }
 
 // settleBulk names the files that a bulk call changes; of a dry run it returns the changes of the first.
-func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutate.FileChange, error) {
+func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.FileChange, error) {
 	if !tx.DryRun() {
-		return nil, mutate.NoteFiles(ctx, tx, a)
+		return nil, mutation.NoteFiles(ctx, tx, a)
 	}
 	staged, err := tx.Staged(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -47,10 +47,10 @@ type checkOut struct {
 	Warnings   int          `json:"warning_count"`
 	Issues     []checkIssue `json:"issues" jsonschema:"the warnings, the first 200; errors are in error.errors"`
 
-	Created     []createdNote       `json:"created,omitzero" jsonschema:"create_missing: the created notes, the first 200"`
-	Unknown     []string            `json:"unknown,omitzero" jsonschema:"create_missing: references whose type is unknown, the first 200"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+	Created     []createdNote         `json:"created,omitzero" jsonschema:"create_missing: the created notes, the first 200"`
+	Unknown     []string              `json:"unknown,omitzero" jsonschema:"create_missing: references whose type is unknown, the first 200"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 
 	checked bool // the vault was looked at
 }
@@ -218,8 +218,8 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 	if out.Errors == 0 {
 		return out, nil
 	}
-	failed := fault.New(fault.ValidationFailed, "the check found %s and %s", mutate.Count(out.Errors, "error"),
-		mutate.Count(out.Warnings, "warning"))
+	failed := fault.New(fault.ValidationFailed, "the check found %s and %s", mutation.Count(out.Errors, "error"),
+		mutation.Count(out.Warnings, "warning"))
 	failed.Errors = errs
 	return out, failed
 }
@@ -271,7 +271,7 @@ func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 		return failed
 	}
 	if !tx.DryRun() {
-		return mutate.NoteFiles(ctx, tx, &out.Aside)
+		return mutation.NoteFiles(ctx, tx, &out.Aside)
 	}
 	out.DryRun = true
 	out.WouldModify, err = settleBulk(ctx, tx, &out.Aside)

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -29,15 +29,15 @@ type checkFixIn struct {
 // checkFixed is what a fix did, and what a check finds then.
 type checkFixed struct {
 	tool.Aside  `json:"-"`
-	Action      string              `json:"action,omitempty" jsonschema:"updated or unchanged"`
-	Fixed       []fixedIssue        `json:"fixed" jsonschema:"the first 200"`
-	FixedTotal  int                 `json:"fixed_total"`
-	Skipped     []fixedIssue        `json:"skipped" jsonschema:"issues with a fix that this call cannot make, the first 200"`
-	Errors      int                 `json:"error_count" jsonschema:"of a check after the fixes, with the same filter"`
-	Warnings    int                 `json:"warning_count" jsonschema:"likewise"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	PlanToken   string              `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
+	Action      string                `json:"action,omitempty" jsonschema:"updated or unchanged"`
+	Fixed       []fixedIssue          `json:"fixed" jsonschema:"the first 200"`
+	FixedTotal  int                   `json:"fixed_total"`
+	Skipped     []fixedIssue          `json:"skipped" jsonschema:"issues with a fix that this call cannot make, the first 200"`
+	Errors      int                   `json:"error_count" jsonschema:"of a check after the fixes, with the same filter"`
+	Warnings    int                   `json:"warning_count" jsonschema:"likewise"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
+	PlanToken   string                `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 }
 
 // A fixedIssue is an issue that is fixed.

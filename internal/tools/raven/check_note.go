@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -160,7 +160,7 @@ func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.
 // plainText is a value as an answer shows it beside its fix.
 func plainText(v any) string {
 	var all []string
-	for _, one := range mutate.Listed(v) {
+	for _, one := range mutation.Listed(v) {
 		all = append(all, plain(one))
 	}
 	return firstRunes(strings.Join(all, ", "))
@@ -305,7 +305,7 @@ func (c noteCheck) inTraits() []bareRef {
 		if t.Field || !ok || !def.IsRef() {
 			continue
 		}
-		for _, v := range mutate.Listed(t.Value()) {
+		for _, v := range mutation.Listed(t.Value()) {
 			switch v := v.(type) {
 			case markdown.Ref:
 				all = append(all, bareRef{string(v), t.Line, t.Type, def.Target, true})

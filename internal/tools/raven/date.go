@@ -97,7 +97,7 @@ func dayOf(text string, c vault.Clock) (vault.Date, error) {
 }
 
 // day is what there is to say of a day without looking for it.
-func (d drawer) day(day vault.Date) dateOut {
+func (d renderer) day(day vault.Date) dateOut {
 	path := d.idx.Config().DailyPath(day)
 	out := dateOut{
 		Date: string(day), DayOfWeek: day.Weekday().String(),
@@ -116,13 +116,13 @@ type placed struct {
 	number int
 }
 
-func (p placed) spot() index.Spot {
-	return index.Spot{Path: p.Object.Note.Path, Line: p.Line, Position: p.number}
+func (p placed) spot() index.Location {
+	return index.Location{Path: p.Object.Note.Path, Line: p.Line, Position: p.number}
 }
 
 // dated is the list of what names a day.
-func (d drawer) dated(day vault.Date) state.Listing[placed] {
-	behind := func(after index.Spot) iter.Seq[placed] {
+func (d renderer) dated(day vault.Date) state.Listing[placed] {
+	behind := func(after index.Location) iter.Seq[placed] {
 		return func(yield func(placed) bool) {
 			last := placed{}
 			for at := range d.idx.DatesOn(day, after.Path) {
@@ -131,7 +131,7 @@ func (d drawer) dated(day vault.Date) state.Listing[placed] {
 					here.number = last.number + 1
 				}
 				last = here
-				if here.spot().Behind(after) && !yield(here) {
+				if here.spot().After(after) && !yield(here) {
 					return
 				}
 			}
@@ -142,7 +142,7 @@ func (d drawer) dated(day vault.Date) state.Listing[placed] {
 }
 
 // datedItem is what names a day as callers see it.
-func (d drawer) datedItem(p placed) datedItem {
+func (d renderer) datedItem(p placed) datedItem {
 	item := datedItem{Date: string(p.Day), FieldName: p.Field}
 	if p.Trait != nil {
 		t := d.trait(p.Trait)
@@ -156,7 +156,7 @@ func (d drawer) datedItem(p placed) datedItem {
 
 // someBacklinks are the first of the references to something, with how many there are.
 func (v view) someBacklinks(
-	ctx context.Context, d drawer, id string,
+	ctx context.Context, d renderer, id string,
 ) ([]quotedBacklink, int, error) {
 	links, total := firstLinks(ctx, d.backlinks(id))
 	v.Prefetch(ctx, func(yield func(string) bool) {
@@ -176,7 +176,7 @@ func (v view) someBacklinks(
 // firstLinks are the first tool.MaxPage of a list, and how many it has.
 func firstLinks(ctx context.Context, l state.Listing[index.Link]) ([]index.Link, int) {
 	links := []index.Link{}
-	for link := range l.Behind(index.Spot{}) {
+	for link := range l.Behind(index.Location{}) {
 		if len(links) == tool.MaxPage {
 			return links, l.Total(state.Going(ctx))
 		}

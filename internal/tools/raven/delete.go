@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -32,7 +32,7 @@ func (f tools) remove() *tool.Tool {
 		Name: "raven_delete", Family: Family, Title: "Delete an object", Doc: deleteDoc,
 		Role: auth.Editor, Kind: tool.Destroy, Aliases: []string{"raven_object_delete"},
 		Raises: map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
-		Job:    mutate.JobTool,
+		Job:    mutation.JobTool,
 		Asks:   []tool.Ask{{With: "erase", Skip: "force", Question: "Permanently erase {id} with its whole history?"}},
 		Route:  tool.Route{Method: "DELETE", Path: "/objects/{id}"},
 		Commands: []tool.Command{
@@ -95,12 +95,12 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	shown, links := objectAt(idx, o), mutate.LinksFromOutside(idx, o)
+	shown, links := objectAt(idx, o), mutation.LinksFromOutside(idx, o)
 	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
 	if err != nil {
 		return err
 	}
-	rest, kept, err := mutate.Cut(o, text)
+	rest, kept, err := mutation.Cut(o, text)
 	if err != nil {
 		return at(err, o.Note.Path)
 	}
@@ -112,13 +112,13 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	trash, err := tx.Bin(ctx, vault.Path(mutate.TrashName(o)), kept)
+	trash, err := tx.Trash(ctx, vault.Path(mutation.TrashName(o)), kept)
 	if err != nil {
 		return err
 	}
 	out.Action, out.ID, out.Type, out.File = "deleted", shown.ID, shown.Type, o.Note.Path
 	out.TrashPath, out.Object = string(trash), &shown
-	out.SideEffects = mutate.Unresolved(tx.Index(), o.ID(), links)
-	mutate.WarnLinks(&out.Aside, o.ID(), links)
+	out.SideEffects = mutation.Unresolved(tx.Index(), o.ID(), links)
+	mutation.WarnLinks(&out.Aside, o.ID(), links)
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -19,7 +19,7 @@ type erasedParts struct {
 // erase removes a note and its history. The log keeps none of the answer but the counts: what it shows of the
 // note is read before.
 func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
 		return mutated{}, err
 	}
@@ -50,7 +50,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 	if in.DryRun {
 		out = mutated{did: did{Aside: out.Aside}, Erased: out.Erased, plan: plan[wouldCreate]{
 			DryRun: true, WouldDelete: &wouldDelete{out.ID},
-			WouldModify: []mutate.FileChange{{Path: string(path), Action: "delete"}},
+			WouldModify: []mutation.FileChange{{Path: string(path), Action: "delete"}},
 		}}
 	}
 	return out, nil
@@ -73,8 +73,8 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 		return out, "", fault.New(Family.Malformed, "only a whole note can be erased, and %q is part of a note",
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
-	links := mutate.LinksFromOutside(v.Index, o)
+	links := mutation.LinksFromOutside(v.Index, o)
 	out = mutated{did: did{Action: "deleted", ID: o.ID()}, Type: o.Type(), File: o.Note.Path}
-	mutate.WarnLinks(&out.Aside, o.ID(), links)
+	mutation.WarnLinks(&out.Aside, o.ID(), links)
 	return out, vault.Path(o.Note.Path), nil
 }

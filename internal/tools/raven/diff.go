@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/merge"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 // maxDiff is how many bytes of a change a revision shows at most.
@@ -114,6 +114,6 @@ func unified(hunks []merge.Hunk) (diff string, cut bool) {
 	if left == 0 {
 		return b.String(), false
 	}
-	fmt.Fprintf(&b, "\\ %d more %s\n", left, mutate.Plural(left, "line", "lines"))
+	fmt.Fprintf(&b, "\\ %d more %s\n", left, mutation.Plural(left, "line", "lines"))
 	return b.String(), true
 }

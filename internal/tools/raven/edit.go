@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -254,7 +254,7 @@ func contextOf(text []byte, from, to int) string {
 	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
 		last = to + end
 	}
-	return strings.TrimSuffix(mutate.Window(text[first:last], from-first, maxSwapShown), "\r")
+	return strings.TrimSuffix(mutation.Window(text[first:last], from-first, maxSwapShown), "\r")
 }
 
 // refused says why a replacement cannot be made. It does not repeat the text.

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -58,7 +58,7 @@ func inDeclaration(f markdown.Field) error {
 // unwritable are the problems of keys and values that cannot be written where they are to stand.
 func unwritable(fields map[string]any, write writer) []*fault.Fault {
 	var problems []*fault.Fault
-	for _, f := range mutate.Sorted(fields) {
+	for _, f := range mutation.Sorted(fields) {
 		if err := write(f); err != nil {
 			problems = append(problems, fault.Of(err))
 		}

@@ -72,7 +72,7 @@ func (p *place) serve(t testing.TB) {
 		p.teams.Close()
 	}
 	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20), Now: p.now,
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20), Now: p.now,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool

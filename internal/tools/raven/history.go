@@ -353,7 +353,7 @@ func (s subject) isIn(r *repo.Revision) bool {
 }
 
 // add takes an event in: one of the subject itself, or of what stands in it.
-func (r *revision) add(s subject, e happened) {
+func (r *revision) add(s subject, e event) {
 	switch {
 	case e.ID == s.id && (e.Entity == "trait") == s.trait:
 		r.told = e.told()
@@ -376,7 +376,7 @@ func (r *revision) add(s subject, e happened) {
 }
 
 // told is what is shown of an event.
-func (h *happened) told() told {
+func (h *event) told() told {
 	what := told{
 		Found: h.found, Parent: h.Parent, Value: cutValue(h.Value, maxListed),
 		Content: tool.Beginning(h.Content, maxListed), Line: h.Line,

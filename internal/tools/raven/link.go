@@ -8,7 +8,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
@@ -48,7 +48,7 @@ func backlinkOf(l index.Link) backlink {
 }
 
 // backlinks is the list of the references that lead to an object or a day.
-func (d drawer) backlinks(id string) state.Listing[index.Link] {
+func (d renderer) backlinks(id string) state.Listing[index.Link] {
 	return state.Listing[index.Link]{
 		Behind: state.Ahead(d.refs.Backlinks, id), Spot: index.Link.Spot,
 		Count: func() int { return d.refs.CountBacklinks(id) },
@@ -56,7 +56,7 @@ func (d drawer) backlinks(id string) state.Listing[index.Link] {
 }
 
 // outlinks is the list of the references in an object and in what stands in it.
-func (d drawer) outlinks(o index.Object) state.Listing[index.Link] {
+func (d renderer) outlinks(o index.Object) state.Listing[index.Link] {
 	return state.Listing[index.Link]{Behind: state.Ahead(d.refs.Outlinks, o), Spot: index.Link.Spot}
 }
 
@@ -145,6 +145,6 @@ const maxQuote = 500
 
 // excerpt is a line without the blanks around it or, where it is long, the part around a column.
 func excerpt(line []byte, column int) string {
-	first, last := mutate.WindowAt(line, column, maxQuote)
-	return mutate.Ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
+	first, last := mutation.WindowAt(line, column, maxQuote)
+	return mutation.Ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
 }

@@ -152,7 +152,7 @@ func TestLogIsWhole(t *testing.T) {
 		_, err := p.vault(t).Rebuild(t.Context(), true)
 		require.NoError(t, err)
 		require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "after a rebuild")
-		require.NoError(t, p.vault(t).Fold(t.Context(), repo.Folding{All: true}))
+		require.NoError(t, p.vault(t).Compact(t.Context(), repo.Compaction{All: true}))
 		p.serve(t)
 		require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "from segments and an image")
 	}

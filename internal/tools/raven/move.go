@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -252,7 +252,7 @@ func (u *refUpdates) effects() []string {
 	var effects []string
 	add := func(n int, one, many string) {
 		if n > 0 {
-			effects = append(effects, mutate.Count(n, "reference")+" "+mutate.Plural(n, one, many))
+			effects = append(effects, mutation.Count(n, "reference")+" "+mutation.Plural(n, one, many))
 		}
 	}
 	add(u.total, "is rewritten", "are rewritten")

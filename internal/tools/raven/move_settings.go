@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -33,8 +33,8 @@ func settingsEffects(idx *index.Index, ids ...string) []string {
 		}
 	}
 	if n := len(effects) - maxMatches; n > 0 {
-		effects = append(effects[:maxMatches:maxMatches], mutate.Count(n, "more setting")+" "+
-			mutate.Plural(n, "names", "name")+" a note that moved")
+		effects = append(effects[:maxMatches:maxMatches], mutation.Count(n, "more setting")+" "+
+			mutation.Plural(n, "names", "name")+" a note that moved")
 	}
 	return effects
 }

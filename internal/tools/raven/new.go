@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -62,7 +62,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	text, err := markdown.Compose(n.frontmatter(t), mutate.Apart(body))
+	text, err := markdown.Compose(n.frontmatter(t), mutation.Apart(body))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ type newNote struct {
 
 // plan checks everything that the call says. All problems come together.
 func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
-	fields := mutate.Typed(in.Fields)
+	fields := mutation.Typed(in.Fields)
 	var problems []*fault.Fault
 	if f := noType(fields); f != nil {
 		problems = append(problems, f)
@@ -123,8 +123,8 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	}
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	problems = slices.Concat(problems, checked.Problems, t.Missing(fields),
-		mutate.WrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
-	n := newNote{fields: mutate.ByIDs(tx.Index(), t, checked.Fields), unknown: checked.Unknown}
+		mutation.WrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
+	n := newNote{fields: mutation.ByIDs(tx.Index(), t, checked.Fields), unknown: checked.Unknown}
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
 	untitled := fault.Is(err, fault.MissingRequired)
@@ -206,7 +206,7 @@ func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
 	if typ == vault.Daily {
 		typ = "date"
 	}
-	return append([]markdown.Field{{Key: "type", Value: typ}}, mutate.Sorted(n.fields)...)
+	return append([]markdown.Field{{Key: "type", Value: typ}}, mutation.Sorted(n.fields)...)
 }
 
 // body is the text after the frontmatter: the content of the call, else the template, else a

@@ -31,8 +31,8 @@ type ObjectContext struct {
 	Fields       map[string]any `json:"fields"`
 	CutFields    []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
 	FromDefault  []string       `json:"from_default,omitempty" jsonschema:"fields with a default value of the schema"`
-	Parent       *kin           `json:"parent"`
-	FileRoot     *kin           `json:"file_root"`
+	Parent       *ancestor      `json:"parent"`
+	FileRoot     *ancestor      `json:"file_root"`
 	Refs         []reference    `json:"refs" jsonschema:"the references in the fields; the first 200"`
 	LineStart    int            `json:"line_start"`
 	LineEnd      *int           `json:"line_end"`
@@ -47,8 +47,8 @@ type Subtree struct {
 	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of the section with its subsections; null at the end of the file"`
 }
 
-// A kin is an object that something stands in.
-type kin struct {
+// A ancestor is an object that something stands in.
+type ancestor struct {
 	ID      string         `json:"id"`
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
@@ -77,9 +77,9 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-// A drawer shows objects and traits as callers see them, in one state of the vault and at one depth.
+// A renderer shows objects and traits as callers see them, in one state of the vault and at one depth.
 // It remembers what references lead to, and serves one call.
-type drawer struct {
+type renderer struct {
 	idx   *index.Index
 	refs  *index.Resolver
 	depth int
@@ -87,12 +87,12 @@ type drawer struct {
 	lines *lineOnce
 }
 
-func newDrawer(idx *index.Index, depth int) drawer {
-	return drawer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineOnce{}}
+func newDrawer(idx *index.Index, depth int) renderer {
+	return renderer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineOnce{}}
 }
 
-// ofOne is the drawer for an answer about one thing.
-func (d drawer) ofOne() drawer {
+// ofOne is the renderer for an answer about one thing.
+func (d renderer) ofOne() renderer {
 	d.whole = true
 	return d
 }
@@ -101,7 +101,7 @@ func (d drawer) ofOne() drawer {
 func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).ofOne().object(o) }
 
 // object is an object as callers see it.
-func (d drawer) object(o index.Object) object {
+func (d renderer) object(o index.Object) object {
 	shown := object{ID: o.ID(), Type: o.Type()}
 	if d.depth == slim {
 		shown.Within = withinOf(o)
@@ -137,7 +137,7 @@ func withinOf(o index.Object) *Within {
 }
 
 // place says where in its note something under a heading is.
-func (d drawer) place(c *ObjectContext, o index.Object) {
+func (d renderer) place(c *ObjectContext, o index.Object) {
 	s := o.Section
 	c.Heading, c.HeadingLevel = headingOf(s), &s.Level
 	c.LineStart, c.LineEnd = s.Line, orNil(s.LineEnd)
@@ -148,7 +148,7 @@ func (d drawer) place(c *ObjectContext, o index.Object) {
 }
 
 // kin is an object in which something stands.
-func (d drawer) kin(o index.Object) *kin {
+func (d renderer) kin(o index.Object) *ancestor {
 	k := d.plain(o)
 	if d.depth == deep {
 		k.Above = &Above{}
@@ -161,13 +161,13 @@ func (d drawer) kin(o index.Object) *kin {
 }
 
 // root is the note in which something stands.
-func (d drawer) root(n *index.Note) *kin { return d.plain(index.Object{Note: n}) }
+func (d renderer) root(n *index.Note) *ancestor { return d.plain(index.Object{Note: n}) }
 
 // plain is a kin without what it stands in itself.
-func (d drawer) plain(o index.Object) *kin {
+func (d renderer) plain(o index.Object) *ancestor {
 	fields, _ := d.fields(o)
 	fields, cut := listedFields(fields)
-	k := &kin{ID: o.ID(), Type: o.Type(), Fields: fields, Cut: cut}
+	k := &ancestor{ID: o.ID(), Type: o.Type(), Fields: fields, Cut: cut}
 	if o.Section != nil {
 		k.Heading = headingOf(o.Section)
 	}
@@ -194,7 +194,7 @@ func orNil(line int) *int {
 // fields are the fields of an object as callers see them, and the names of those that a default
 // fills. A plain section has its title and level, a daily note its date; the id of a declaration is
 // the object's, and no field.
-func (d drawer) fields(o index.Object) (map[string]any, []string) {
+func (d renderer) fields(o index.Object) (map[string]any, []string) {
 	if isPlain(o) {
 		return map[string]any{"title": o.Section.Title, "level": o.Section.Level}, nil
 	}
@@ -222,7 +222,7 @@ func (d drawer) fields(o index.Object) (map[string]any, []string) {
 }
 
 // field is the one of fields that has a name, nil if none has. It looks at no other.
-func (d drawer) field(o index.Object, name string) any {
+func (d renderer) field(o index.Object, name string) any {
 	if isPlain(o) {
 		fields, _ := d.fields(o)
 		return fields[name]
@@ -257,14 +257,14 @@ func isDaily(o index.Object) bool { return o.Section == nil && o.Type() == vault
 func isField(o index.Object, name string) bool { return o.Section == nil || name != "id" }
 
 // dateOf is the day of a daily note, by its path.
-func (d drawer) dateOf(o index.Object) (string, bool) {
+func (d renderer) dateOf(o index.Object) (string, bool) {
 	date, ok := d.idx.Config().IsDaily(vault.Path(o.Note.Path))
 	return string(date), ok
 }
 
 // value is the value of a field in a note as callers see it: the ids of what references lead to, where
 // they do. n and t may be nil.
-func (d drawer) value(n *index.Note, t *vault.Type, name string, v any) any {
+func (d renderer) value(n *index.Note, t *vault.Type, name string, v any) any {
 	if t == nil {
 		return d.shown(n, v, false)
 	}

@@ -73,9 +73,9 @@ func (f tools) listObjects(
 
 // A selection says which objects a list is of.
 type selection struct {
-	drawer drawer // of the state that the list is of
-	typ    string // empty: all but plain sections
-	fields []wanted
+	drawer renderer // of the state that the list is of
+	typ    string   // empty: all but plain sections
+	fields []fieldFilter
 	times  window
 	notes  noteWalk // in which it may be
 
@@ -145,7 +145,7 @@ func (q selection) narrowest() noteWalk {
 // of a type whose objects have a default for it. There are none to tell where an object without the field
 // is asked for, or a daily note by its date, which its path says.
 func (q selection) withField() (noteWalk, bool) {
-	i := slices.IndexFunc(q.fields, func(w wanted) bool { return w.text != "" && w.name != "date" })
+	i := slices.IndexFunc(q.fields, func(w fieldFilter) bool { return w.text != "" && w.name != "date" })
 	if i < 0 {
 		return nil, false
 	}
@@ -170,7 +170,7 @@ func (q selection) listing() state.Listing[index.Object] {
 }
 
 // behind yields what is selected behind a spot.
-func (q selection) behind(after index.Spot) iter.Seq[index.Object] {
+func (q selection) behind(after index.Location) iter.Seq[index.Object] {
 	return func(yield func(index.Object) bool) {
 		for n := range q.notes(after.Path) {
 			if !q.going() {

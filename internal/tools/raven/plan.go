@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 // An answer is that of a tool that changes one thing: what the call did, or, of a dry run, what it would
@@ -42,20 +42,20 @@ type assigned struct {
 
 // plan is what a dry run answers in place of the rest. C is what it says of a thing that would be made.
 type plan[C any] struct {
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldCreate *C                  `json:"would_create,omitempty"`
-	WouldUpdate *wouldUpdate        `json:"would_update,omitempty"`
-	WouldDelete *wouldDelete        `json:"would_delete,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string            `json:"side_effects,omitzero"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldCreate *C                    `json:"would_create,omitempty"`
+	WouldUpdate *wouldUpdate          `json:"would_update,omitempty"`
+	WouldDelete *wouldDelete          `json:"would_delete,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
+	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
 // settle ends an answer; see answer. turn makes a plan of it.
 func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
 	if !tx.DryRun() {
-		return mutate.NoteFiles(ctx, tx, a)
+		return mutation.NoteFiles(ctx, tx, a)
 	}
-	files, err := mutate.FileChanges(ctx, tx)
+	files, err := mutation.FileChanges(ctx, tx)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ type link struct {
 }
 
 // found is something that a query finds, as callers see it; with its kind, where there are several.
-func (d drawer) found(i query.Item, kind bool) (tool.Object, error) {
+func (d renderer) found(i query.Item, kind bool) (tool.Object, error) {
 	var shown any
 	switch i.Kind {
 	case query.Traits:

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 	"github.com/rookeryhq/rookery/internal/yamltext"
@@ -38,12 +38,12 @@ type querySaveIn struct {
 // querySaved is the answer of the tools that change saved queries.
 type querySaved struct {
 	tool.Aside  `json:"-"`
-	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Name        string              `json:"name,omitempty" jsonschema:"for a removed query"`
-	Query       *saved              `json:"query,omitempty" jsonschema:"as it is saved"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string            `json:"side_effects,omitzero"`
+	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
+	Name        string                `json:"name,omitempty" jsonschema:"for a removed query"`
+	Query       *saved                `json:"query,omitempty" jsonschema:"as it is saved"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
+	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
 func (f tools) querySave() *tool.Tool {
@@ -234,9 +234,9 @@ func (o *querySaved) put(ctx context.Context, tx *repo.Tx, was, now []byte) erro
 		}
 	}
 	if !tx.DryRun() {
-		return mutate.NoteFiles(ctx, tx, &o.Aside)
+		return mutation.NoteFiles(ctx, tx, &o.Aside)
 	}
-	changes, err := mutate.FileChanges(ctx, tx)
+	changes, err := mutation.FileChanges(ctx, tx)
 	o.DryRun, o.WouldModify, o.SideEffects = true, changes, []string{}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
@@ -77,7 +77,7 @@ type answerOf[Out any] interface {
 func draft[Out any](
 	ctx context.Context, f tools, w writing, run func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
-	return mutate.Draft(ctx, f.Source, mutate.Writing{
+	return mutation.Draft(ctx, f.Source, mutation.Writing{
 		Caller: w.caller, Vault: w.vault, Mutation: w.mutation, Slim: w.slim, About: w.about,
 	}, func(ctx context.Context, tx *repo.Tx, out *Out) error {
 		if err := run(ctx, tx, out); err != nil {

@@ -124,7 +124,7 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 }
 
 // refer adds the references from and to an object that are asked for. A file that is none has none.
-func (r *readOut) refer(ctx context.Context, d drawer, o index.Object, in readIn) {
+func (r *readOut) refer(ctx context.Context, d renderer, o index.Object, in readIn) {
 	links, total := []index.Link{}, 0
 	if in.References {
 		if o.Note != nil {

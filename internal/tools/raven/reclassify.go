@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -136,12 +136,12 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 // check reads the given fields by the new type, and finds the fields of the object that it does not have. All
 // problems come together.
 func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.Checked, []string, error) {
-	checked := t.Check(mutate.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
+	checked := t.Check(mutation.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
 	if o.Section != nil {
 		write = inDeclaration
 	}
-	problems := slices.Concat(checked.Problems, mutate.WrongTargets(tx.Index(), t, checked.Fields),
+	problems := slices.Concat(checked.Problems, mutation.WrongTargets(tx.Index(), t, checked.Fields),
 		unwritable(checked.Fields, write))
 	all := o.Values()
 	maps.Copy(all, checked.Fields)
@@ -156,7 +156,7 @@ func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.
 	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
 		return checked, nil, f
 	}
-	checked.Fields = mutate.ByIDs(tx.Index(), t, checked.Fields)
+	checked.Fields = mutation.ByIDs(tx.Index(), t, checked.Fields)
 	return checked, dropped, nil
 }
 
@@ -202,7 +202,7 @@ func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) 
 		effects = append(effects, fmt.Sprintf("the note is not moved; raven_move can move it to %s", t.DefaultPath))
 	}
 	wrong := 0
-	for _, l := range mutate.LinksFromOutside(idx, o) {
+	for _, l := range mutation.LinksFromOutside(idx, o) {
 		source, ok := idx.Schema().Type(l.Source.Type())
 		if !ok || !l.Ref.InField {
 			continue
@@ -212,8 +212,8 @@ func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) 
 		}
 	}
 	if wrong > 0 {
-		effects = append(effects, mutate.Count(wrong, "reference")+" "+
-			mutate.Plural(wrong, "is in a field whose target is", "are in fields whose target is")+" another type")
+		effects = append(effects, mutation.Count(wrong, "reference")+" "+
+			mutation.Plural(wrong, "is in a field whose target is", "are in fields whose target is")+" another type")
 	}
 	return effects
 }

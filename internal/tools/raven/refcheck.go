@@ -8,15 +8,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // warnRefs warns of the references that a draft wrote and that do not resolve, with calls of raven_new
 // for what is missing; see mutate.WarnRefs.
 func warnRefs(tx *repo.Tx, a *tool.Aside, paths ...string) {
-	mutate.WarnRefs(tx, a, func(
-		tx *repo.Tx, m mutate.Mention, t *vault.Type,
+	mutation.WarnRefs(tx, a, func(
+		tx *repo.Tx, m mutation.Mention, t *vault.Type,
 	) (command string, call fault.Call, ok bool) {
 		in, ok := create(tx, m, t)
 		if !ok {
@@ -28,7 +28,7 @@ func warnRefs(tx *repo.Tx, a *tool.Aside, paths ...string) {
 
 // create returns a call that makes what a reference leads to; false if there is none. It has been
 // tried out: it succeeds, and the reference then leads to what it made.
-func create(tx *repo.Tx, m mutate.Mention, t *vault.Type) (in newIn, ok bool) {
+func create(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) {
 	if tx.Index().SchemaErr() != nil {
 		return in, false
 	}
@@ -70,7 +70,7 @@ func (in newIn) makes(tx *repo.Tx, t *vault.Type, ref string) bool {
 			return false
 		}
 	}
-	text, err := markdown.Compose(n.frontmatter(t), mutate.Apart(in.Content))
+	text, err := markdown.Compose(n.frontmatter(t), mutation.Apart(in.Content))
 	if err != nil {
 		return false
 	}

@@ -35,7 +35,7 @@ type Leading struct {
 const maxRefs = 200
 
 // references are references in a note as callers see them, never null.
-func (d drawer) references(n *index.Note, refs []*index.Ref) []reference {
+func (d renderer) references(n *index.Note, refs []*index.Ref) []reference {
 	refs = firstOf(refs, maxRefs)
 	all := make([]reference, 0, len(refs))
 	left := 2 * maxListedAll
@@ -55,7 +55,7 @@ func (d drawer) references(n *index.Note, refs []*index.Ref) []reference {
 }
 
 // reference is one reference, which leads to the given thing.
-func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
+func (d renderer) reference(r *index.Ref, to index.Resolution) reference {
 	shown := reference{
 		TargetRaw: r.Target, Kind: kindOf(r, to), Matches: firstOf(to.Matches, maxMatches),
 		Missing: to.FragmentMissing, TargetLine: to.Line,
@@ -95,7 +95,7 @@ func kindOf(r *index.Ref, to index.Resolution) string {
 }
 
 // called are the type and the name of what a reference leads to. A day has both before it has a note.
-func (d drawer) called(to index.Resolution) (typ, name string) {
+func (d renderer) called(to index.Resolution) (typ, name string) {
 	if to.Object.Note == nil {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
 		return vault.Daily, string(date)
@@ -116,7 +116,7 @@ func refsInFields(o index.Object) []*index.Ref {
 
 // shown is a value in a note as callers see it: a reference is the id of what it leads to or, where it leads
 // nowhere, what is written. isRef says that a text without brackets is one too.
-func (d drawer) shown(n *index.Note, v any, isRef bool) any {
+func (d renderer) shown(n *index.Note, v any, isRef bool) any {
 	return withRefs(v, isRef, func(ref string) string {
 		if r, ok := vault.ParseRef(ref); ok {
 			ref = string(r)

@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed reindex.md
@@ -70,7 +70,7 @@ func (f tools) reindex() *tool.Tool {
 		Name: "raven_reindex", Family: Family, Title: "Sync edited files", Doc: reindexDoc,
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
-		Commands: []tool.Command{{Words: "reindex"}}, Job: mutate.JobTool,
+		Commands: []tool.Command{{Words: "reindex"}}, Job: mutation.JobTool,
 	}, f.reindexed)
 }
 
@@ -83,7 +83,7 @@ var errFirst = errors.New("the key was not used before")
 func (f tools) reindexed(
 	ctx context.Context, c auth.Caller, in reindexIn,
 ) (none reindexOut, err error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
 		return none, err
 	}
@@ -155,7 +155,7 @@ func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
 func (r *reindexing) once(
 	ctx context.Context, work func(context.Context) (reindexOut, error),
 ) (reindexOut, error) {
-	first, err := mutate.Vault(ctx, r.vault, r.call, mutate.Change[reindexOut]{Draft: r.begin})
+	first, err := mutation.Vault(ctx, r.vault, r.call, mutation.Change[reindexOut]{Draft: r.begin})
 	if !errors.Is(err, errFirst) {
 		return first, err
 	}
@@ -165,7 +165,7 @@ func (r *reindexing) once(
 	}
 	call := r.call
 	call.IfVersion = 0 // it was looked at before the work
-	return mutate.Vault(ctx, r.vault, call, mutate.Change[reindexOut]{
+	return mutation.Vault(ctx, r.vault, call, mutation.Change[reindexOut]{
 		Draft: func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
 			*kept = out
 			return nil
@@ -221,14 +221,14 @@ func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
 	if err := r.pending(ctx); err != nil {
 		return err
 	}
-	reindex := func(context.Context, checkout.Taking) (t checkout.Taken, err error) { return t, nil }
+	reindex := func(context.Context, checkout.Ingesting) (t checkout.Taken, err error) { return t, nil }
 	switch {
 	case r.folder != nil:
 		reindex = r.folder.Reindex
 	case r.bucket != nil:
 		reindex = r.bucket.Reindex
 	}
-	t, err := reindex(ctx, checkout.Taking{
+	t, err := reindex(ctx, checkout.Ingesting{
 		Pending: checkout.Pending(r.in.Pending), Who: r.call.Who, Prefix: r.call.Prefix,
 		DryRun: r.in.DryRun,
 	})

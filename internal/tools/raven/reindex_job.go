@@ -6,7 +6,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 // reindexFull is the kind of job that builds an index from the first commit on.
@@ -105,6 +105,6 @@ func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
 func reindexOutOf(it job.Item) (reindexOut, error) {
 	var out reindexOut
 	var err error
-	out.Reindexed, out.Job, err = mutate.JobResult[Reindexed](it)
+	out.Reindexed, out.Job, err = mutation.JobResult[Reindexed](it)
 	return out.warned(), err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -172,9 +172,9 @@ func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
 	shown := objectAt(tx.Index(), o)
 	out.Action, out.ID, out.Type, out.File, out.Object = "created", id, shown.Type, o.Note.Path, &shown
 	out.Kind, out.RestorePath, out.From = r.item.Kind, r.item.RestorePath, r.item.TrashPath
-	if n := len(mutate.LinksFromOutside(tx.Index(), o)); n > 0 {
-		out.SideEffects = append(out.SideEffects, mutate.Count(n, "reference")+" "+
-			mutate.Plural(n, "leads", "lead")+" to it again")
+	if n := len(mutation.LinksFromOutside(tx.Index(), o)); n > 0 {
+		out.SideEffects = append(out.SideEffects, mutation.Count(n, "reference")+" "+
+			mutation.Plural(n, "leads", "lead")+" to it again")
 	}
 	return nil
 }

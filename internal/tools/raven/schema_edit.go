@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 	"github.com/rookeryhq/rookery/internal/yamltext"
@@ -79,15 +79,15 @@ type schemaRemoveIn struct {
 // schemaEdited is the answer of the tools that change a schema.
 type schemaEdited struct {
 	tool.Aside  `json:"-"`
-	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Kind        string              `json:"kind" jsonschema:"type, trait or field"`
-	Type        string              `json:"type,omitempty" jsonschema:"for a field: its type of object"`
-	Name        string              `json:"name"`
-	Definition  any                 `json:"definition,omitempty" jsonschema:"the current definition, or the removed one"`
-	Changes     map[string]oldNew   `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: the old and the new value"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string            `json:"side_effects,omitzero" jsonschema:"effects on the notes of the vault"`
+	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
+	Kind        string                `json:"kind" jsonschema:"type, trait or field"`
+	Type        string                `json:"type,omitempty" jsonschema:"for a field: its type of object"`
+	Name        string                `json:"name"`
+	Definition  any                   `json:"definition,omitempty" jsonschema:"the current definition, or the removed one"`
+	Changes     map[string]oldNew     `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: the old and the new value"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
+	SideEffects []string              `json:"side_effects,omitzero" jsonschema:"effects on the notes of the vault"`
 }
 
 func (f tools) schemaAdd() *tool.Tool {
@@ -312,13 +312,13 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, ac
 		return err
 	}
 	if !tx.DryRun() {
-		return mutate.NoteFiles(ctx, tx, &out.Aside)
+		return mutation.NoteFiles(ctx, tx, &out.Aside)
 	}
 	out.Action, out.DryRun = "", true
 	if out.SideEffects == nil {
 		out.SideEffects = []string{}
 	}
-	out.WouldModify, err = mutate.FileChanges(ctx, tx)
+	out.WouldModify, err = mutation.FileChanges(ctx, tx)
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -16,7 +16,7 @@ const maxConcerned = 200
 
 // inUse is the fault of a change of the schema that would break what is in the vault: each thing is one of its errors.
 func inUse(problems []*fault.Fault, why string) *fault.Fault {
-	f := fault.New(fault.ValidationFailed, "%s: %s", why, mutate.Count(len(problems), "place")).
+	f := fault.New(fault.ValidationFailed, "%s: %s", why, mutation.Count(len(problems), "place")).
 		With("total", len(problems))
 	if len(problems) > maxConcerned {
 		f.Message += fmt.Sprintf("; the first %d are listed", maxConcerned)
@@ -77,7 +77,7 @@ func typeImpact(idx *index.Index, was, is *vault.Type, c vault.Clock) []*fault.F
 		return nil
 	}
 	var problems []*fault.Fault
-	for o := range idx.Objects(is.Name, index.Spot{}) {
+	for o := range idx.Objects(is.Name, index.Location{}) {
 		problems = append(problems, objectImpact(o, required, values, gone, c)...)
 	}
 	return problems
@@ -138,7 +138,7 @@ func objectImpact(
 // traitImpact is the impact of what a trait says.
 func traitImpact(idx *index.Index, was, is *vault.Trait, c vault.Clock) []*fault.Fault {
 	var problems []*fault.Fault
-	for t := range idx.Traits(is.Name, index.Spot{}) {
+	for t := range idx.Traits(is.Name, index.Location{}) {
 		if t.Raw == "" && !t.Field {
 			continue
 		}
@@ -185,7 +185,7 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 		for _, where := range targetsOf(e.was, name) {
 			inSchema(fault.InvalidType, where)
 		}
-		for o := range idx.Objects(name, index.Spot{}) {
+		for o := range idx.Objects(name, index.Location{}) {
 			all = append(all, fault.New(fault.InvalidType, "%s has the type", o.ID()).With("id", o.ID()).
 				At(o.Note.Path, max(o.Spot().Line, 1)))
 		}
@@ -193,12 +193,12 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 		for _, owner := range e.was.UsedBy(name) {
 			inSchema(fault.InvalidTrait, "types."+owner+".traits")
 		}
-		for t := range idx.Traits(name, index.Spot{}) {
+		for t := range idx.Traits(name, index.Location{}) {
 			all = append(all, fault.New(fault.InvalidTrait, "%s has the trait", t.ID).With("id", t.ID).
 				At(t.Note.Path, t.Line))
 		}
 	default:
-		for o := range idx.Objects(e.thing.Type, index.Spot{}) {
+		for o := range idx.Objects(e.thing.Type, index.Location{}) {
 			if f, has := o.Field(name); has {
 				all = append(all, fault.New(fault.InvalidField, "%s has the field", o.ID()).With("id", o.ID()).
 					At(o.Note.Path, max(f.Line, 1)))
@@ -231,7 +231,7 @@ func (e *schemaEdit) leaves(idx *index.Index) []string {
 	effects := []string{}
 	add := func(n int, what, one, many string) {
 		if n > 0 {
-			effects = append(effects, mutate.Count(n, what)+" "+mutate.Plural(n, one, many))
+			effects = append(effects, mutation.Count(n, what)+" "+mutation.Plural(n, one, many))
 		}
 	}
 	name := e.thing.Name
@@ -264,8 +264,8 @@ func (e *schemaEdit) becomes(idx *index.Index) []string {
 			}
 		}
 		if n > 0 {
-			effects = append(effects, mutate.Count(n, "object")+" that "+mutate.Plural(n, "says", "say")+
-				" this type "+mutate.Plural(n, "is", "are")+" of it")
+			effects = append(effects, mutation.Count(n, "object")+" that "+mutation.Plural(n, "says", "say")+
+				" this type "+mutation.Plural(n, "is", "are")+" of it")
 		}
 	case kindTrait:
 		for note := range idx.Notes("") {
@@ -276,8 +276,8 @@ func (e *schemaEdit) becomes(idx *index.Index) []string {
 			}
 		}
 		if n > 0 {
-			effects = append(effects, mutate.Count(n, "annotation")+" "+
-				mutate.Plural(n, "is a trait", "are traits")+" now: "+strings.TrimSpace("@"+name))
+			effects = append(effects, mutation.Count(n, "annotation")+" "+
+				mutation.Plural(n, "is a trait", "are traits")+" now: "+strings.TrimSpace("@"+name))
 		}
 	}
 	return effects

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -23,14 +23,14 @@ type schemaInitIn struct {
 // schemaInitOut is the schema that was written or, of a dry run, that would be.
 type schemaInitOut struct {
 	tool.Aside `json:"-"`
-	Action     string              `json:"action,omitempty" jsonschema:"created"`
-	Path       string              `json:"path"`
-	Types      []vault.TypeDraft   `json:"types"`
-	Traits     []vault.FieldDraft  `json:"traits"`
-	Tags       []recurringTag      `json:"tags" jsonschema:"tags that recur; a schema does not define them"`
-	Text       string              `json:"text" jsonschema:"the schema.yaml"`
-	DryRun     bool                `json:"dry_run,omitempty"`
-	Files      []mutate.FileChange `json:"would_modify_files,omitempty"`
+	Action     string                `json:"action,omitempty" jsonschema:"created"`
+	Path       string                `json:"path"`
+	Types      []vault.TypeDraft     `json:"types"`
+	Traits     []vault.FieldDraft    `json:"traits"`
+	Tags       []recurringTag        `json:"tags" jsonschema:"tags that recur; a schema does not define them"`
+	Text       string                `json:"text" jsonschema:"the schema.yaml"`
+	DryRun     bool                  `json:"dry_run,omitempty"`
+	Files      []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
 // A recurringTag is a tag and how many notes have it.
@@ -72,10 +72,10 @@ func (in schemaInitIn) run(ctx context.Context, tx *repo.Tx, out *schemaInitOut)
 	}
 	if !tx.DryRun() {
 		out.Action = "created"
-		return mutate.NoteFiles(ctx, tx, &out.Aside)
+		return mutation.NoteFiles(ctx, tx, &out.Aside)
 	}
 	out.DryRun = true
 	var err error
-	out.Files, err = mutate.FileChanges(ctx, tx)
+	out.Files, err = mutation.FileChanges(ctx, tx)
 	return err
 }

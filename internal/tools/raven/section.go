@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -284,9 +284,9 @@ func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) err
 		return at(err, o.Note.Path)
 	}
 	out.Section, out.Level = o.Section.Slug, o.Section.Level
-	out.RemovedContent = mutate.FirstRunes(string(gone), maxRemoved)
+	out.RemovedContent = mutation.FirstRunes(string(gone), maxRemoved)
 	for i := range o.Note.Sections {
-		if s := o.Note.Object(i); mutate.Inside(s, o) {
+		if s := o.Note.Object(i); mutation.Inside(s, o) {
 			out.DeletedSections = append(out.DeletedSections, s.ID())
 		}
 	}

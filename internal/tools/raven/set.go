@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -205,13 +205,13 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	if !ok {
 		return nil, vault.Checked{}, s.NoType(o.Type())
 	}
-	fields := mutate.Typed(in.Set)
+	fields := mutation.Typed(in.Set)
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
 	if o.Section != nil {
 		write = inDeclaration
 	}
-	problems := slices.Concat(checked.Problems, mutate.WrongTargets(tx.Index(), t, checked.Fields),
+	problems := slices.Concat(checked.Problems, mutation.WrongTargets(tx.Index(), t, checked.Fields),
 		unwritable(checked.Fields, write))
 	if f := misdated(tx.Index(), o, checked.Fields); f != nil {
 		problems = append(problems, f)
@@ -224,7 +224,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
 		return nil, checked, f
 	}
-	checked.Fields = mutate.ByIDs(tx.Index(), t, checked.Fields)
+	checked.Fields = mutation.ByIDs(tx.Index(), t, checked.Fields)
 	return t, checked, nil
 }
 
@@ -278,7 +278,7 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 // apply is the text with the fields set and unset. Nothing else in it changes.
 func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
 	if o.Section != nil {
-		text, err := markdown.SetArguments(text, o.Section.Slug, mutate.Sorted(fields))
+		text, err := markdown.SetArguments(text, o.Section.Slug, mutation.Sorted(fields))
 		if err != nil || len(in.Unset) == 0 {
 			return text, err
 		}
@@ -286,7 +286,7 @@ func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byt
 	}
 	if len(fields) > 0 {
 		var err error
-		if text, err = markdown.SetFields(text, mutate.Sorted(fields)); err != nil {
+		if text, err = markdown.SetFields(text, mutation.Sorted(fields)); err != nil {
 			return nil, err
 		}
 	}

@@ -100,7 +100,7 @@ func (f tools) tagged() *tool.Tool {
 
 // objectsTagged is a page of the notes with a tag.
 func objectsTagged(
-	ctx context.Context, a *tool.Aside, d drawer, in tagIn,
+	ctx context.Context, a *tool.Aside, d renderer, in tagIn,
 ) (*TaggedObjects, error) {
 	tag := strings.TrimPrefix(strings.TrimSpace(in.Tag), "#")
 	if tag == "" {
@@ -108,10 +108,10 @@ func objectsTagged(
 			With("argument", "tag")
 	}
 	l := state.Listing[index.TaggedIn]{
-		Behind: func(after index.Spot) iter.Seq[index.TaggedIn] {
+		Behind: func(after index.Location) iter.Seq[index.TaggedIn] {
 			return d.idx.Tagged(tag, after.Path)
 		},
-		Spot:  func(t index.TaggedIn) index.Spot { return t.Note.Object(-1).Spot() },
+		Spot:  func(t index.TaggedIn) index.Location { return t.Note.Object(-1).Spot() },
 		Count: func() int { return d.idx.TagCount(tag) },
 	}
 	items, err := state.Page(ctx, pager(a, in.Page), l, func(t index.TaggedIn) taggedObject {

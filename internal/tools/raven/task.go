@@ -31,7 +31,7 @@ func taskFieldsOf(t *index.Trait) *taskFields {
 }
 
 // done reports whether the line of a trait is done, nil if nothing on it says so.
-func (d drawer) done(t *index.Trait) *bool {
+func (d renderer) done(t *index.Trait) *bool {
 	done, known := d.idx.DoneKnown(t)
 	if !known {
 		return nil

@@ -28,8 +28,8 @@ type TraitContext struct {
 	ContentText  string         `json:"content_text" title:"text" jsonschema:"the line without its annotations"`
 	FilePath     string         `json:"file_path" title:"file"`
 	LineNumber   int            `json:"line_number" title:"line"`
-	Parent       *kin           `json:"parent"`
-	FileRoot     *kin           `json:"file_root"`
+	Parent       *ancestor      `json:"parent"`
+	FileRoot     *ancestor      `json:"file_root"`
 	Refs         []reference    `json:"refs" jsonschema:"the references on the line; the first 200"`
 	Siblings     map[string]any `json:"sibling_traits" title:"other traits" jsonschema:"the other traits on the line; long values are cut"`
 	Others       map[string]any `json:"other_traits"`
@@ -39,7 +39,7 @@ type TraitContext struct {
 }
 
 // trait is a trait as callers see it.
-func (d drawer) trait(t *index.Trait) trait {
+func (d renderer) trait(t *index.Trait) trait {
 	value, fromDefault := d.idx.TraitValue(t)
 	if !d.whole {
 		value = cutValue(value, maxListed)
@@ -64,7 +64,7 @@ func (d drawer) trait(t *index.Trait) trait {
 }
 
 // siblings are the values of the other traits on the line; of several of a type the first.
-func (d drawer) siblings(t *index.Trait) map[string]any {
+func (d renderer) siblings(t *index.Trait) map[string]any {
 	all := map[string]any{}
 	for typ, first := range d.lines.of(t).first {
 		other := first[0]
@@ -80,7 +80,7 @@ func (d drawer) siblings(t *index.Trait) map[string]any {
 }
 
 // refsOfTrait are the references on the line of a trait, or in the field that it is.
-func (d drawer) refsOfTrait(t *index.Trait) []*index.Ref {
+func (d renderer) refsOfTrait(t *index.Trait) []*index.Ref {
 	refs := d.lines.of(t).refs
 	if !t.Field {
 		return refs

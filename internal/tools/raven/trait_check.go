@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -25,7 +25,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	if t.Field {
 		c.typ, _ = idx.Schema().Type(t.Note.Type)
 	}
-	fields := mutate.Typed(in.Set)
+	fields := mutation.Typed(in.Set)
 	c.tick(fields)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		c.give(name, fields[name])

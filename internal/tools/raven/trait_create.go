@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -94,7 +94,7 @@ func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
 	line := markdown.NewTrait{
 		Name: in.TraitType, Content: in.Content, Value: r.read(in.TraitType, vault.Text(in.Value)),
 	}
-	others := mutate.Typed(in.OtherTraits)
+	others := mutation.Typed(in.OtherTraits)
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		if name == in.TraitType {
 			r.problems = append(r.problems, fault.New(fault.InvalidValue,

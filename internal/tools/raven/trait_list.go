@@ -136,7 +136,7 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 func (q traitSelection) listing() state.Listing[*index.Trait] {
 	notes := q.notes()
 	l := state.Listing[*index.Trait]{Spot: (*index.Trait).Spot}
-	l.Behind = func(after index.Spot) iter.Seq[*index.Trait] { return q.behind(notes, after) }
+	l.Behind = func(after index.Location) iter.Seq[*index.Trait] { return q.behind(notes, after) }
 	if q.parent == "" && q.area.whole() && q.times.open() && q.done == nil {
 		l.Count = q.values.count
 	}
@@ -155,8 +155,8 @@ func (q traitSelection) notes() noteWalk {
 }
 
 // behind yields what is selected behind a spot, and stands in the notes.
-func (q traitSelection) behind(notes noteWalk, after index.Spot) iter.Seq[*index.Trait] {
-	if begin := (index.Spot{Path: q.area.from}); begin.Behind(after) {
+func (q traitSelection) behind(notes noteWalk, after index.Location) iter.Seq[*index.Trait] {
+	if begin := (index.Location{Path: q.area.from}); begin.After(after) {
 		after = begin
 	}
 	return func(yield func(*index.Trait) bool) {
@@ -172,7 +172,7 @@ func (q traitSelection) behind(notes noteWalk, after index.Spot) iter.Seq[*index
 }
 
 // in yields what is selected in a note behind a spot, and reports whether more is wanted.
-func (q traitSelection) in(n *index.Note, after index.Spot, yield func(*index.Trait) bool) bool {
+func (q traitSelection) in(n *index.Note, after index.Location, yield func(*index.Trait) bool) bool {
 	for t := range n.TraitsBehind(q.values.typ, after, q.values.has) {
 		if !q.going() || q.holds(t) && !yield(t) {
 			return false

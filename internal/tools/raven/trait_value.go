@@ -9,7 +9,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -19,7 +19,7 @@ type traitLookup struct {
 	idx   *index.Index
 	typ   string
 	notes noteWalk // those that may have such a trait
-	has   func(*index.Saying) bool
+	has   func(*index.TraitValue) bool
 	count func() int // how many there are; nil: that takes going through the notes
 }
 
@@ -60,7 +60,7 @@ func lookupAll(idx *index.Index, typ string) traitLookup {
 	return traitLookup{
 		idx: idx, typ: typ,
 		notes: func(from string) iter.Seq[*index.Note] { return idx.NotesWithTrait(typ, from) },
-		has:   func(s *index.Saying) bool { return s.Type == typ },
+		has:   func(s *index.TraitValue) bool { return s.Type == typ },
 		count: func() int { return idx.TraitCount(typ) },
 	}
 }
@@ -107,8 +107,8 @@ func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
 // elements finds the traits with an element for which a test holds. Of all that say the same it tries
 // one.
 func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLookup {
-	all, tried := lookupAll(idx, def.Name), map[*index.Saying]bool{}
-	has := func(s *index.Saying) bool {
+	all, tried := lookupAll(idx, def.Name), map[*index.TraitValue]bool{}
+	has := func(s *index.TraitValue) bool {
 		if s.Type != def.Name {
 			return false
 		}
@@ -193,11 +193,11 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 	case isBool && def.Type != "bool":
 		return strconv.FormatBool(b) // one of an enum, which must not become a bare annotation
 	default:
-		if f := mutate.WrongTarget(r.idx, def, read); f != nil {
+		if f := mutation.WrongTarget(r.idx, def, read); f != nil {
 			r.problems = append(r.problems, f)
 		}
 	}
-	return mutate.ByID(r.idx, def, read)
+	return mutation.ByID(r.idx, def, read)
 }
 
 // speaksBare reports whether a trait without a value has one all the same.

@@ -85,7 +85,7 @@ func (f tools) ofType() *tool.Tool {
 
 // objectsOfType is a page of the objects of a type.
 func objectsOfType(
-	ctx context.Context, a *tool.Aside, d drawer, in typeIn,
+	ctx context.Context, a *tool.Aside, d renderer, in typeIn,
 ) (*TypeObjects, error) {
 	s, err := state.Schema(d.idx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -35,9 +35,9 @@ type undoOut struct {
 	Files      []undoneFile `json:"files,omitzero" jsonschema:"the result for each, the first 200"`
 	FilesTotal int          `json:"files_total,omitempty"`
 
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"the first 200"`
-	SideEffects []string            `json:"side_effects,omitzero"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"the first 200"`
+	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
 // undone is a commit that is taken back.
@@ -90,7 +90,7 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 		return undoOut{}, fault.New(fault.InvalidValue, "version must be a version such as v42").
 			With("argument", "version")
 	}
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	call, err := mutation.Call(c, &in.Mutation, Family)
 	call.Unprotected = true
 	if err != nil {
 		return undoOut{}, err
@@ -103,7 +103,7 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 	if refused != nil && !isAnswer(refused) {
 		return undoOut{}, refused
 	}
-	return mutate.Vault(ctx, v, call, mutate.Change[undoOut]{
+	return mutation.Vault(ctx, v, call, mutation.Change[undoOut]{
 		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.Paths(), nil },
 		Draft: func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
 			if refused != nil {
@@ -194,14 +194,14 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 	for _, s := range shown {
 		o.Files = append(o.Files, undoneFile{string(s.Path), actionOn(s)})
 	}
-	return mutate.NoteFiles(ctx, tx, &o.Aside)
+	return mutation.NoteFiles(ctx, tx, &o.Aside)
 }
 
 // firstChanges are the first of the changes of files, as many as the answer has room for.
-func firstChanges(a *tool.Aside, files []repo.Staged) []mutate.FileChange {
-	var all []mutate.FileChange
+func firstChanges(a *tool.Aside, files []repo.Staged) []mutation.FileChange {
+	var all []mutation.FileChange
 	for _, s := range files {
-		c := mutate.ChangeOf(s)
+		c := mutation.ChangeOf(s)
 		if !a.Fits(c) {
 			break
 		}

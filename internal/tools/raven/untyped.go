@@ -41,7 +41,7 @@ func (f tools) untyped() *tool.Tool {
 
 // untypedNotes is the list of the notes that say no type.
 func untypedNotes(idx *index.Index) state.Listing[index.Object] {
-	behind := func(after index.Spot) iter.Seq[index.Object] {
+	behind := func(after index.Location) iter.Seq[index.Object] {
 		return func(yield func(index.Object) bool) {
 			for n := range idx.Untyped(after.Path) {
 				if !yield(n.Object(-1)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed validate.md
@@ -50,7 +50,7 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 	if err != nil {
 		return validateOut{}, err
 	}
-	call := repo.Call{Who: mutate.Who(c), Tool: "raven_validate", DryRun: true, Revives: true, Prefix: c.Prefix}
+	call := repo.Call{Who: mutation.Who(c), Tool: "raven_validate", DryRun: true, AllowInactive: true, Prefix: c.Prefix}
 	made := make(chan validateOut, 1)
 	_, err = v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		out := validateOut{}

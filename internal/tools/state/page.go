@@ -15,8 +15,8 @@ import (
 
 // A Listing is something that is answered in pages, by path, line and position.
 type Listing[T any] struct {
-	Behind func(index.Spot) iter.Seq[T] // what is behind a spot, in order
-	Spot   func(T) index.Spot
+	Behind func(index.Location) iter.Seq[T] // what is behind a spot, in order
+	Spot   func(T) index.Location
 	Count  func() int // how many there are in all; nil: count them
 }
 
@@ -26,7 +26,7 @@ func (l Listing[T]) Total(goOn func() bool) int {
 		return l.Count()
 	}
 	n := 0
-	for range l.Behind(index.Spot{}) {
+	for range l.Behind(index.Location{}) {
 		if n++; !goOn() {
 			break
 		}
@@ -63,7 +63,7 @@ func Page[T, Item any](
 	if err != nil {
 		return items, err
 	}
-	more, last := false, index.Spot{}
+	more, last := false, index.Location{}
 	for v := range l.Behind(after) {
 		if more = len(items) == p.Page.Limit; more {
 			break
@@ -89,30 +89,30 @@ func Page[T, Item any](
 }
 
 // Ahead is what lists of one thing yield behind a spot.
-func Ahead[K, T any](list func(K, index.Spot) iter.Seq[T], of K) func(index.Spot) iter.Seq[T] {
-	return func(after index.Spot) iter.Seq[T] { return list(of, after) }
+func Ahead[K, T any](list func(K, index.Location) iter.Seq[T], of K) func(index.Location) iter.Seq[T] {
+	return func(after index.Location) iter.Seq[T] { return list(of, after) }
 }
 
 // spotKey is a spot as a page token keeps it.
-func spotKey(s index.Spot) string {
+func spotKey(s index.Location) string {
 	return fmt.Sprintf("%d:%d:%s", s.Line, s.Position, s.Path)
 }
 
 // SpotAfter is the spot that a page begins behind.
-func SpotAfter(f *tool.Family, in tool.Page) (index.Spot, error) {
+func SpotAfter(f *tool.Family, in tool.Page) (index.Location, error) {
 	key, err := in.After(f)
 	if err != nil || key == "" {
-		return index.Spot{}, err
+		return index.Location{}, err
 	}
 	parts := strings.SplitN(key, ":", 3)
 	if len(parts) == 3 {
 		line, err1 := strconv.Atoi(parts[0])
 		position, err2 := strconv.Atoi(parts[1])
 		if err1 == nil && err2 == nil {
-			return index.Spot{Path: parts[2], Line: line, Position: position}, nil
+			return index.Location{Path: parts[2], Line: line, Position: position}, nil
 		}
 	}
-	return index.Spot{}, OtherList(f)
+	return index.Location{}, OtherList(f)
 }
 
 // OtherList is the fault of a page token that some other list gave.

@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed audit_verify.md
@@ -48,7 +48,7 @@ func (f tools) auditVerify() *tool.Tool {
 		Name: "team_audit_verify", Family: Family, Title: "Verify the history",
 		Doc: auditVerifyDoc, Role: auth.Admin, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/audit/verify"},
-		Commands: []tool.Command{{Words: "audit verify"}}, Job: mutate.JobTool,
+		Commands: []tool.Command{{Words: "audit verify"}}, Job: mutation.JobTool,
 	}, f.verifyAudit)
 }
 
@@ -63,14 +63,14 @@ func (f tools) verifyAudit(
 		return auditVerifyOut{}, err
 	}
 	it, err := t.Jobs().Start(ctx, job.Request{
-		Kind: auditVerify, Target: job.Target{Vault: in.Vault.Vault}, By: team.JobBy(mutate.Who(c)),
+		Kind: auditVerify, Target: job.Target{Vault: in.Vault.Vault}, By: team.JobBy(mutation.Who(c)),
 		Input: verifyInput{Tenant: c.Role(auth.AllVaults).Allows(auth.Admin)},
 	}, nil)
 	if err != nil {
 		return auditVerifyOut{}, err
 	}
 	var out auditVerifyOut
-	if out.VerifiedHistory, out.Job, err = mutate.JobResult[VerifiedHistory](it); out.VerifiedHistory != nil {
+	if out.VerifiedHistory, out.Job, err = mutation.JobResult[VerifiedHistory](it); out.VerifiedHistory != nil {
 		out.Note("version", repo.Version(out.Commits))
 	}
 	return out, err

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed issuer_remove.md
@@ -35,7 +35,7 @@ func (f tools) removeIssuer(
 	if err != nil {
 		return issuerOut{}, err
 	}
-	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
 		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
 			row := rowOfIssuer(t, i)
 			if in.DryRun {

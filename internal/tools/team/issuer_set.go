@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -69,7 +69,7 @@ func (f tools) setIssuer(
 	case err != nil: // the deployment may have had another public URL, or other issuers
 		return refuse[issuerOut](ctx, t, call, err)
 	}
-	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
 			row, out := rowOfIssuer(t, i), issuerOut{}
 			out.UnknownVaults = unknown(s, i.Roles)

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed job_cancel.md
@@ -48,7 +48,7 @@ func (f tools) cancelJob(
 	if err != nil {
 		return refuse[jobCancelOut](ctx, t, call, err)
 	}
-	return mutate.Tenant(func(keep func(jobCancelOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(jobCancelOut) any) (repo.Receipt, error) {
 		return t.Once(ctx, call, func(ctx context.Context, _ *team.State) (any, error) {
 			it, err := jobs.Cancel(ctx, in.ID, in.DryRun)
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed member_remove.md
@@ -52,7 +52,7 @@ func (f tools) removeMember(
 	if err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutate.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
 		return t.RemoveMember(ctx, call, m, func(m team.Member) any {
 			row := rowOfMember(m)
 			if in.DryRun {

@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed member_set.md
@@ -77,7 +77,7 @@ func (f tools) setMember(
 	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutate.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
 		return t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
 			row, out := rowOfMember(m), memberOut{}
 			out.UnknownVaults = unknown(s, m.Roles)

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 // Family is what the tools have in common.
@@ -88,7 +88,7 @@ func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,
 ) (*team.Team, repo.Call, error) {
-	call, err := mutate.Call(c, m, Family)
+	call, err := mutation.Call(c, m, Family)
 	if err != nil {
 		return nil, call, err
 	}
@@ -103,7 +103,7 @@ func refuse[Out any](
 ) (Out, error) {
 	var none Out
 	r, err := t.Refuse(ctx, call, why)
-	return mutate.Finish(r, none, err)
+	return mutation.Finish(r, none, err)
 }
 
 // A listIn is the input of a list without filters.

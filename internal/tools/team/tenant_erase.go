@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed tenant_erase.md
@@ -36,7 +36,7 @@ func (f tools) tenantErase() *tool.Tool {
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tenant/erase"},
 		Commands: []tool.Command{{Words: "tenant erase"}},
-		Job:      mutate.JobTool,
+		Job:      mutation.JobTool,
 		Asks: []tool.Ask{{
 			Question: "Permanently erase the whole tenant: every vault with its history, members, tokens and the audit?",
 			Confirm:  "confirm", What: "the name of the tenant",
@@ -48,7 +48,7 @@ func (f tools) tenantErase() *tool.Tool {
 func (f tools) eraseTenant(
 	ctx context.Context, c auth.Caller, in tenantEraseIn,
 ) (tenantEraseOut, error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
 		return tenantEraseOut{}, err
 	}

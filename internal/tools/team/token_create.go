@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed token_create.md
@@ -70,7 +70,7 @@ func (f tools) createToken(
 	}
 	secret := auth.NewSecret(c.Tenant)
 	made.ID, made.Digest = secret.ID, secret.Digest()
-	out, err := mutate.Tenant(func(keep func(tokenCreateOut) any) (repo.Receipt, error) {
+	out, err := mutation.Tenant(func(keep func(tokenCreateOut) any) (repo.Receipt, error) {
 		return t.CreateToken(ctx, call, made, func(entry team.Token) any {
 			row := rowOfToken(entry, entry.Created, time.Time{})
 			out := tokenCreateOut{UnknownVaults: unknown(s, entry.Roles)}

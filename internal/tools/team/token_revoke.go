@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed token_revoke.md
@@ -44,7 +44,7 @@ func (f tools) revokeToken(
 	if err != nil {
 		return tokenRevokeOut{}, err
 	}
-	return mutate.Tenant(func(keep func(tokenRevokeOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(tokenRevokeOut) any) (repo.Receipt, error) {
 		return t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
 			row := rowOfToken(entry, entry.Revoked, time.Time{})
 			out := tokenRevokeOut{Action: "unchanged", TokenRow: &row}

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -71,7 +71,7 @@ func (f tools) createVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
 		made := team.NewVault{Name: in.Name, Files: files}
 		return t.Create(ctx, call, made, func(e team.Entry) any {
 			row := entryRow(e)

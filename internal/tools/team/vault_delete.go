@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed vault_delete.md
@@ -38,7 +38,7 @@ func (f tools) deleteVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
 		return t.Trash(ctx, call, in.Name, func(e team.Entry) any {
 			if in.DryRun {
 				return keep(vaultOut{DryRun: true, WouldDelete: entryRow(e)})
@@ -64,7 +64,7 @@ func (f tools) restoreVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
 		return t.Restore(ctx, call, in.Name, func(e team.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "restored"))
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed vault_erase.md
@@ -60,7 +60,7 @@ func (f tools) vaultErase() *tool.Tool {
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults/erase"},
 		Commands: []tool.Command{{Words: "vault erase", Args: []string{"name"}}},
-		Job:      mutate.JobTool,
+		Job:      mutation.JobTool,
 		Asks: []tool.Ask{{
 			Question: "Permanently erase the vault {name} with its whole history?", Confirm: "confirm", Of: "name",
 		}},

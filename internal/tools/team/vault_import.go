@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -63,7 +63,7 @@ func (f tools) vaultImport() *tool.Tool {
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in vaultImportIn,
 ) (vaultImportOut, error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	call, err := mutation.Call(c, &in.Mutation, Family)
 	call.Unprotected = true
 	if err != nil {
 		return vaultImportOut{}, err
@@ -77,7 +77,7 @@ func (f tools) importVault(
 		return vaultImportOut{}, err
 	}
 	job := importJob{vault: v, mode: in.Mode, files: files}
-	return mutate.Vault(ctx, v, call, mutate.Change[vaultImportOut]{About: job.about, Draft: job.run})
+	return mutation.Vault(ctx, v, call, mutation.Change[vaultImportOut]{About: job.about, Draft: job.run})
 }
 
 // An importFile is a file whose path and text were checked.

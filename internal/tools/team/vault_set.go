@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
 //go:embed vault_set.md
@@ -45,7 +45,7 @@ func (f tools) setVault(
 			With("available", []string{"readonly", "secrets"})
 	}
 	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
-	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
 		return t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "updated"))
 		})

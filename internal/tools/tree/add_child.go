@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -26,7 +26,7 @@ type addChildIn struct {
 	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title (required), fields, tags, body; for a section also content"`
 	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"file name of a note or a folder, without .md; default: derived from the title"`
 	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"place among the children of the parent, from 0; default: last"`
-	mutation
+	nodeMutation
 }
 
 type addChildOut struct {
@@ -40,7 +40,7 @@ func (f tools) addChild() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes"}
 	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"}, Pairs: "payloadProps"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in addChildIn) (addChildOut, error) {
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *addChildOut) error {
 			e.moves = true
 			parent, err := e.parent("parentNodeId", in.ParentNodeID)
@@ -79,7 +79,7 @@ type child struct {
 func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
 	c := child{typ: typ}
 	given := map[string]any{}
-	for name, v := range mutate.Typed(in.PayloadProps) {
+	for name, v := range mutation.Typed(in.PayloadProps) {
 		bare := bareName(name)
 		lower := strings.ToLower(bare)
 		var err error
@@ -131,7 +131,7 @@ func (c *child) check(e *edit, given map[string]any) error {
 		given[name] = c.title
 	}
 	checked := c.typ.Check(given, state.Clock(e.tree.Index, e.Now()))
-	problems := slices.Concat(checked.Problems, mutate.WrongTargets(e.tree.Index, c.typ, checked.Fields))
+	problems := slices.Concat(checked.Problems, mutation.WrongTargets(e.tree.Index, c.typ, checked.Fields))
 	declares := len(c.typ.Fields)+len(c.typ.Traits) > 0 && c.typ.Name != vault.Page && c.typ.Name != vault.Section
 	unknown := slices.DeleteFunc(checked.Unknown, func(name string) bool { return name == "tags" })
 	switch missing := c.typ.Missing(given); {
@@ -146,7 +146,7 @@ func (c *child) check(e *edit, given map[string]any) error {
 	if c.typ.Name == vault.Section { // its title is its heading
 		delete(checked.Fields, name)
 	}
-	c.fields = mutate.Sorted(mutate.ByIDs(e.tree.Index, c.typ, checked.Fields))
+	c.fields = mutation.Sorted(mutation.ByIDs(e.tree.Index, c.typ, checked.Fields))
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (c child) note() ([]byte, error) {
 		body += "\n" + normal(text, "\n") + "\n"
 	}
 	fields := append([]markdown.Field{{Key: "type", Value: c.typ.Name}}, c.fields...)
-	text, err := markdown.Compose(fields, mutate.Apart(body))
+	text, err := markdown.Compose(fields, mutation.Apart(body))
 	if err != nil {
 		return nil, unwritable(err, typeMismatch)
 	}
@@ -276,7 +276,7 @@ func (c child) plain(h markdown.Heading) error {
 func (c child) folder() ([]byte, error) {
 	body := ""
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
-		body = mutate.Apart(normal(text, "\n") + "\n")
+		body = mutation.Apart(normal(text, "\n") + "\n")
 	}
 	text, err := markdown.Compose(append([]markdown.Field{{Key: "title", Value: c.title}}, c.fields...), body)
 	return text, unwritable(err, typeMismatch)

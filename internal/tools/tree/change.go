@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
@@ -17,7 +17,7 @@ import (
 type writing struct {
 	caller   auth.Caller
 	vault    string
-	mutation *mutation
+	mutation *nodeMutation
 }
 
 // An edit is a change of the vault that is drafted.
@@ -44,7 +44,7 @@ func change[Out any, P settler[Out]](
 	ctx context.Context, f tools, w writing, fn func(context.Context, *edit, *Out) error,
 ) (Out, error) {
 	var none Out
-	call, err := mutate.Call(w.caller, w.mutation.logged(w.caller), Family)
+	call, err := mutation.Call(w.caller, w.mutation.logged(w.caller), Family)
 	if err != nil {
 		return none, err
 	}
@@ -61,7 +61,7 @@ func change[Out any, P settler[Out]](
 			passages: map[string][]relink.Passage{}}
 		return fn(ctx, e, out)
 	}
-	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{Draft: draft})
+	out, err := mutation.Vault(ctx, v, call, mutation.Change[Out]{Draft: draft})
 	P(&out).settle()
 	if stale := (*outdated)(nil); errors.As(err, &stale) {
 		err = stale.named(ctx, v)

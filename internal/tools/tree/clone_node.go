@@ -14,7 +14,7 @@ var cloneNodeDoc string
 type cloneNodeIn struct {
 	naming
 	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the clone, which is its last child"`
-	mutation
+	nodeMutation
 }
 
 type cloneNodeOut struct {
@@ -29,7 +29,7 @@ func (f tools) cloneNode() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/clone"}
 	s.Commands = []tool.Command{{Words: "node clone", Args: []string{"nodeId", "targetParentId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in cloneNodeIn) (cloneNodeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *cloneNodeOut) error {
 			n, err := e.movable("nodeId", in.NodeID)
 			if err != nil {

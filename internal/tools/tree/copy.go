@@ -29,7 +29,7 @@ type copySubtreeIn struct {
 	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node to copy with its descendants"`
 	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the copy, which is its last child"`
 	Mode           string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate" jsonschema:"duplicate copies the text; reference creates a node that represents the source"`
-	mutation
+	nodeMutation
 }
 
 type copySubtreeOut struct {
@@ -46,7 +46,7 @@ func (f tools) copySubtree() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/copy"}
 	s.Commands = []tool.Command{{Words: "node copy", Args: []string{"sourceId", "targetParentId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in copySubtreeIn) (copySubtreeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *copySubtreeOut) error {
 			n, err := e.movable("sourceId", in.SourceID)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -33,7 +33,7 @@ type importMergeIn struct {
 	Strategy string    `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert" jsonschema:"handling of existing nodes: upsert sets the members in the JSON; replace makes nodes equal to the JSON and removes children that are not in it; skip does not change them"`
 	MatchBy  string    `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by" jsonschema:"nodeId: by uid, otherwise by address; path: by kind and names below the target"`
 	TargetID string    `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id" jsonschema:"the node below which nodes are matched and created"`
-	mutation
+	nodeMutation
 }
 
 // A mergedNode is what became of a node of the JSON, or of one that was removed.
@@ -64,7 +64,7 @@ func (f tools) importMerge() *tool.Tool {
 		if _, err := readMerge(in.JSON); err != nil {
 			return importMergeOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		out, err := change(ctx, f, w, func(ctx context.Context, e *edit, out *importMergeOut) error {
 			root, err := readMerge(in.JSON) // the function may run again
 			if err != nil {
@@ -284,10 +284,10 @@ func (m *merging) settleMerge(ctx context.Context, root *mergeNode) error {
 }
 
 // firstChanges are the first files of a draft as a dry run shows them.
-func firstChanges(staged []repo.Staged) (all []mutate.FileChange) {
+func firstChanges(staged []repo.Staged) (all []mutation.FileChange) {
 	for _, s := range staged {
 		if !vault.InTrash(string(s.Path)) && len(all) < tool.MaxPage {
-			all = append(all, mutate.ChangeOf(s))
+			all = append(all, mutation.ChangeOf(s))
 		}
 	}
 	return all

@@ -6,8 +6,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A mutation is the part of an input that says how to carry out a change.
-type mutation struct {
+// A nodeMutation is the part of an input that says how to carry out a change.
+type nodeMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
 	DryRun         bool   `json:"dryRun,omitempty" means:"dry" rare:"true" alias:"dry_run" jsonschema:"show the plan, change nothing"`
@@ -18,11 +18,11 @@ type mutation struct {
 // A logged is a mutation as the log takes it: its key is one of the agent, and the version that it builds on is
 // compared where the nodes are known that it touches.
 type logged struct {
-	*mutation
+	*nodeMutation
 	agent string
 }
 
-func (m *mutation) logged(c auth.Caller) logged { return logged{m, c.Agent} }
+func (m *nodeMutation) logged(c auth.Caller) logged { return logged{m, c.Agent} }
 
 // Version is none.
 func (l logged) Version() string { return "" }

@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -222,7 +222,7 @@ func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
 
 // checked are the fields of a new node as its type has them; nil: there is a problem.
 func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
-	given := mutate.Typed(tool.Fields(maps.Clone(g.Payload)))
+	given := mutation.Typed(tool.Fields(maps.Clone(g.Payload)))
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
 	for name := range given {
 		lower := strings.ToLower(name)
@@ -240,7 +240,7 @@ func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 	checked := typ.Check(given, state.Clock(m.tree.Index, m.Now()))
 	var problems []*fault.Fault
 	problems = append(problems, checked.Problems...)
-	problems = append(problems, mutate.WrongTargets(m.tree.Index, typ, checked.Fields)...)
+	problems = append(problems, mutation.WrongTargets(m.tree.Index, typ, checked.Fields)...)
 	problems = append(problems, typ.Missing(given)...)
 	declares := len(typ.Fields)+len(typ.Traits) > 0 && typ.Name != vault.Page && typ.Name != vault.Section
 	unknown := slices.DeleteFunc(checked.Unknown, func(name string) bool { return name == "tags" })
@@ -252,5 +252,5 @@ func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 		m.problem(g, wrong(unknownField, "the type %s declares no such field", typ.Name).With("property", unknown[0]))
 		return nil
 	}
-	return mutate.Sorted(mutate.ByIDs(m.tree.Index, typ, checked.Fields))
+	return mutation.Sorted(mutation.ByIDs(m.tree.Index, typ, checked.Fields))
 }

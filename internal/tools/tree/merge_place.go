@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -260,11 +260,11 @@ func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
 	extents := tree.Extents(text, markdown.Parse(text))
 	for _, n := range gone {
 		e := extents[n.Section]
-		kept, err := mutate.Kept(n.Object(), slices.Clip(text[e.Start:e.Content.End]))
+		kept, err := mutation.Kept(n.Object(), slices.Clip(text[e.Start:e.Content.End]))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, binned{vault.Path(mutate.TrashName(n.Object())), kept})
+		all = append(all, binned{vault.Path(mutation.TrashName(n.Object())), kept})
 	}
 	return all, nil
 }
@@ -366,7 +366,7 @@ func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) (
 	if len(fields) == 0 {
 		return body, true
 	}
-	text, err := markdown.Compose(fields, mutate.Apart(string(body)))
+	text, err := markdown.Compose(fields, mutation.Apart(string(body)))
 	if err != nil {
 		m.problem(g, unwritable(err, typeMismatch))
 	}
@@ -423,7 +423,7 @@ func (m *merging) stage(ctx context.Context) error {
 		}
 	}
 	for _, b := range m.bins {
-		if _, err := m.Bin(ctx, b.path, b.text); err != nil {
+		if _, err := m.Trash(ctx, b.path, b.text); err != nil {
 			return err
 		}
 	}
@@ -447,7 +447,7 @@ func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
 			return err
 		}
 		if f.Note != nil {
-			if _, err := m.Bin(ctx, vault.Path(f.Path), text); err != nil {
+			if _, err := m.Trash(ctx, vault.Path(f.Path), text); err != nil {
 				return err
 			}
 		}

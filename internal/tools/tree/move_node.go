@@ -22,7 +22,7 @@ type moveNodeIn struct {
 	naming
 	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
 	Convert     bool   `json:"convert,omitempty" jsonschema:"convert a section that is moved into a folder to a note, and a note that is moved into a note to a section"`
-	mutation
+	nodeMutation
 }
 
 type moveNodeOut struct {
@@ -37,7 +37,7 @@ func (f tools) moveNode() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move"}
 	s.Commands = []tool.Command{{Words: "node move", Args: []string{"nodeId", "newParentId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveNodeIn) (moveNodeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveNodeOut) error {
 			n, err := e.movable("nodeId", in.NodeID)
 			if err != nil {

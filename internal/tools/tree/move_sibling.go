@@ -20,7 +20,7 @@ var moveAfterDoc string
 type moveSiblingIn struct {
 	naming
 	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
-	mutation
+	nodeMutation
 }
 
 type moveSiblingOut struct {
@@ -46,7 +46,7 @@ func (f tools) moveAfter() *tool.Tool {
 func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveSiblingIn) (moveSiblingOut, error) {
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveSiblingOut) error {
 			n, above, err := in.siblings(e)
 			if err != nil {

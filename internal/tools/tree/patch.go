@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -44,7 +44,7 @@ type patch struct {
 
 // newPatch returns a patch of the values that a call gives.
 func newPatch(e *edit, values map[string]any) patch {
-	return patch{index: e.tree.Index, clock: state.Clock(e.tree.Index, e.Now()), values: mutate.Typed(values)}
+	return patch{index: e.tree.Index, clock: state.Clock(e.tree.Index, e.Now()), values: mutation.Typed(values)}
 }
 
 // hasContent reports whether the patch sets the content of nodes.
@@ -166,7 +166,7 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 		return unset(n, text, name)
 	}
 	checked := typ.Check(map[string]any{name: v}, p.clock)
-	problems := slices.Concat(checked.Problems, mutate.WrongTargets(p.index, typ, checked.Fields))
+	problems := slices.Concat(checked.Problems, mutation.WrongTargets(p.index, typ, checked.Fields))
 	declares := len(typ.Fields)+len(typ.Traits) > 0 && typ.Name != vault.Page && typ.Name != vault.Section
 	switch {
 	case len(problems) > 0:
@@ -175,8 +175,8 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 		return nil, wrong(unknownField, "the type %s declares no such field", typ.Name).
 			With("available", typ.FieldNames())
 	}
-	fields := mutate.ByIDs(p.index, typ, checked.Fields)
-	return setFields(n, text, mutate.Sorted(fields))
+	fields := mutation.ByIDs(p.index, typ, checked.Fields)
+	return setFields(n, text, mutation.Sorted(fields))
 }
 
 // spelled is the name of a field as the node, or its type, spells it.

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -23,7 +23,7 @@ const maxNamed = 1000
 type removeNodeIn struct {
 	naming
 	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with its contents"`
-	mutation
+	nodeMutation
 }
 
 type removeNodeOut struct {
@@ -40,7 +40,7 @@ func (f tools) removeNode() *tool.Tool {
 	s.Route = tool.Route{Method: "DELETE", Path: "/nodes/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node remove", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeNodeIn) (removeNodeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *removeNodeOut) error {
 			e.moves = true
 			n, err := e.node("nodeId", in.NodeID)
@@ -103,7 +103,7 @@ func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) er
 		if below.Note == nil || below.Section > 0 && below != n {
 			continue
 		}
-		for link := range refs.Backlinks(below.ID(), index.Spot{}) {
+		for link := range refs.Backlinks(below.ID(), index.Location{}) {
 			if !going() {
 				return ctx.Err()
 			}
@@ -129,16 +129,16 @@ func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOu
 	if err := e.putReordered(ctx, n.Note, marksOf(n.Note), text, cut); err != nil {
 		return err
 	}
-	kept, err := mutate.Kept(n.Object(), append(s.Text, '\n'))
+	kept, err := mutation.Kept(n.Object(), append(s.Text, '\n'))
 	if err != nil {
 		return err
 	}
-	return e.bin(ctx, vault.Path(mutate.TrashName(n.Object())), kept, out)
+	return e.bin(ctx, vault.Path(mutation.TrashName(n.Object())), kept, out)
 }
 
 // bin drafts that a text is kept in the trash.
 func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
-	at, err := e.Bin(ctx, path, text)
+	at, err := e.Trash(ctx, path, text)
 	if len(out.TrashPaths) < maxNamed {
 		out.TrashPaths = append(out.TrashPaths, string(at))
 	}

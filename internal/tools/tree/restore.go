@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	kept "github.com/rookeryhq/rookery/internal/session"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -24,7 +24,7 @@ var snapshotRestoreDoc string
 
 type snapshotRestoreIn struct {
 	labelling
-	mutation
+	nodeMutation
 }
 
 // A tally counts what became of the notes and folders that a call is about.
@@ -73,7 +73,7 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 		refused = r.lookBack(ctx)
 	}
 	labelled := false
-	out, err := change(ctx, f, writing{c, in.Vault.Vault, &in.mutation},
+	out, err := change(ctx, f, writing{c, in.Vault.Vault, &in.nodeMutation},
 		func(ctx context.Context, e *edit, out *snapshotRestoreOut) error {
 			if err := e.coversAll(); err != nil {
 				return err
@@ -225,7 +225,7 @@ func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index
 			return err
 		}
 		if !known && f.Note != nil {
-			if _, err := e.Bin(ctx, vault.Path(path), text); err != nil {
+			if _, err := e.Trash(ctx, vault.Path(path), text); err != nil {
 				return err
 			}
 		}
@@ -314,11 +314,11 @@ func (r *restoring) settle(
 			return err
 		}
 	}
-	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	mutation.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
 	if dry {
 		for _, s := range staged[:min(len(staged), tool.MaxPage)] {
 			if !strings.HasPrefix(string(s.Path), vault.Trash) {
-				out.WouldModify = append(out.WouldModify, mutate.ChangeOf(s))
+				out.WouldModify = append(out.WouldModify, mutation.ChangeOf(s))
 			}
 		}
 	}
@@ -382,6 +382,6 @@ func (r *restoring) keepSafety(ctx context.Context, t *tree.Tree) error {
 		return err
 	}
 	label.ID, label.Owner, label.CreatedAt = r.safety, r.owner, r.store.Now().UTC()
-	label.Label = mutate.FirstRunes("before "+r.label.Label, maxLabel)
+	label.Label = mutation.FirstRunes("before "+r.label.Label, maxLabel)
 	return r.store.KeepAutomatic(ctx, label)
 }

@@ -219,7 +219,7 @@ func (s *sectionRestoring) takeOut(ctx context.Context) error {
 // takeNote drafts that the note that the section has become goes into the trash.
 func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
 	path := vault.Path(s.now.Note.Path)
-	if _, err := s.Bin(ctx, path, text); err != nil {
+	if _, err := s.Trash(ctx, path, text); err != nil {
 		return err
 	}
 	if err := s.leaveOrder(ctx, s.now); err != nil {
@@ -242,7 +242,7 @@ func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
 		return err
 	}
 	for i, b := range bins {
-		if _, err := s.Bin(ctx, b.path, b.text); err != nil {
+		if _, err := s.Trash(ctx, b.path, b.text); err != nil {
 			return err
 		}
 		s.removed(gone[i])

@@ -100,11 +100,11 @@ func alter[Out any, P settled[Out]](
 		}
 		P(&fresh).at(repo.Version(x.Version()))
 		out = fresh
-		return tool.Keep(&out), nil
+		return tool.EncodeReplay(&out), nil
 	})
 	if err == nil && replayed != nil {
 		out = *new(Out)
-		err = tool.Recall(replayed, &out)
+		err = tool.DecodeReplay(replayed, &out)
 	}
 	return out, err
 }

@@ -22,7 +22,7 @@ type sortChildrenIn struct {
 	ByProp    string `json:"byProp" size:"name" alias:"by_prop,by" jsonschema:"property by which they are sorted: severity, title"`
 	Direction string `json:"direction,omitempty" enum:"asc,desc" default:"asc" jsonschema:"asc or desc"`
 	Stable    *bool  `json:"stable,omitempty" default:"true" jsonschema:"equal children keep their order; false: they are in the order of their addresses"`
-	mutation
+	nodeMutation
 }
 
 type sortChildrenOut struct {
@@ -40,7 +40,7 @@ func (f tools) sortChildren() *tool.Tool {
 		if err != nil {
 			return sortChildrenOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *sortChildrenOut) error {
 			parent, err := e.parent("parentId", in.ParentID)
 			if err != nil {

@@ -23,13 +23,13 @@ type tagNodeIn struct {
 	naming
 	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
 	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"remove the existing tags"`
-	mutation
+	nodeMutation
 }
 
 type untagNodeIn struct {
 	naming
 	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; case does not matter"`
-	mutation
+	nodeMutation
 }
 
 type tagNodeOut struct {
@@ -48,7 +48,7 @@ func (f tools) tagNode() *tool.Tool {
 		if err != nil {
 			return tagNodeOut{}, err
 		}
-		return f.retag(ctx, retagging{c, in.naming, &in.mutation, func(has []string) []string {
+		return f.retag(ctx, retagging{c, in.naming, &in.nodeMutation, func(has []string) []string {
 			if in.ReplaceExisting {
 				has = nil
 			}
@@ -67,7 +67,7 @@ func (f tools) untagNode() *tool.Tool {
 		if err != nil {
 			return tagNodeOut{}, err
 		}
-		return f.retag(ctx, retagging{c, in.naming, &in.mutation, func(has []string) []string {
+		return f.retag(ctx, retagging{c, in.naming, &in.nodeMutation, func(has []string) []string {
 			return slices.DeleteFunc(slices.Clone(has), func(tag string) bool { return hasTag(tags, tag) })
 		}})
 	})
@@ -110,7 +110,7 @@ func union(has, more []string) []string {
 type retagging struct {
 	caller   auth.Caller
 	naming   naming
-	mutation *mutation
+	mutation *nodeMutation
 	change   func(has []string) []string
 }
 

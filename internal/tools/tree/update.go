@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/mutate"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -29,10 +29,10 @@ var updatePayloadDoc string
 
 // A changed is the part of the output of each change of nodes.
 type changed struct {
-	IDMap       map[string]string   `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
-	RefsUpdated int                 `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
+	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
+	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
+	DryRun      bool                  `json:"dry_run,omitempty"`
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
 	versioned
 }
 
@@ -40,7 +40,7 @@ type updatePropertyIn struct {
 	naming
 	Property string    `json:"propertyName" size:"name" alias:"property_name,property" jsonschema:"a field, title, body, content or tags"`
 	Value    tool.JSON `json:"newValue" null:"kept" alias:"new_value,value" text:"true" jsonschema:"null removes a field"`
-	mutation
+	nodeMutation
 }
 
 type updatePropertyOut struct {
@@ -59,7 +59,7 @@ func (f tools) updateProperty() *tool.Tool {
 		if err := json.Unmarshal(in.Value, &value); err != nil {
 			return updatePropertyOut{}, wrong(typeMismatch, "newValue is not a JSON value").With("argument", "newValue")
 		}
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePropertyOut) error {
 			n, err := e.node("nodeId", in.NodeID)
 			if err != nil {
@@ -86,7 +86,7 @@ type updatePayloadIn struct {
 	naming
 	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others are kept"`
 	Atomic bool        `json:"atomic,omitempty" jsonschema:"set all properties or none"`
-	mutation
+	nodeMutation
 }
 
 type updatePayloadOut struct {
@@ -104,7 +104,7 @@ func (f tools) updatePayload() *tool.Tool {
 		if err := checkPatch(in.Patch); err != nil {
 			return updatePayloadOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.mutation}
+		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePayloadOut) error {
 			n, err := e.node("nodeId", in.NodeID)
 			if err != nil {
@@ -178,7 +178,7 @@ func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) 
 	}
 	if dry {
 		var err error
-		if out.WouldModify, err = mutate.FileChanges(ctx, e.Tx); err != nil {
+		if out.WouldModify, err = mutation.FileChanges(ctx, e.Tx); err != nil {
 			return "", err
 		}
 	}
@@ -211,7 +211,7 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 			return err
 		}
 	}
-	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	mutation.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
 	return nil
 }
 
@@ -275,7 +275,7 @@ type updateNodesIn struct {
 	Filter          tool.JSON   `json:"filter" jsonschema:"a query as for select_nodes, or predicates as for search_advanced"`
 	Patch           tool.Fields `json:"patch" jsonschema:"properties and their new values; null removes a field, others are kept"`
 	ContinueOnError *bool       `json:"continueOnError,omitempty" default:"true" alias:"continue_on_error" jsonschema:"false: stop at the first node that fails"`
-	mutation
+	nodeMutation
 }
 
 // A nodeResult is what became of one node.
@@ -304,7 +304,7 @@ func (f tools) updateNodes() *tool.Tool {
 		if err != nil {
 			return updateNodesOut{}, err
 		}
-		return change(ctx, f, writing{c, in.Vault.Vault, &in.mutation}, func(
+		return change(ctx, f, writing{c, in.Vault.Vault, &in.nodeMutation}, func(
 			ctx context.Context, e *edit, out *updateNodesOut,
 		) error {
 			return in.run(ctx, e, x, out)

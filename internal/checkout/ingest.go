@@ -1,0 +1,179 @@
+package checkout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
+)
+
+// A Ingesting contains the options of an ingest. The zero value ingests all edits and leaves a held
+// batch held.
+type Ingesting struct {
+	// Pending decides about the held batch: Accept ingests it as it is now, Discard restores its
+	// files from the log. If it is empty, the batch stays held.
+	Pending Pending
+
+	// Who made the decision, and becomes the author of the commits. Prefix limits the notes that
+	// this caller may change. A batch covers the whole folder, so a caller with a prefix cannot
+	// decide about it.
+	Who    repo.Who
+	Prefix string
+
+	unasked bool  // no call asked for it: edits that may be unfinished can wait
+	initial bool  // it is the first reading
+	part    *plan // only these edits; nil: all
+
+	// DryRun finds out what would be ingested, and writes nothing.
+	DryRun bool
+}
+
+// Pending is a decision about a held batch.
+type Pending string
+
+// The decisions.
+const (
+	Accept  Pending = "accept"
+	Discard Pending = "discard"
+)
+
+// A Taken is the result of an ingest.
+type Taken = intake.Taken
+
+// Reindex compares the folder with the log and ingests the differences, without waiting for a quiet
+// moment. It first tries the files again that the vault refused.
+func (c *Checkout) Reindex(ctx context.Context, t Ingesting) (Taken, error) {
+	c.tryAgain()
+	if _, err := c.Sweep(ctx); err != nil {
+		return Taken{}, err
+	}
+	return c.TakeIn(ctx, t)
+}
+
+// tryAgain forgets which files the vault refused, because it may accept them now.
+func (c *Checkout) tryAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, f := range c.outside.left {
+		if f.Why == repo.LeftQuota || f.Why == repo.LeftTwin {
+			c.mayStay(key)
+		}
+	}
+}
+
+// TakeIn ingests the known edits, and updates the files to the result. It does not look for edits;
+// see Sweep. The held batch stays held, unless t.Pending decides about it. If
+// TakeIn fails on the way, it returns what was ingested before, together with the error.
+func (c *Checkout) TakeIn(ctx context.Context, t Ingesting) (Taken, error) {
+	if t.Pending != "" && t.Prefix != "" {
+		return Taken{}, repo.OutsidePrefix(t.Prefix)
+	}
+	if t.unasked && c.beyond {
+		return Taken{}, fault.New(fault.IndexError, "the log has lost versions that the folder has")
+	}
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	defer c.letGo()
+	b, err := c.gather(ctx, t)
+	if err != nil {
+		return Taken{}, err
+	}
+	if t.DryRun {
+		return b.tryOut(ctx, t.Pending)
+	}
+	if t.Pending != "" {
+		b.who = t.Who
+	}
+	if t.Pending == Discard {
+		if err := b.discard(ctx); err != nil {
+			return b.done, err
+		}
+		return b.done, b.finish(ctx)
+	}
+	b.guard(t.Pending == Accept)
+	b.track(t.Pending)
+	if err := b.commitAll(ctx); err != nil {
+		return b.done, err
+	}
+	return b.done, b.finish(ctx)
+}
+
+// letGo records that no text that was read is about to be ingested any more.
+func (c *Checkout) letGo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.outside.read)
+}
+
+// commitAll ingests the batch in pieces, and reports the progress of a large one.
+func (b *batch) commitAll(ctx context.Context) error {
+	pieces, done, total := intake.Pieces(b.found), 0, 0
+	for _, piece := range pieces {
+		total += len(piece)
+	}
+	b.found = nil // so that the texts of each piece are garbage when it is committed
+	for i, piece := range pieces {
+		pieces[i] = nil
+		err := intake.InHalves(piece, func(part []*found) error { return b.commit(ctx, part) })
+		if err != nil {
+			return err
+		}
+		if b.first() {
+			b.progress.add(len(piece), 0)
+		}
+		if done += len(piece); b.opt.Progress != nil && total > intake.PieceFiles {
+			b.opt.Progress(done, total)
+		}
+	}
+	return nil
+}
+
+// A batch is a set of edits that are ingested together.
+type batch struct {
+	*Checkout
+	whole   bool // it contains all held edits
+	unasked bool
+	initial bool
+	found   []*found
+	held    []*found // those that need confirmation
+	paths   []string // of all edits that were known
+	total   int      // number of notes in the vault
+	git     bool     // git changed the files; see fromGit
+	who     repo.Who // who decided about the held batch; empty: nobody
+	done    Taken
+}
+
+// pause delays the next try of edits of the batch that could not be ingested. The caller holds mu.
+func (c *Checkout) pause(b *batch) {
+	until := time.Now().Add(c.span(debounce))
+	for _, path := range b.paths {
+		if e := c.outside.edits[path]; e != nil && !e.joins {
+			e.again = until
+		}
+	}
+}
+
+// finish updates the files to the result of the ingest, and records the held edits in the control
+// item.
+func (b *batch) finish(ctx context.Context) error {
+	c := b.Checkout
+	for _, path := range b.paths {
+		if err := c.examineNow(ctx, path); err != nil {
+			return fmt.Errorf("read what was synced: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause(b)
+	if b.whole {
+		c.guardRemovals(b.held)
+	} else {
+		c.holdMore(b.held)
+	}
+	b.done.Held = c.outside.held
+	c.tell(ctx)
+	return nil
+}

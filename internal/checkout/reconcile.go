@@ -1,0 +1,253 @@
+package checkout
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/fault"
+)
+
+const (
+	// settle is how long hints are gathered before the files are examined.
+	settle = 100 * time.Millisecond
+
+	// Sweeps find changes that the watcher did not report; without a watcher they find all changes.
+	// sweepWatched and sweepAlone are the pauses between sweeps with and without one. A sweep takes
+	// at most one part in restShare of the time.
+	sweepWatched = time.Minute
+	sweepAlone   = 2 * time.Second
+	restShare    = 400
+
+	// displacedEvery is the time between two checks for displaced files that are due.
+	displacedEvery = 5 * time.Second
+)
+
+// An reconciler ingests outside edits of the folder until its context ends.
+type reconciler struct {
+	*Checkout
+	tree    blob.Watch      // nil: the folder is not watched
+	hints   <-chan struct{} // of the tree
+	hinted  bool            // hints are being gathered
+	looking *time.Timer     // fires when the gathered hints must be examined
+	closing *time.Timer     // fires when edits may be due
+	next    *time.Timer     // fires when a sweep is due
+	late    *time.Ticker    // fires when displaced files may be due
+	blind   *time.Ticker    // fires when folders that are not watched are compared
+	alone   string          // the reason for sweeps without a watcher that was logged last
+
+	// compared reports that a sweep was complete. Before that, nothing is ingested, because it is
+	// unknown whether edits that needed confirmation when the last process ended still exist.
+	compared bool
+}
+
+// stir wakes the reconciler after an edit. The caller holds mu.
+func (c *Checkout) stir() {
+	select {
+	case c.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// reconcile compares the folder with the log, and then ingests outside edits until the context ends.
+func (c *Checkout) reconcile(ctx context.Context) {
+	defer close(c.attended)
+	a := &reconciler{
+		Checkout: c, looking: stopped(), closing: stopped(), next: time.NewTimer(0),
+		late: time.NewTicker(c.span(displacedEvery)), blind: time.NewTicker(c.span(sweepAlone)),
+	}
+	defer a.late.Stop()
+	defer a.blind.Stop()
+	defer a.unwatch()
+	for ctx.Err() == nil {
+		a.step(ctx)
+	}
+}
+
+// stopped returns a timer that does not fire until it is reset.
+func stopped() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// watch starts to watch the folder, or starts again if the folder was removed and created again. On
+// an error, sweeps find all changes.
+func (a *reconciler) watch() {
+	if a.opt.Watch == nil || a.tree != nil && !a.tree.Lost() {
+		return
+	}
+	a.unwatch()
+	if tree, err := a.opt.Watch(enter); err == nil {
+		a.tree, a.hints = tree, tree.C()
+	}
+}
+
+// watched reports whether the watcher reports every change. It logs the reason if not, once for
+// each reason.
+func (a *reconciler) watched(ctx context.Context) bool {
+	if a.tree == nil {
+		return false
+	}
+	why := a.tree.Reason()
+	if why != "" && why != a.alone {
+		a.log.WarnContext(ctx, "some changes in the folder are not reported by the system; it is compared "+
+			"periodically",
+			slog.String("vault", a.vault.Name), slog.String("why", why))
+	}
+	a.alone = why
+	return why == ""
+}
+
+// unwatch closes the watcher, if there is one.
+func (a *reconciler) unwatch() {
+	if a.tree != nil {
+		_ = a.tree.Close() // it was only read
+	}
+	a.tree, a.hints = nil, nil
+}
+
+// step waits for the next event, and handles it.
+func (a *reconciler) step(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-a.hints:
+		if !a.hinted { // otherwise continuous hints would be gathered forever
+			a.hinted = true
+			a.looking.Reset(a.span(settle))
+		}
+	case <-a.looking.C:
+		a.follow(ctx)
+	case <-a.stirred:
+		a.wait(a.plan(), 0)
+	case <-a.closing.C:
+		a.takeInDue(ctx)
+	case <-a.next.C:
+		a.sweep(ctx)
+	case <-a.blind.C:
+		a.sweepUnwatched(ctx)
+	case <-a.late.C:
+		a.report(ctx, a.takeInDisplaced(ctx, a.files.Due(ctx)))
+	}
+}
+
+// sweep compares the whole folder with the log, and sets the time of the next sweep. After the
+// first complete sweep it ingests all edits.
+func (a *reconciler) sweep(ctx context.Context) {
+	a.watch() // before the files are examined, so that later changes are reported
+	began := time.Now()
+	_, err := a.sweepAll(ctx, a.first())
+	a.report(ctx, err)
+	a.doubt(ctx, err)
+	pause := sweepAlone
+	if a.watched(ctx) && err == nil {
+		pause = sweepWatched
+	}
+	a.next.Reset(a.span(max(pause, restShare*time.Since(began))))
+	if err == nil && !a.compared {
+		a.compared = true
+		a.readFirst(ctx)
+	}
+	if a.first() {
+		close(a.ready) // complete, or failed: calls must not wait for a folder that cannot be read
+	}
+}
+
+// readFirst ingests the edits that the first complete sweep found, as they are now. It does not
+// wait until files are quiet, except for removals.
+func (a *reconciler) readFirst(ctx context.Context) {
+	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
+	a.awaitRemovals(ctx)
+	a.report(ctx, a.takeInFirst(ctx))
+	if read, _ := a.Reading(); read.Read > manyRead {
+		debug.FreeOSMemory() // their texts are garbage now, and the next edits may come hours later
+		a.vault.WantImage()  // the vault continues from it, in less memory
+	}
+	a.wait(a.plan(), a.span(settle))
+}
+
+// manyRead is the number of files above which the memory of the first reading is returned at once.
+const manyRead = 500
+
+// first reports whether the first sweep has not ended yet.
+func (c *Checkout) first() bool {
+	select {
+	case <-c.ready:
+		return false
+	default:
+		return true
+	}
+}
+
+// span returns the duration that this checkout uses in place of d: tests set another pace.
+func (c *Checkout) span(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / cmp.Or(c.opt.pace, 1))
+}
+
+// takeInDue ingests the edits that are due.
+func (a *reconciler) takeInDue(ctx context.Context) {
+	if !a.compared {
+		return // the first complete sweep ingests them
+	}
+	p := a.plan()
+	var err error
+	if p.paired {
+		err = a.lookAgain(ctx)
+		p = a.plan()
+	}
+	if err == nil && p.due() {
+		_, err = a.TakeIn(ctx, Ingesting{unasked: true, part: &p})
+		p = a.plan()
+	}
+	if err != nil {
+		a.report(ctx, err)
+		a.closing.Reset(a.span(debounce))
+		return
+	}
+	a.wait(p, a.span(settle))
+}
+
+// wait sets the timer for the next plan to when more edits may be due, but not before least has
+// passed.
+func (a *reconciler) wait(p plan, least time.Duration) {
+	switch {
+	case p.due():
+		a.closing.Reset(least)
+	case p.wait != never:
+		a.closing.Reset(max(p.wait, least))
+	}
+}
+
+// lookAgain examines the files that changed until now. Otherwise one half of a large change could
+// be ingested while the other half is already in the folder.
+func (a *reconciler) lookAgain(ctx context.Context) error {
+	if a.tree != nil && a.tree.Reason() == "" {
+		a.follow(ctx)
+		return nil
+	}
+	_, err := a.Sweep(ctx)
+	return err
+}
+
+// report logs an error, unless the vault is gone or the context has ended.
+func (a *reconciler) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+		a.complain(ctx, err)
+	}
+}
+
+// Ready waits until the folder was compared with the log once, and the edits found were ingested or
+// need confirmation. It returns nil also after Close, and otherwise the error of ctx.
+func (c *Checkout) Ready(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.attended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,133 @@
+package checkout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/index"
+)
+
+// recoverWrites writes the files again that a process that died may not have synced. A file can have the
+// text at the cursor, or a later one, or a damaged write, or an outside edit, which stays. A file
+// also stays if its removal outside ended its note, because it was put back since.
+func (c *Checkout) recoverWrites(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	steps, removed, last := c.steps(), c.removals(), c.written
+	c.collect()
+	c.comeLate(last)
+	for path, w := range c.waiting {
+		if w.after == nil && removed.ends(path, c.at) {
+			w.before, w.took = nil, true // the file was removed already
+			continue
+		}
+		if err := c.heal(ctx, path, steps[path]); err != nil {
+			c.log.ErrorContext(ctx, "a file could not be compared with the log",
+				slog.String("vault", c.vault.Name), slog.Any("cause", err))
+		}
+	}
+	c.write(ctx)
+}
+
+// steps returns by path the files of the commits after the cursor, in order; nil stands for a
+// removal. The caller holds mu.
+func (c *Checkout) steps() map[string][]*index.File {
+	all := map[string][]*index.File{}
+	for _, e := range c.inbox.entries {
+		if e.commit.Seq <= c.written {
+			continue
+		}
+		for _, n := range e.commit.Notes {
+			f, _ := e.after.File(n.Path)
+			all[n.Path] = append(all[n.Path], f)
+		}
+	}
+	return all
+}
+
+// heal sets w.before to the text that a file has if that is one of the steps, and repairs a damaged
+// file. The caller holds mu.
+func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
+	w := c.waiting[path]
+	found, _, err := c.files.Get(ctx, path, 0, -1)
+	if errors.Is(err, blob.ErrNotExist) {
+		c.healAbsent(path, steps)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	steps = slices.DeleteFunc(steps, func(f *index.File) bool { return f == nil })
+	for _, f := range steps {
+		if f.Digest == index.DigestOf(found) {
+			w.before = f
+			return nil
+		}
+	}
+	for _, f := range steps {
+		text, err := c.text(ctx, f)
+		if err != nil {
+			return err
+		}
+		if torn(found, text) {
+			return c.mend(ctx, path, w, found)
+		}
+	}
+	return nil
+}
+
+// healAbsent is heal for a missing file, which a step has removed already. The caller holds mu.
+func (c *Checkout) healAbsent(path string, steps []*index.File) {
+	w := c.waiting[path]
+	if !slices.Contains(steps, nil) {
+		return
+	}
+	w.before = nil
+	if w.after == nil {
+		delete(c.waiting, path)
+		c.unsaved[path] = true
+		c.catchesUp(path)
+	}
+}
+
+// torn reports whether found can be the result of a write of text that a power failure interrupted:
+// any subset of its blocks, because they reach the disk in any order, with NUL in place of the
+// others.
+func torn(found, text []byte) bool {
+	if bytes.Equal(found, text) {
+		return false
+	}
+	found = bytes.TrimRight(found, "\x00")
+	if len(found) > len(text) {
+		return false
+	}
+	for i, b := range found {
+		if b != 0 && b != text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// mend replaces a damaged text by that of the log. The caller holds mu.
+func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byte) error {
+	text, err := c.text(ctx, w.after)
+	if err != nil {
+		return err
+	}
+	if w.after == nil {
+		err = c.files.Remove(ctx, path, found)
+	} else {
+		err = c.files.Exchange(ctx, path, text, found)
+	}
+	if err == nil {
+		delete(c.waiting, path)
+		c.unsaved[path] = true
+		c.catchesUp(path)
+	}
+	return err
+}

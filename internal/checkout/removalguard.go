@@ -1,0 +1,121 @@
+package checkout
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/repo"
+)
+
+// guard moves edits that remove too much from b.found to b.held, unless git made them.
+func (b *batch) guard(accepted bool) {
+	if b.git && !accepted && !slices.ContainsFunc(b.found, func(f *found) bool { return f.Kept }) {
+		return
+	}
+	b.found, b.held = intake.Guard(b.found, accepted, b.trips)
+}
+
+// trips reports whether edits, together with removals shortly before, remove more than the guard
+// allows.
+func (b *batch) trips(all []*found) bool {
+	n, first := intake.Away(all)
+	if n > 0 && b.unasked {
+		n += b.earlier(first)
+	}
+	return intake.TooMany(n, b.total)
+}
+
+// A streak is a series of removals that follow each other closely. The guard counts them as one,
+// because a large change may come in parts.
+type streak struct {
+	count int
+	last  time.Time
+}
+
+// earlier returns the number of removals in the streak that goes on at a time; 0 if that streak is
+// over.
+func (b *batch) earlier(at time.Time) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at.Sub(b.outside.streak.last) > b.span(debounce) {
+		return 0
+	}
+	return b.outside.streak.count
+}
+
+// track adds the removals of the batch to the streak. A decision about the held batch starts a new
+// streak.
+func (b *batch) track(p Pending) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &b.outside.streak
+	if p != "" {
+		*s = streak{}
+	}
+	var away []*found
+	for _, f := range slices.Concat(b.found, b.held) {
+		if f.TakesAway() && !f.Kept {
+			away = append(away, f)
+		}
+	}
+	slices.SortFunc(away, func(x, y *found) int { return x.At.Compare(y.At) })
+	for _, f := range away {
+		if f.At.Sub(s.last) > b.span(debounce) {
+			s.count = 0
+		}
+		s.count, s.last = s.count+1, later(s.last, f.At)
+	}
+}
+
+// guardRemovals records the edits that need confirmation, in place of those before. The caller holds mu.
+func (c *Checkout) guardRemovals(all []*found) {
+	o := &c.outside
+	for _, e := range o.edits {
+		e.held = false
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
+	for _, f := range all {
+		o.edits[f.Path].held = true
+	}
+	o.held, o.news = c.heldOf(all), true
+}
+
+// holdMore records edits that need confirmation, in addition to the held batch. The caller holds
+// mu.
+func (c *Checkout) holdMore(all []*found) {
+	o := &c.outside
+	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
+	if len(all) == 0 {
+		return
+	}
+	for _, f := range all {
+		o.edits[f.Path].held = true
+	}
+	now := c.heldOf(all)
+	if before := o.held; before != nil {
+		now.Removed += before.Removed
+		now.Reverted += before.Reverted
+		now.Changed += before.Changed
+		now.Moved += before.Moved
+		now.Created += before.Created
+		now.Paths = o.first(append(now.Paths, before.Paths...))
+		now.Going = o.first(append(now.Going, before.Going...))
+	}
+	o.held, o.news = now, true
+}
+
+// heldOf returns the description of edits that need confirmation; nil if there are none. The caller
+// holds mu.
+func (c *Checkout) heldOf(all []*found) *repo.Held {
+	if len(all) == 0 {
+		return nil
+	}
+	held := intake.HeldOf(all)
+	held.Since, held.Version = c.now().UTC(), c.at.Version()
+	if c.outside.held != nil {
+		held.Since, held.Version = c.outside.held.Since, c.outside.held.Version
+	}
+	held.Paths, held.Going = c.outside.first(held.Paths), c.outside.first(held.Going)
+	return &held
+}

@@ -1,0 +1,286 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/rookeryhq/rookery/internal/vault"
+)
+
+// swap puts a file in the place of another at its path; nil is none. The lookups learn of it with
+// enter.
+func (d *draft) swap(old, now *File) {
+	switch {
+	case now != nil:
+		d.files.Set(now.Path, now)
+	case old != nil:
+		d.files.Delete(old.Path)
+	default:
+		return
+	}
+	path := cmp.Or(now, old).Path
+	if _, changed := d.entered[path]; !changed {
+		d.entered[path] = old
+	}
+	d.swapIDs(noteOf(old), noteOf(now))
+	d.swapNodes(old, now)
+}
+
+// noteOf is the note that a file is, nil if it is none.
+func noteOf(f *File) *Note {
+	if f == nil {
+		return nil
+	}
+	return f.Note
+}
+
+// applyLookups brings the lookups up to the files. Only entries that came or went are touched.
+func (d *draft) applyLookups() {
+	names, sums := renaming{sums: map[string]int{}}, map[term]int{}
+	for path, old := range d.entered {
+		now, _ := d.files.Get(path)
+		names.add(path, d.names(old), d.names(now))
+		tally(sums, noteOf(old), -1)
+		tally(sums, noteOf(now), 1)
+		d.totals.add(noteOf(old), -1)
+		d.totals.add(noteOf(now), 1)
+		d.enterRow(noteOf(old), noteOf(now))
+		d.held += now.size() - old.size()
+	}
+	var ids sync.WaitGroup
+	if len(d.entered) > ahead { // else another goroutine costs more than it takes off
+		ids.Go(d.enterIDs)
+		ids.Go(d.enterNodes)
+	} else {
+		d.enterIDs()
+		d.enterNodes()
+	}
+	d.entries.change(names.went, names.came)
+	for name, by := range names.sums {
+		d.sum(name, by)
+	}
+	for t, by := range sums {
+		switch {
+		case by == 0: // as much came as went
+		case t.kind == inFolder:
+			d.sumFolder(t.name, by)
+		default:
+			d.sum(d.word(t.kind, t.name), by)
+		}
+	}
+	ids.Wait()
+	clear(d.entered)
+	d.spellDaily()
+}
+
+// names are the names by which a file is found, sorted, each as often as something in it goes by it.
+func (d *draft) names(f *File) []string {
+	if f == nil {
+		return nil
+	}
+	var all []string
+	if fold := vault.Fold(f.Path); fold != f.Path {
+		all = append(all, byFold.name(fold))
+	}
+	if f.Note != nil {
+		all = d.noteNames(all, f.Note)
+	}
+	if f.Hidden != nil {
+		all = append(all, isHidden.name(""))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A renaming collects by what other names files go than before.
+type renaming struct {
+	came, went []entry
+	sums       map[string]int // of names, by how much they changed
+}
+
+// add takes the names of one file, before and now. Both lists are sorted.
+func (r *renaming) add(path string, had, has []string) {
+	for len(had)+len(has) > 0 {
+		name := firstName(had, has)
+		before, now := repeats(had, name), repeats(has, name)
+		had, has = had[before:], has[now:]
+		switch {
+		case before == 0:
+			r.came = append(r.came, entry{name, path})
+		case now == 0:
+			r.went = append(r.went, entry{name, path})
+		}
+		if before != now && kind(name[0]).summed() {
+			r.sums[name] += now - before
+		}
+	}
+}
+
+// firstName is the first of the names in two sorted lists, of which one may be empty.
+func firstName(a, b []string) string {
+	if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
+		return a[0]
+	}
+	return b[0]
+}
+
+// repeats is how often a list begins with a name.
+func repeats(names []string, name string) int {
+	n := 0
+	for n < len(names) && names[n] == name {
+		n++
+	}
+	return n
+}
+
+// noteNames adds the names by which a note is found.
+func (d *draft) noteNames(all []string, n *Note) []string {
+	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
+	add := func(k kind, name string) { all = append(all, d.word(k, name)) }
+	all = append(all, byCreated.name(timeKey(n.Created)), byModified.name(timeKey(n.Modified)))
+	if n.Quarantine != nil {
+		add(isBroken, "")
+	}
+	if n.Unindexed > 0 {
+		add(isUnindexed, "")
+	}
+	if n.DeclaredType == "" && n.Type != vault.Daily {
+		add(isUntyped, "")
+	}
+	all = append(append(all, n.names...), n.fieldNames...)
+	n.objectNames(add)
+	n.usedFields(add)
+	for i, t := range n.Annotations {
+		if all = append(all, t.entry); i == 0 || n.Annotations[i-1].Type != t.Type {
+			add(byTrait, t.Type)
+		}
+		for _, day := range t.days {
+			add(byDay, string(day))
+		}
+	}
+	for i := range n.Refs {
+		all = append(all, n.Refs[i].name)
+	}
+	for _, key := range n.tagKeys() {
+		add(byTag, key)
+	}
+	for _, day := range n.fieldDays {
+		add(byDay, string(day))
+	}
+	return all
+}
+
+// objectNames calls add with the sections of a note, and the types of the objects in it.
+func (n *Note) objectNames(add func(kind, string)) {
+	for i := range n.Sections {
+		add(bySection, clean(n.Sections[i].Slug))
+	}
+	for o := range n.typed {
+		add(byType, o.Type())
+	}
+	if n.DeclaredType != "" {
+		add(byDeclared, n.DeclaredType)
+	}
+	for _, s := range n.Sections {
+		if s.DeclaredType != "" {
+			add(byDeclared, s.DeclaredType)
+		}
+	}
+}
+
+// usedFields calls add with the names of the fields of the objects in a note.
+func (n *Note) usedFields(add func(kind, string)) {
+	for i := -1; i < len(n.Sections); i++ {
+		for _, f := range n.Object(i).Fields() {
+			add(byField, clean(f.Name))
+		}
+	}
+}
+
+// typed yields the note and the objects in it that are no plain sections.
+func (n *Note) typed(yield func(Object) bool) {
+	for i := -1; i < len(n.Sections); i++ {
+		if o := n.Object(i); o.Type() != vault.Section && !yield(o) {
+			return
+		}
+	}
+}
+
+// A term is the name of an entry in its parts.
+type term struct {
+	kind kind
+	name string
+}
+
+// word is the name of an entry; all that are alike are one text.
+func (d *draft) word(k kind, name string) string {
+	word, known := d.words[term{k, name}]
+	if !known {
+		word = k.name(name)
+		d.words[term{k, word[1:]}] = word
+	}
+	return word
+}
+
+// tally counts the objects, the traits and the tags of a note, or takes them off.
+func tally(sums map[term]int, n *Note, by int) {
+	if n == nil {
+		return
+	}
+	for i := -1; i < len(n.Sections); i++ {
+		sums[term{byType, n.Object(i).Type()}] += by
+	}
+	for t := range n.Traits() {
+		sums[term{byTrait, t.Type}] += by
+	}
+	for _, t := range n.Tags {
+		sums[term{spelledTag, t.spelling()}] += by
+	}
+	for _, key := range n.tagKeys() {
+		sums[term{byTag, key}] += by
+	}
+	tallyFacets(sums, n, by)
+}
+
+// sum adds to a sum of the index, which holds none that is 0.
+func (d *draft) sum(name string, by int) {
+	if by == 0 {
+		return
+	}
+	if sum, _ := d.counts.Get(name); sum+by > 0 {
+		d.counts.Set(name, sum+by)
+		return
+	}
+	d.counts.Delete(name)
+}
+
+// add adds a note to the sums, or takes it off.
+func (t *Totals) add(n *Note, by int) {
+	if n == nil {
+		return
+	}
+	t.Notes += by
+	t.Sections += by * len(n.Sections)
+	t.Refs += by * len(n.Refs)
+	t.Bytes += int64(by * n.Size)
+	if n.Quarantine != nil {
+		t.Quarantined += by
+	}
+	t.Things += by * n.Things()
+	if n.Unindexed > 0 {
+		t.Unindexed += by
+	}
+	for trait := range n.Traits() {
+		if !trait.Task {
+			t.Traits += by
+		}
+	}
+	t.Counted.add(n, by)
+}
+
+// enterIDs brings the tree of the ids of traits up to date.
+func (d *draft) enterIDs() {
+	d.traitIDs.change(d.ids)
+	clear(d.ids)
+}

@@ -1,0 +1,202 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
+)
+
+// applySchema fills in what the schema says of a note: the types, which annotations and fields are traits,
+// references without brackets, names, and days. It may be called again with another schema, on a copy.
+func (d *draft) applySchema(n *Note) {
+	n.Excluded = d.excludes(n.Path)
+	if n.Quarantine = n.problem; n.isTemplate(d.config) {
+		n.Quarantine = nil
+	}
+	n.Type = d.typeOf(n)
+	for i := range n.Sections {
+		s := &n.Sections[i]
+		if s.Type = vault.Section; s.DeclaredType != "" && s.DeclaredType != vault.Section {
+			s.Type = d.meaning(s.DeclaredType)
+		}
+	}
+	d.fieldTraits(n)
+	d.define(n.Annotations)
+	n.said = sayingsOf(n.Annotations)
+	n.markTypes(make([]byte, n.markCount()))
+	d.bareRefs(n)
+	n.fieldNames = d.fieldBuckets(n)
+	n.fieldDays = d.fieldDays(n)
+}
+
+// excludes reports whether orientation leaves a note out.
+func (d *draft) excludes(path string) bool { return d.exclusion.Excludes(path, d.folders) }
+
+// hides reports whether the settings make a note a mere file.
+func (d *draft) hides(path string) bool {
+	return !d.hiding.IsEmpty() && d.hiding.Excludes(path, d.hidden)
+}
+
+// fieldTraits puts the fields that are traits before the annotations of the text.
+func (x *Index) fieldTraits(n *Note) {
+	fields, body := []*Trait(nil), n.Annotations
+	for len(body) > 0 && body[0].Field {
+		body = body[1:]
+	}
+	if t, ok := x.schema.Type(n.Type); ok {
+		names := t.TraitNames()
+		for i, f := range n.Fields {
+			if slices.Contains(names, f.Name) {
+				fields = append(fields, n.fieldTrait(f, i))
+			}
+		}
+	}
+	if n.Annotations = body; len(fields) > 0 {
+		n.Annotations = slices.Concat(fields, body)
+	}
+}
+
+func (n *Note) fieldTrait(f Field, i int) *Trait {
+	return &Trait{
+		Place:      &Place{Note: n, Line: f.Line, Scope: -1, Content: n.ID, ContentText: n.ID},
+		TraitValue: &TraitValue{Type: f.Name, Raw: rawOf(f.Value), value: f.Value},
+		Position:   i, Field: true,
+	}
+}
+
+// rawOf is the value of a field as an annotation would have it.
+func rawOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case markdown.Ref:
+		return "[[" + string(v) + "]]"
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return v
+	}
+	return fmt.Sprint(v)
+}
+
+// define says which annotations are traits, and which of a line a pin is meant for.
+func (d *draft) define(all []*Trait) {
+	pinned := 0 // the last line whose pin is taken
+	for _, t := range all {
+		t.TraitValue = d.meant(t)
+		if t.claims = false; t.Defined && t.Line != pinned && t.Pin() != "" {
+			t.claims, pinned = true, t.Line
+		}
+	}
+}
+
+// sayingsOf are what annotations say, in their order.
+func sayingsOf(all []*Trait) []*TraitValue {
+	if len(all) == 0 {
+		return nil
+	}
+	said := make([]*TraitValue, len(all))
+	for i, t := range all {
+		said[i] = t.TraitValue
+	}
+	return said
+}
+
+// meant is what a trait says by the schema. All that is written alike in texts is one.
+func (d *draft) meant(t *Trait) *TraitValue {
+	k := said{t.Type, t.Raw, t.Task}
+	if known := d.sayings[k]; known != nil && !t.Field {
+		return known
+	}
+	s := *t.TraitValue
+	s.define(d.schema)
+	if !t.Field {
+		d.sayings[k] = &s
+	}
+	return &s
+}
+
+// remember keeps what the annotations of a note say, for the next one that says it.
+func (d *draft) remember(n *Note) {
+	for _, t := range annotationsOf(n) {
+		if !t.Field {
+			d.sayings[said{t.Type, t.Raw, t.Task}] = t.TraitValue
+		}
+	}
+}
+
+// define fills in what the schema says.
+func (s *TraitValue) define(schema *vault.Schema) {
+	def, ok := schema.Trait(s.Type)
+	if s.Task {
+		s.Defined, s.entry = !ok, taskEntry(s.Raw)
+		return
+	}
+	by := clean(s.Raw)
+	if ok {
+		s.Type = def.Name
+		by = valueKey(def, s.Value())
+	}
+	if s.days = nil; ok && def.IsTime() {
+		value, _ := def.Typed(s.Value())
+		s.days = daysOf(value)
+	}
+	s.Defined, s.entry = ok, valueName(s.Type, by)
+}
+
+// valueKey is what a trait with this value is found by: the text of the typed value; before that of a
+// reference stands its bucket.
+func valueKey(def *vault.Trait, v any) string {
+	typed, _ := def.Typed(v)
+	text := clean(ValueText(typed))
+	if ref, ok := typed.(markdown.Ref); ok && def.Type == "ref" {
+		return key(bucketOf(string(ref)), text)
+	}
+	return text
+}
+
+// ValueText is a typed value of a trait as TraitsWith and TraitsBetween find it.
+func ValueText(v any) string {
+	if ref, ok := v.(markdown.Ref); ok {
+		return string(ref)
+	}
+	return rawOf(v)
+}
+
+// renewed is a copy of a note that may be settled again.
+func (n *Note) renewed() *Note {
+	c := *n
+	f := *n.File
+	c.File, f.Note, f.Hidden = &f, &c, nil
+	c.Sections = slices.Clone(n.Sections)
+	c.Annotations = make([]*Trait, len(n.Annotations))
+	copies := make([]Trait, len(n.Annotations))
+	var place *Place
+	for i, t := range n.Annotations {
+		if i == 0 || t.Place != n.Annotations[i-1].Place {
+			moved := *t.Place
+			moved.Note, place = &c, &moved
+		}
+		copies[i] = *t
+		copies[i].Place = place
+		c.Annotations[i] = &copies[i]
+	}
+	return &c
+}
+
+// renew puts a note in its place again, as the settings now say.
+func (d *draft) renew(old *Note) {
+	n := old.renewed()
+	d.unclaim(old.Note)
+	if d.hides(n.Path) {
+		n.Hidden, n.Note = n, nil
+	}
+	d.applySchema(n)
+	d.identify(n, identity{old: formerOf(old), came: d.time})
+	d.swap(old.File, n.File)
+}

@@ -1,0 +1,33 @@
+package index
+
+import "encoding/binary"
+
+// A Location is a place in the order of lists: by path, then line, then position in the line. A list
+// that begins behind a Location goes on where a page ended; the Location itself need not exist any more.
+type Location struct {
+	Path     string
+	Line     int
+	Position int
+}
+
+// key is the spot as a text that sorts as spots do. The zero Location has the empty one.
+func (s Location) key() string {
+	if s == (Location{}) {
+		return ""
+	}
+	b := make([]byte, 0, len(s.Path)+9)
+	b = append(append(b, s.Path...), 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(s.Line))
+	return string(binary.BigEndian.AppendUint32(b, uint32(s.Position)))
+}
+
+// After reports whether the spot comes behind another in the order of lists.
+func (s Location) After(t Location) bool {
+	if s.Path != t.Path {
+		return s.Path > t.Path
+	}
+	if s.Line != t.Line {
+		return s.Line > t.Line
+	}
+	return s.Position > t.Position
+}

@@ -1,0 +1,167 @@
+package index
+
+import (
+	"iter"
+	"strings"
+)
+
+// A TraitSet is the traits of a type that have one of some values. It belongs to one state of the
+// vault.
+type TraitSet struct {
+	x     *Index
+	typ   string
+	names nameSet
+}
+
+// TraitsWith are the traits of a type that have a value. The value is a ValueText; for a trait that is
+// a reference, any that leads to the same object.
+func (x *Index) TraitsWith(typ, value string) TraitSet {
+	def, ok := x.schema.Trait(typ)
+	switch {
+	case !ok:
+		return TraitSet{x: x, typ: typ}
+	case def.Type == "ref":
+		return x.traitsTo(typ, value)
+	}
+	return TraitSet{x, typ, newNameSet([]string{valueName(typ, clean(value))})}
+}
+
+// TraitsBetween are the traits of a type whose ValueTexts lie between two texts, both included, and
+// hold. Dates sort as texts do. The empty end is open.
+func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) bool) TraitSet {
+	var names []string
+	if _, ok := x.schema.Trait(typ); !ok {
+		return TraitSet{x: x, typ: typ}
+	}
+	prefix := valueName(typ, "")
+	gaps, passed, sum := 0, false, 0
+	for name, n := range x.summed(prefix, prefix+clean(from)) {
+		value := name[len(prefix):]
+		if to != "" && value > to {
+			break
+		}
+		before := passed
+		if passed = holds(value); passed {
+			names = append(names, name)
+			sum += n
+		} else if before {
+			gaps++
+		}
+	}
+	if gaps == 0 || gaps == 1 && !passed {
+		return TraitSet{x, typ, nameSet{all: names, run: true, sum: sum}}
+	}
+	set := newNameSet(names)
+	set.sum = sum
+	return TraitSet{x, typ, set}
+}
+
+// traitsTo are the traits of a type whose reference leads where the given one does.
+func (x *Index) traitsTo(typ, value string) TraitSet {
+	r := x.Resolver()
+	want := r.Resolve(value).ID
+	buckets := []string{bucketOf(value)}
+	if o, ok := x.Find(want); ok {
+		buckets = o.Note.buckets()
+	}
+	var names []string
+	for _, bucket := range buckets {
+		prefix := valueName(typ, key(bucket, ""))
+		for name := range x.summed(prefix, prefix) {
+			written := name[len(prefix):]
+			same := written == clean(value)
+			if want != "" {
+				same = r.Resolve(written).ID == want
+			}
+			if same {
+				names = append(names, name)
+			}
+		}
+	}
+	return TraitSet{x, typ, newNameSet(names)}
+}
+
+// valueName is the name of the entries of traits with a value.
+func valueName(typ, value string) string { return byValue.name(key(typ, value)) }
+
+// Behind yields the traits behind a spot, in the order of Index.Traits.
+func (s TraitSet) Behind(after Location) iter.Seq[*Trait] {
+	return traitsOf(s.Notes(after.Path), s.typ, after, s.Has)
+}
+
+// Count is how many traits there are. It looks at no note.
+func (s TraitSet) Count() int { return s.names.count(s.x) }
+
+// Has reports whether the traits of the vault that say this are in the set.
+func (s TraitSet) Has(said *TraitValue) bool {
+	return said.Defined && said.Type == s.typ && s.names.has(said.entry)
+}
+
+// manyValues is how many values are too many to look for each.
+const manyValues = 256
+
+// Notes yields, by path and from a path on, all notes that have a trait of the set. Of many values it
+// yields all that have a trait of the type.
+func (s TraitSet) Notes(from string) iter.Seq[*Note] {
+	if len(s.names.all) > manyValues {
+		return s.x.notesBy(byTrait.name(s.typ), from)
+	}
+	return s.x.notesByAny(s.names.all, from)
+}
+
+// NotesWithTrait yields, by path, the notes that have an annotation of a type, from a path on.
+func (x *Index) NotesWithTrait(typ, from string) iter.Seq[*Note] {
+	return x.notesBy(byTrait.name(typ), from)
+}
+
+// A nameSet is some names of entries that are summed up.
+type nameSet struct {
+	all  []string
+	each map[string]bool // nil: there is one at most, or they are a run
+	run  bool            // all is sorted, and no other name is between the first and the last
+	sum  int             // how often anything goes by one of the names; 0: that is not known yet
+}
+
+func newNameSet(names []string) nameSet {
+	s := nameSet{all: names}
+	if len(names) > 1 {
+		s.each = make(map[string]bool, len(names))
+		for _, name := range names {
+			s.each[name] = true
+		}
+	}
+	return s
+}
+
+// has reports whether a name is in the set.
+func (s nameSet) has(name string) bool {
+	if s.run {
+		return len(s.all) > 0 && s.all[0] <= name && name <= s.all[len(s.all)-1]
+	}
+	if s.each == nil {
+		return len(s.all) > 0 && s.all[0] == name
+	}
+	return s.each[name]
+}
+
+// count is how often anything goes by one of the names.
+func (s nameSet) count(x *Index) int {
+	if s.sum > 0 {
+		return s.sum
+	}
+	sum := 0
+	for _, name := range s.all {
+		n, _ := x.counts.Get(name)
+		sum += n
+	}
+	return sum
+}
+
+// summed yields the names that begin with a prefix and are summed up, with the sums, from one on.
+func (x *Index) summed(prefix, from string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		x.counts.Ascend(from, func(name string, n int) bool {
+			return strings.HasPrefix(name, prefix) && yield(name, n)
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package merge
+
+import "slices"
+
+// A weaver builds a merged text from the base and the changes of both sides.
+type weaver struct {
+	table    *table
+	base     []line
+	above    versions[[]string] // of ours and theirs: the blank lines above each line of the base
+	hunks    versions[[]hunk]   // of ours and theirs: those that are left
+	out      []line
+	overlaps bool
+}
+
+// merge3 applies the hunks of both sides to the base, and reports whether some overlap.
+func (t *table) merge3(base []line, ours, theirs script) (out []line, overlaps bool) {
+	w := &weaver{table: t, base: base}
+	w.above.ours, w.above.theirs = ours.above, theirs.above
+	w.hunks.ours = t.apart(ours.hunks, theirs.hunks)
+	w.hunks.theirs = t.apart(theirs.hunks, ours.hunks)
+	w.run(0, len(base))
+	return w.out, w.overlaps
+}
+
+// run adds a part of the base with its hunks, which must not reach beyond it.
+func (w *weaver) run(at, to int) {
+	for len(w.hunks.ours)+len(w.hunks.theirs) > 0 {
+		c := w.cluster()
+		w.keep(at, c.start)
+		w.settle(c)
+		at = c.end
+	}
+	w.keep(at, to)
+}
+
+// keep adds lines of the base that neither side changed.
+func (w *weaver) keep(from, to int) {
+	for i := from; i < to; i++ {
+		l := w.base[i]
+		w.put(line{l.id, pick(l.above, w.above.ours[i], w.above.theirs[i])})
+	}
+}
+
+func (w *weaver) put(lines ...line) { w.out = append(w.out, lines...) }
+
+// settle adds the merged lines of a cluster.
+func (w *weaver) settle(c cluster) {
+	ours := c.side(w.base, c.ours, w.above.ours)
+	theirs := c.side(w.base, c.theirs, w.above.theirs)
+	switch {
+	case len(c.theirs) == 0, slices.EqualFunc(ours, theirs, same):
+		w.put(w.spaced(c, ours, w.above.theirs)...)
+	case len(c.ours) == 0:
+		w.put(w.spaced(c, theirs, w.above.ours)...)
+	case c.start == c.end:
+		w.join(ours, theirs, w.below(c))
+	case c.same():
+		w.put(c.ours[0].lines...)
+	case says(c.ours, c.theirs):
+		w.put(ours...)
+	case says(c.theirs, c.ours):
+		w.put(theirs...)
+	default:
+		w.resolve(c, ours, theirs)
+	}
+}
+
+// resolve adds a cluster that the sides changed in different ways: the lines that both have, with
+// the lines that either added to them; or line by line, if single lines were changed; or else ours,
+// which is an overlap.
+func (w *weaver) resolve(c cluster, ours, theirs []line) {
+	head := prefix(ours, theirs)
+	tail := suffix(ours[head:], theirs[head:])
+	split := versions[[]hunk]{ours: single(c.ours), theirs: single(c.theirs)}
+	switch {
+	case c.whole() && head+tail >= c.end-c.start:
+		w.put(ours[:head]...)
+		w.join(ours[head:len(ours)-tail], theirs[head:len(theirs)-tail], w.below(c))
+		w.put(ours[len(ours)-tail:]...)
+	case len(split.ours)+len(split.theirs) > len(c.ours)+len(c.theirs) && aligned(split):
+		rest := w.hunks
+		w.hunks.ours = w.table.apart(split.ours, split.theirs)
+		w.hunks.theirs = w.table.apart(split.theirs, split.ours)
+		w.run(c.start, c.end)
+		w.hunks = rest
+	default:
+		w.put(ours...)
+		w.overlaps = true
+	}
+}
+
+// spaced returns a line that one side changed, with the blank lines that the other side put above
+// it. It returns other lines unchanged.
+func (w *weaver) spaced(c cluster, lines []line, other []string) []line {
+	if c.end != c.start+1 || len(lines) != 1 {
+		return lines
+	}
+	base := w.base[c.start].above
+	return []line{{lines[0].id, pick(base, lines[0].above, other[c.start])}}
+}
+
+// below returns the blank lines that ours added after a cluster.
+func (w *weaver) below(c cluster) string {
+	if w.above.ours[c.end] == w.base[c.end].above {
+		return ""
+	}
+	return w.above.ours[c.end]
+}

@@ -1,0 +1,122 @@
+package mutation
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/vault"
+)
+
+// Typed returns the values of an argument as the schema reads them: text that a person typed is marked
+// as such.
+func Typed(in tool.Fields) map[string]any {
+	out := make(map[string]any, len(in))
+	for name, v := range in {
+		out[name] = typedValue(v)
+	}
+	return out
+}
+
+func typedValue(v any) any {
+	switch v := v.(type) {
+	case tool.Text:
+		return vault.Text(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = typedValue(v[i])
+		}
+		return list
+	}
+	return v
+}
+
+// Sorted returns fields in alphabetical order, as edits take them.
+func Sorted(fields map[string]any) []markdown.Field {
+	var all []markdown.Field
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		all = append(all, markdown.Field{Key: name, Value: fields[name]})
+	}
+	return all
+}
+
+// WrongTargets returns the problems of the references in the fields of a call; see WrongTarget.
+func WrongTargets(idx *index.Index, t *vault.Type, fields map[string]any) []*fault.Fault {
+	var problems []*fault.Fault
+	for _, given := range Sorted(fields) {
+		if f, ok := t.Field(given.Key); ok {
+			if problem := WrongTarget(idx, f, given.Value); problem != nil {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	return problems
+}
+
+// WrongTarget is INVALID_FIELD for a value of a field, or of a trait, that leads to an object of
+// another type than the schema says; nil if it does not. A reference that leads to nothing, or to
+// several things, breaks no rule: WarnRefs tells of it.
+func WrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
+	if !f.IsRef() || f.Target == "" {
+		return nil
+	}
+	refs := idx.Resolver()
+	for _, v := range Listed(v) {
+		ref, ok := v.(markdown.Ref)
+		if !ok {
+			continue
+		}
+		to := refs.Resolve(string(ref))
+		if to.ID == "" {
+			continue
+		}
+		typ := vault.Daily // a day without a note of its own
+		if to.Object.Note != nil {
+			typ = to.Object.Type()
+		}
+		if typ != f.Target {
+			return fault.New(fault.InvalidField, "Field '%s' must refer to a %s; %s is a %s",
+				f.Name, f.Target, to.ID, typ).With("field", f.Name).With("value", to.ID).
+				With("constraint", map[string]any{"target": f.Target})
+		}
+	}
+	return nil
+}
+
+// ByIDs returns values of fields as they are written; see ByID.
+func ByIDs(idx *index.Index, t *vault.Type, fields map[string]any) map[string]any {
+	all := maps.Clone(fields)
+	for name, v := range fields {
+		if f, ok := t.Field(name); ok {
+			all[name] = ByID(idx, f, v)
+		}
+	}
+	return all
+}
+
+// ByID returns a value of a field, or of a trait, as it is written: a reference says the id of what it
+// leads to, which no other note can take from it, as it can a name (raven.md §6.7). One that leads to
+// nothing, or to several things, says what the caller said.
+func ByID(idx *index.Index, f *vault.Field, v any) any {
+	if !f.IsRef() {
+		return v
+	}
+	switch v := v.(type) {
+	case markdown.Ref:
+		to := idx.Resolve(string(v))
+		if to.ID != "" && idx.Resolve(to.ID).ID == to.ID {
+			return markdown.Ref(to.ID)
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = ByID(idx, f, v[i])
+		}
+		return list
+	}
+	return v
+}

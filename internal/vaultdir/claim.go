@@ -1,0 +1,184 @@
+package vaultdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rookeryhq/rookery/internal/fault"
+)
+
+// How long to wait for a lock of another process, and how often to try.
+const (
+	// lockTimeout is for a process that has the folder, because a command may be about to end.
+	lockTimeout = 100 * time.Millisecond
+
+	// longPatience is for a process that has the state, but another folder. If two copies of a
+	// folder are opened at once, one must wait until the other has its own id.
+	longPatience = 2 * time.Second
+
+	pause = 2 * time.Millisecond
+)
+
+// A claim is an attempt to get exclusive use of a folder. It takes up to three locks, in this
+// order:
+//
+//   - The folder itself. Then no other process of this machine, of any user and with any home, can
+//     come between the id of the folder and its state.
+//   - The state, because the folder may still be served from another path where it was before.
+//   - The file of the id, which processes on other machines see if the folder is on a network.
+type claim struct {
+	*top
+	held      []*os.File
+	alone     bool // no other process on this machine has the folder
+	readOnly  bool
+	untouched bool // nothing is written into the folder
+}
+
+func (c *claim) take() (*Folder, error) {
+	if err := c.lockTop(); err != nil {
+		return nil, err
+	}
+	if c.alone && !c.untouched {
+		c.sweep()
+	}
+	v, err := c.settle()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.lockMark(); err != nil {
+		return nil, err
+	}
+	r := v.record(c.node())
+	if v.known == nil || *v.known != r {
+		if err := c.states.write(r); err != nil {
+			return nil, err
+		}
+	}
+	return &Folder{
+		Path: c.path, State: c.states.dir(v.id), Vault: r.Vault, Origin: v.origin, From: v.from,
+		ReadOnly: c.readOnly || c.unwritable(), locks: c.held,
+	}, nil
+}
+
+// lockTop locks the folder. If another process has the lock, the error is that of served.
+func (c *claim) lockTop() error {
+	file, err := c.root.Open(".")
+	if err != nil {
+		return c.unreadable(err)
+	}
+	c.alone, err = c.hold(file, lockWithin(file, lockTimeout))
+	if errors.Is(err, errTaken) {
+		return c.served()
+	}
+	return err
+}
+
+// served returns the error for a folder that another process has locked: an *InUse if the state of
+// the folder is one of c.states, otherwise UNAVAILABLE.
+func (c *claim) served() error {
+	f, err := c.look()
+	if err == nil && f.State != "" && c.states.taken(f.id()) {
+		return &InUse{State: f.State}
+	}
+	return fault.New(fault.Unavailable, "another process serves the folder %s", c.typed).
+		Fix("end that process, or wait until it has ended")
+}
+
+// settle gives the folder its id and locks the state of that id. A process that has the state may
+// be about to change the verdict on this folder, so settle decides again until it gets the lock, or
+// until occupied gives up.
+func (c *claim) settle() (verdict, error) {
+	for start := time.Now(); ; time.Sleep(pause) {
+		v, err := c.decide()
+		if err == nil {
+			v, err = c.identify(v)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			continue // another process has just written an id
+		}
+		if err != nil {
+			return verdict{}, err
+		}
+		ok, err := c.lockState(v)
+		if err != nil || ok {
+			return v, err
+		}
+		if err := c.occupied(v, time.Since(start)); err != nil {
+			return verdict{}, err
+		}
+	}
+}
+
+// identify writes the id into the folder, if the folder has another id or none. If that is not
+// permitted, or nothing may be written, only the record contains the id.
+func (c *claim) identify(v verdict) (verdict, error) {
+	if v.id == "" {
+		v.id = newID()
+	}
+	if v.id == v.mark.id || c.untouched {
+		return v, nil
+	}
+	err := c.putMark(v.id, v.mark != mark{})
+	var known *fault.Fault
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist), errors.As(err, &known):
+		return v, err
+	case errors.Is(err, syscall.EROFS):
+		c.readOnly = true
+		return v, nil
+	case errors.Is(err, fs.ErrPermission):
+		_, err := c.root.Lstat(ownDir)
+		c.readOnly = errors.Is(err, fs.ErrNotExist)
+		return v, nil
+	}
+	return v, c.fail("written", idPath, err)
+}
+
+// lockState locks the state of a folder. It returns false if another process has the lock, or has
+// just had it and changed the record.
+func (c *claim) lockState(v verdict) (bool, error) {
+	file, err := c.states.make(v.id)
+	if err != nil {
+		return false, err
+	}
+	held := len(c.held)
+	if _, err = c.hold(file, lock(file)); errors.Is(err, errTaken) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	now, err := c.states.read(v.id)
+	if err == nil && same(now, v.known) {
+		return true, nil
+	}
+	release(c.held[held:])
+	c.held = c.held[:held]
+	return false, err
+}
+
+// same reports whether two records are equal; nil equals only nil.
+func same(a, b *record) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// occupied returns the error for a state that another process has had for too long, and nil while
+// waiting may still help. A folder at its known path waits for lockTimeout, any other for
+// longPatience.
+func (c *claim) occupied(v verdict, waited time.Duration) error {
+	switch {
+	case v.origin == Known && waited > lockTimeout:
+		return &InUse{State: c.states.dir(v.id)}
+	case waited > longPatience:
+		return fault.New(fault.Unavailable, "another process serves a folder with the id of the "+
+			"folder %s, which was at another path", c.typed).
+			Fix("end that process, or wait until it has ended")
+	}
+	return nil
+}

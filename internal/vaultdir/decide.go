@@ -1,0 +1,109 @@
+package vaultdir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rookeryhq/rookery/internal/vault"
+)
+
+// A verdict says how a folder relates to the known states.
+type verdict struct {
+	mark   mark    // the id that the folder contains
+	id     string  // the id that it must get; empty: a new one
+	known  *record // the record of the state of the id; nil if there is none yet
+	path   string  // the path to record
+	origin Origin
+	from   string
+}
+
+// decide finds out how the folder relates to the known states. It needs no lock.
+func (t *top) decide() (verdict, error) {
+	m, err := t.mark()
+	if err != nil {
+		return verdict{}, err
+	}
+	if m.id == "" {
+		return t.byPlace(verdict{mark: m, origin: New})
+	}
+	r, err := t.states.read(m.id)
+	v := verdict{mark: m, id: m.id, known: r, path: t.path}
+	switch {
+	case err != nil:
+		return verdict{}, err
+	case r == nil:
+		v.origin = New
+	case t.is(r.Path):
+		v.origin, v.path = Known, r.Path // the recorded path stays valid if t.path, of a mount, goes away
+	case !stays(r):
+		v.origin, v.from = Moved, r.Path
+	default:
+		return t.byPlace(verdict{mark: m, origin: Copied, from: r.Path})
+	}
+	return v, nil
+}
+
+// byPlace completes the verdict on a folder that has no id of its own. If a state records this path
+// and this directory of the disk, the folder is Known and gets the id of that state. Otherwise v
+// stays as it is.
+func (t *top) byPlace(v verdict) (verdict, error) {
+	r, err := t.states.of(t, v.mark.id)
+	if err != nil {
+		return verdict{}, err
+	}
+	if r == nil {
+		v.path = t.path
+		return v, nil
+	}
+	return verdict{mark: v.mark, id: r.ID, known: r, path: r.Path, origin: Known}, nil
+}
+
+// node identifies the directory of the folder on its disk; see nodeOf.
+func (t *top) node() string { return nodeOf(t.info) }
+
+// stays reports whether the folder of a record is still at its path: a folder with the id of the
+// record, or the same directory without an id. A folder that cannot be read counts as absent.
+func stays(r *record) bool {
+	root, err := os.OpenRoot(r.Path)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	info, err := root.Stat(".")
+	if err != nil {
+		return false
+	}
+	m, err := (&top{root: root}).mark()
+	if err != nil {
+		return false
+	}
+	return m.id == r.ID || m.id == "" && r.Node != "" && r.Node == nodeOf(info)
+}
+
+// record returns the record to store for the folder.
+func (v verdict) record(node string) record {
+	return record{
+		Format: recordFormat, ID: v.id, Path: v.path, Node: node, Vault: v.vault(),
+	}
+}
+
+// vault returns the name of the folder's vault: the recorded one, or one made from the path.
+func (v verdict) vault() string {
+	if v.known != nil {
+		return v.known.Vault
+	}
+	return vaultName(filepath.Base(v.path))
+}
+
+// vaultName returns a valid vault name for a folder with a name: its slug, with hyphens for
+// underscores and at most 63 bytes long, or "vault" if that is not valid.
+func vaultName(folder string) string {
+	const longest = 63
+	name := strings.ReplaceAll(vault.Slug(folder), "_", "-")
+	name = strings.Trim(name[:min(len(name), longest)], "-")
+	if vault.CheckName(name) != nil {
+		return "vault"
+	}
+	return name
+}

@@ -1,0 +1,173 @@
+package vaultdir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/vault"
+)
+
+// A states is the directory that contains the states of all folders, each in a directory named by
+// its id.
+type states string
+
+// dir returns the directory of the state of a folder.
+func (s states) dir(id string) string { return filepath.Join(string(s), id) }
+
+// The files of a state that belong to this package.
+const (
+	recordFile = "folder.json"
+	lockFile   = "lock"
+)
+
+// recordFormat is the format of the records that this release writes.
+const recordFormat = 1
+
+// A record identifies the folder of a state.
+type record struct {
+	Format int    `json:"format"`
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	Node   string `json:"node"` // see nodeOf
+	Vault  string `json:"vault"`
+}
+
+// read returns the record of a state, or nil if there is none. A record of a newer release is
+// INDEX_INCOMPATIBLE, a damaged one FILE_ERROR.
+func (s states) read(id string) (*record, error) {
+	data, err := os.ReadFile(filepath.Join(s.dir(id), recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.FileError, "the state of the folder cannot be read: %v",
+			system(err)).Because(err)
+	}
+	var r record
+	err = json.Unmarshal(data, &r)
+	switch {
+	case err == nil && r.Format > recordFormat:
+		return nil, fault.New(fault.IndexIncompatible, "%s of the state %s is of a newer release",
+			recordFile, id).Fix("run that release, or a newer one")
+	case err != nil || r.ID != id || r.Path == "" || vault.CheckName(r.Vault) != nil:
+		return nil, fault.New(fault.FileError, "%s of the state %s is damaged", recordFile, id).
+			Fix("remove the file: it will be created again, and nothing is lost")
+	}
+	return &r, nil
+}
+
+// of returns the record of the state whose path leads to t and that records the same directory of
+// the disk, or nil. It skips the id except, and records that cannot be read. If there are several,
+// it returns the one that was written last.
+func (s states) of(t *top, except string) (*record, error) {
+	entries, err := os.ReadDir(string(s))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.FileError, "the states of folders cannot be read: %v",
+			system(err)).Because(err)
+	}
+	var found *record
+	var since time.Time
+	for _, e := range entries {
+		if !isID(e.Name()) || e.Name() == except {
+			continue
+		}
+		r, err := s.read(e.Name())
+		if err != nil || r == nil || r.Node != t.node() || !t.is(r.Path) {
+			continue // an unreadable record must not affect other folders
+		}
+		if at := s.written(r.ID); found == nil || at.After(since) {
+			found, since = r, at
+		}
+	}
+	return found, nil
+}
+
+// isID reports whether a name has the form of an id.
+func isID(name string) bool {
+	return len(name) == idLength && strings.Trim(name, idDigits) == ""
+}
+
+// written returns when a record was written; the zero time if that is unknown.
+func (s states) written(id string) time.Time {
+	info, err := os.Stat(filepath.Join(s.dir(id), recordFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// write replaces the record of a state, atomically and durably. The caller has the lock of the
+// state.
+func (s states) write(r record) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(s.dir(r.ID))
+	if err != nil {
+		return fmt.Errorf("open the state of the folder: %w", err)
+	}
+	defer dir.Close()
+	const staged = recordFile + ".new"
+	err = writeSynced(dir, staged, append(data, '\n'))
+	if err == nil {
+		err = dir.Rename(staged, recordFile)
+	}
+	if err == nil {
+		err = syncRoot(dir)
+	}
+	if err != nil {
+		return fault.New(fault.FileError, "the state of the folder cannot be written: %v",
+			system(err)).Because(err)
+	}
+	return nil
+}
+
+// writeSynced writes a file and syncs it to the disk.
+func writeSynced(dir *os.Root, name string, data []byte) error {
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// make creates the directory of a state if needed, and opens its lock file. The caller closes the
+// file.
+func (s states) make(id string) (*os.File, error) {
+	err := fileblob.Make(s.dir(id))
+	if err == nil {
+		var file *os.File
+		file, err = os.OpenFile(filepath.Join(s.dir(id), lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			return file, nil
+		}
+	}
+	return nil, fault.New(fault.FileError, "the state directory of the folder cannot be made: %v",
+		system(err)).Because(err)
+}
+
+// taken reports whether a process has the lock of a state.
+func (s states) taken(id string) bool {
+	file, err := os.Open(filepath.Join(s.dir(id), lockFile))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return errors.Is(lock(file), errTaken)
+}
