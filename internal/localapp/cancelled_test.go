@@ -137,7 +137,7 @@ func (c trial) requireEnded(t testing.TB, daemons map[string]string) {
 // that opens one starts it.
 func ofOpenVault(name string) bool {
 	return slices.ContainsFunc([]string{
-		"github.com/rookeryhq/rookery/internal/checkout.(*Checkout).", "github.com/rookeryhq/rookery/internal/repo.(*Keeper).run",
+		"github.com/rookeryhq/rookery/internal/checkout.(*Checkout).", "github.com/rookeryhq/rookery/internal/repo.(*Compactor).run",
 		"github.com/rookeryhq/rookery/internal/watch.",
 	}, func(daemon string) bool { return strings.HasPrefix(name, daemon) })
 }

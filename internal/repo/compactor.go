@@ -35,7 +35,7 @@ func (v *Vault) passage(f Compaction) passage[*index.Index] {
 	}
 }
 
-// Compact makes one compaction pass over a log without search indexes; see Vault.Fold. It does nothing
+// Compact makes one compaction pass over a log without search indexes; see Vault.Compact. It does nothing
 // for a log without Imaging.
 func (l *Log[S]) Compact(ctx context.Context, f Compaction) error {
 	if l.opt.Imaging == nil {

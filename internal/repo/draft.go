@@ -69,7 +69,7 @@ func (d *Draft[S]) DryRun() bool { return d.call.DryRun }
 // staged since the last call of State, if the log has a Step function.
 func (d *Draft[S]) State() S {
 	switch {
-	// Records, items and status changes are only applied by Fold, not by Step.
+	// Records, items and status changes are only applied by Apply, not by Step.
 	case d.stale, len(d.fresh) > 0 && d.step == nil:
 		d.whole()
 	case len(d.fresh) > 0:

@@ -40,7 +40,7 @@ func (c *Commit) erases() []PartRef {
 // EraseNote removes a note, if it exists, and erases its history: the contents of every commit that
 // changed it, its copies in the trash, and the answers of calls that name it. A commit that lists
 // the erased parts, but does not name the note, is written first. The parts are emptied by a pass
-// of Fold after every consumer has passed that commit; the caller should run one, but a later pass
+// of Compact after every consumer has passed that commit; the caller should run one, but a later pass
 // does it too. It returns NOT_FOUND if no version has the note, and PERMISSION_DENIED if it is not
 // under the prefix of the call.
 func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedNote, error) {
@@ -124,7 +124,7 @@ func (v *Vault) Erases(ctx context.Context, seq uint64) error {
 }
 
 // beginErasing records in the control item, before the erasing commit is written, after which
-// commit Fold must look for it.
+// commit Compact must look for it.
 func (v *Vault) beginErasing(ctx context.Context, head uint64) error {
 	return v.Change(ctx, func(c *Control) bool {
 		if c.Erasing == nil {

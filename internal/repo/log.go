@@ -50,7 +50,7 @@ type Log[S any] struct {
 	looked  uint64     // the commit up to which no segment was due
 }
 
-// LogOptions are the options of a Log. Table, Bucket, Part, Fold and Now are required.
+// LogOptions are the options of a Log. Table, Bucket, Part, Apply and Now are required.
 type LogOptions[S any] struct {
 	Table  table.Table
 	Bucket blob.Bucket // for payloads over 16 KB, segments and images; the log owns all keys
@@ -60,19 +60,19 @@ type LogOptions[S any] struct {
 	// key's partition find the log. The zero Key: no item.
 	Listed table.Key
 
-	// Fold returns the state after a commit. It must be pure: it must not change the state before.
-	// at is the place of the commit's first part. Fold may keep values from the commit, but not the
+	// Apply returns the state after a commit. It must be pure: it must not change the state before.
+	// at is the place of the commit's first part. Apply may keep values from the commit, but not the
 	// commit itself. It must not use the commit's key, nor the events and the ids of traits of its
 	// notes, because these are derived from the state.
 	Apply func(before S, c *Commit, at PartRef) S
 
 	// Step returns the state after some notes of a commit, given by their indices, if the other
 	// notes are in the state already. A Draft calls it while its commit grows; the state that
-	// counts in the end is the one that Fold returns for the whole commit. Nil: Fold is used.
+	// counts in the end is the one that Apply returns for the whole commit. Nil: Apply is used.
 	Step func(before S, c *Commit, notes []int, at PartRef) S
 
 	// Build returns the state after all commits of a sequence, beginning with a state. The result
-	// must be equal to that of calling Fold for one commit after the other. Nil: Fold is used.
+	// must be equal to that of calling Apply for one commit after the other. Nil: Apply is used.
 	Build func(from S, commits iter.Seq2[*Commit, PartRef]) S
 
 	// Imaging encodes and decodes images of the state. Nil: the log is not compacted, and stays in
