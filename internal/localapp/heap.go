@@ -18,7 +18,7 @@ import (
 const (
 	maxGrowth = 100
 	minGrowth = 25
-	heapGoal  = 256 << 20
+	heapGoal  = 192 << 20
 )
 
 // heapRoom is the number of bytes that a server needs beside vaults and caches, for its calls and
