@@ -109,11 +109,11 @@ func (l *Log) duePieces(
 	pieces = map[string][][]byte{}
 	known := map[repo.PartRef]bool{}
 	for _, r := range l.redactions.all {
-		now, err := l.vault.ErasedAudit(ctx, r.commit)
+		redacted, err := l.vault.IsRedacted(ctx, r.commit)
 		if err != nil {
 			return nil, nil, err
 		}
-		if !slices.ContainsFunc(now, func(p repo.AuditPiece) bool { return p.Empty }) {
+		if !redacted {
 			later = append(later, r)
 			continue
 		}

@@ -150,20 +150,15 @@ type AuditPiece struct {
 // of the log. Parts that are already empty have no lines. It returns INDEX_ERROR if a run is
 // damaged, and NOT_FOUND if the vault does not exist.
 func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
-	parts := map[uint64][]int{}
-	for _, p := range erase.erases() {
-		parts[p.Run] = append(parts[p.Run], p.Part)
-	}
 	var all []AuditPiece
-	for _, first := range slices.Sorted(maps.Keys(parts)) {
-		r, err := v.log.runAt(ctx, first)
+	for r, err := range v.erasedRuns(ctx, erase) {
 		if err != nil {
-			return nil, v.orNone(err)
+			return nil, err
 		}
-		for _, part := range slices.Sorted(slices.Values(parts[first])) {
-			p, err := r.auditPiece(part)
+		for _, part := range r.parts {
+			p, err := r.run.auditPiece(part)
 			if err != nil {
-				return nil, damaged(first, err)
+				return nil, damaged(r.run.First, err)
 			}
 			all = append(all, p)
 		}
@@ -171,11 +166,61 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 	return all, nil
 }
 
+// IsRedacted reports whether a part that the commit erase erases is empty. It reads the log only up
+// to the first such part. Its errors are those of ErasedAudit.
+func (v *Vault) IsRedacted(ctx context.Context, erase *Commit) (bool, error) {
+	for r, err := range v.erasedRuns(ctx, erase) {
+		if err != nil {
+			return false, err
+		}
+		for _, part := range r.parts {
+			switch {
+			case part >= len(r.run.parts):
+				return false, damaged(r.run.First, errFewParts)
+			case len(r.run.parts[part].data) == 0:
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// A partsOfRun is the parts of a loaded run that a commit erases, in order.
+type partsOfRun struct {
+	run   *run
+	parts []int
+}
+
+// erasedRuns yields the runs that have parts which the commit erase erases, in the order of the
+// log. It ends with the first error: INDEX_ERROR if a run is damaged, and NOT_FOUND if the vault
+// does not exist.
+func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOfRun, error] {
+	parts := map[uint64][]int{}
+	for _, p := range erase.erases() {
+		parts[p.Run] = append(parts[p.Run], p.Part)
+	}
+	return func(yield func(partsOfRun, error) bool) {
+		for _, first := range slices.Sorted(maps.Keys(parts)) {
+			r, err := v.log.runAt(ctx, first)
+			if err != nil {
+				yield(partsOfRun{}, v.orNone(err))
+				return
+			}
+			if !yield(partsOfRun{r, slices.Sorted(slices.Values(parts[first]))}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// errFewParts is the cause of the INDEX_ERROR of a run whose payload has fewer parts than its header.
+var errFewParts = errors.New("its payload lacks parts")
+
 // auditPiece returns the share of one part of the run in the audit log. The part with the answer of
 // a call has no lines. The run must be loaded.
 func (r *run) auditPiece(part int) (AuditPiece, error) {
 	if part >= len(r.parts) {
-		return AuditPiece{}, errors.New("its payload lacks parts")
+		return AuditPiece{}, errFewParts
 	}
 	// i becomes the index of the commit that contains the part, and behind the number of the first
 	// part after that commit.
