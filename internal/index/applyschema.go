@@ -69,9 +69,7 @@ func (n *Note) fieldTrait(f Field, i int) *Trait {
 	}
 }
 
-// rawOf returns the value of a field in the form that it has in an annotation. # 87 define sets the
-// values of annotations by the schema. On each line, it lets the first defined trait with a pin
-// claim the id of the pin.
+// rawOf returns the value of a field in the form that it has in an annotation.
 func rawOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -88,7 +86,8 @@ func rawOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// define says which annotations are traits, and which of a line a pin is meant for.
+// define sets the values of annotations by the schema. On each line, it lets the first defined
+// trait with a pin claim the id of the pin.
 func (d *draft) define(all []*Trait) {
 	pinned := 0 // the last line whose pin was claimed
 	for _, t := range all {

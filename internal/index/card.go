@@ -11,9 +11,9 @@ import (
 // texts. The card of a note whose head is not in the strict form (markdown.StrictHead) is empty. A
 // text is empty if the field is missing, null or empty.
 type Card struct {
-	Title string   // slugs, in text order; can contain duplicates
-	Tags  []string // as written; a date without quotes as in JSON
-	Date  string   // as written; a date without quotes as JSON has it
+	Title string
+	Tags  []string // slugs, in text order; can contain duplicates
+	Date  string   // as written; a date without quotes as in JSON
 
 	// Words are the values of the fields that a text search covers, besides the title and the tags.
 	Words []string

@@ -96,7 +96,7 @@ type Commit struct {
 // A Change is the change of one file by a commit.
 type Change struct {
 	Path    string
-	Text    []byte // only used during the call
+	Text    []byte // not retained by the index
 	Deleted bool
 	Body    Body // where the text is stored
 

@@ -119,8 +119,8 @@ func trimRef(ref string) string {
 }
 
 // A target is the set of objects to which a reference can lead, independent of its note.
-type target struct { // of one tier, distinct
-	candidates []candidate // of one tier, each object once
+type target struct {
+	candidates []candidate // of one tier, distinct
 	fragment   string      // the part inside the object that the reference names
 	inside     bool        // it names a part inside the object
 }
