@@ -38,6 +38,8 @@ func noteOf(f *File) *Note {
 // applyLookups updates the lookups to match the files. It writes only entries that were added or
 // removed since the last call.
 func (d *draft) applyLookups() {
+	// Changes of several files can cancel each other, so all are collected before anything is
+	// written.
 	names, sums := renaming{sums: map[string]int{}}, map[term]int{}
 	for path, old := range d.entered {
 		now, _ := d.files.Get(path)
@@ -49,6 +51,8 @@ func (d *draft) applyLookups() {
 		d.enterRow(noteOf(old), noteOf(now))
 		d.held += now.size() - old.size()
 	}
+	// The trees of ids and UIDs are independent of the entries and counts, which this goroutine
+	// writes.
 	var ids sync.WaitGroup
 	if len(d.entered) > ahead { // for fewer files, another goroutine costs more than it saves
 		ids.Go(d.enterIDs)
@@ -72,6 +76,7 @@ func (d *draft) applyLookups() {
 	}
 	ids.Wait()
 	clear(d.entered)
+	// The spelling depends on the folders that contain notes, which the counts above have changed.
 	d.spellDaily()
 }
 
@@ -103,11 +108,14 @@ type renaming struct {
 
 // add compares the names that one file had with those that it has now. Both lists must be sorted.
 func (r *renaming) add(path string, had, has []string) {
+	// A merge of two sorted lists. Names are handled in order, each with all its occurrences.
 	for len(had)+len(has) > 0 {
 		name := firstName(had, has)
 		before, now := repeats(had, name), repeats(has, name)
 		had, has = had[before:], has[now:]
 		switch {
+		// The entries of a file are a set: only the first and the last occurrence of a name change
+		// them.
 		case before == 0:
 			r.came = append(r.came, entry{name, path})
 		case now == 0:

@@ -14,6 +14,7 @@ import (
 // names and days. To apply another schema, call it again on a copy; see renewed.
 func (d *draft) applySchema(n *Note) {
 	n.Excluded = d.excludes(n.Path)
+	// The head of a template can contain placeholders, so it need not be valid YAML.
 	if n.Quarantine = n.problem; n.isTemplate(d.config) {
 		n.Quarantine = nil
 	}
@@ -27,6 +28,8 @@ func (d *draft) applySchema(n *Note) {
 	d.fieldTraits(n)
 	d.define(n.Annotations)
 	n.said = sayingsOf(n.Annotations)
+	// The marks depend on the types of the note, its sections and its annotations, so they come
+	// last.
 	n.markTypes(make([]byte, n.markCount()))
 	d.bareRefs(n)
 	n.fieldNames = d.fieldBuckets(n)
@@ -56,11 +59,14 @@ func (x *Index) fieldTraits(n *Note) {
 			}
 		}
 	}
+	// OnLine relies on this order: the fields come first.
 	if n.Annotations = body; len(fields) > 0 {
 		n.Annotations = slices.Concat(fields, body)
 	}
 }
 
+// fieldTrait returns the trait for the i-th field of the note. Its content is the id of the note,
+// because a field has no line of text to show.
 func (n *Note) fieldTrait(f Field, i int) *Trait {
 	return &Trait{
 		Place:      &Place{Note: n, Line: f.Line, Scope: -1, Content: n.ID, ContentText: n.ID},
@@ -114,6 +120,7 @@ func sayingsOf(all []*Trait) []*TraitValue {
 // TraitValue; field traits do not.
 func (d *draft) meant(t *Trait) *TraitValue {
 	k := said{t.Type, t.Raw, t.Task}
+	// A field has a typed value, which its text does not determine, so fields are not shared.
 	if known := d.sayings[k]; known != nil && !t.Field {
 		return known
 	}

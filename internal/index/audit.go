@@ -70,6 +70,8 @@ func (a *audit) take(e auditEntry) {
 		a.reindex(e)
 	case e.Entity == "object" && e.Op == "delete":
 		a.remove(e.ID)
+		// The deletion of a section changes its note; the deletion of a note leaves nothing to
+		// change.
 		if strings.Contains(e.ID, "#") {
 			a.seeNote(e.ID, e.TS)
 		}
@@ -160,6 +162,7 @@ func (a *audit) reindex(e auditEntry) {
 	}
 	for _, name := range append(e.Discovered, e.Modified...) {
 		if id, ok := strings.CutPrefix(name, "object:"); ok {
+			// The move comes first, so that the times before it are known under the new id.
 			a.moveNamed(e, name)
 			a.see(id, e.TS)
 		}
@@ -192,6 +195,7 @@ func (a *audit) found(id string, e auditEntry) {
 	name := "trait:" + id
 	var changes map[string]json.RawMessage
 	told := json.Unmarshal(e.Changes[name], &changes) == nil && changes["trait"] != nil
+	// Without its parent and text, it could not be matched with a trait of a note.
 	if a.traits[id] == nil && !told {
 		return
 	}

@@ -15,6 +15,8 @@ func (r *Resolver) Backlinks(id string, after Location) iter.Seq[Link] {
 		names := r.namesTo(to)
 		for n := range withNote(r.x.notesByAny(names.all, after.Path), to.object.Note, after.Path) {
 			for i, ref := range n.refsBehind(after) {
+				// References such as `#part` are not in the bucket of the note, so those of the
+				// note itself are checked one by one.
 				if !names.has(ref.name) && (n != to.object.Note || !ref.isOwn()) {
 					continue
 				}
@@ -55,6 +57,8 @@ func withNote(notes iter.Seq[*Note], other *Note, from string) iter.Seq[*Note] {
 func (r *Resolver) CountBacklinks(id string) int {
 	to := r.linkTarget(id)
 	names := r.namesTo(to)
+	// If every reference with one of the names leads to the object, whatever note it is in, the
+	// counts suffice.
 	if names.fixed && (to.object.Note == nil || !to.object.Note.refersToItself()) {
 		return names.count(r.x)
 	}
@@ -92,6 +96,8 @@ func (r *Resolver) namesTo(to linkTarget) namesToObject {
 		prefix := byRef.name(key(bucket, ""))
 		for name := range r.x.summed(prefix, prefix) {
 			written := name[len(prefix):]
+			// What a relative reference leads to depends on its note. It is kept as a candidate,
+			// and the result is not fixed.
 			relative := isRelative(written)
 			if !relative && !r.mayLead(written, to) {
 				continue
@@ -132,6 +138,8 @@ func (r *Resolver) linkTarget(id string) linkTarget {
 
 // holds reports whether a resolved reference leads to the target, or to something in it.
 func (t linkTarget) holds(to Resolution) bool {
+	// The target is a day without a note, or the reference leads to one. Only the ids can be
+	// compared.
 	if t.object.Note == nil || to.Object.Note == nil {
 		return t.id != "" && t.id == to.ID
 	}

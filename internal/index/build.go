@@ -54,6 +54,7 @@ func (b *Builder) Index() *Index {
 func (b *Builder) takeFirst() {
 	first := b.queue[0]
 	b.queue[0], b.queue = nil, b.queue[1:]
+	// Later commits are parsed meanwhile; they are applied in order.
 	first.Wait()
 	b.draft.apply(first)
 }
@@ -79,6 +80,7 @@ func begin(c Commit) *reading {
 // read returns a commit with its files parsed. A commit of one change is parsed without another
 // goroutine.
 func read(c Commit) *reading {
+	// A single file is parsed on this goroutine: another one would cost more than it saves.
 	if len(c.Changes) > 1 {
 		r := begin(c)
 		r.Wait()

@@ -159,6 +159,8 @@ func cardOf(head *markdown.Map) *Card {
 
 // say stores the rare fields, unless they are all empty.
 func (c *Card) say(rare rareCard) {
+	// Most tags are written as slugs. Then TagsAsWritten can join Tags, and most notes need no
+	// rareCard.
 	if rare.tagsAsWritten == strings.Join(c.Tags, " ") {
 		rare.tagsAsWritten = ""
 	}

@@ -11,7 +11,9 @@ import (
 
 // A Dated is one mention of a day: a field or a trait whose type is a date or a time.
 type Dated struct {
-	Day    vault.Date
+	// Day is the mentioned day, in the form 2026-12-01.
+	Day vault.Date
+	// Object has the field, or contains the trait.
 	Object Object
 	Field  string // name of the field; the type, for a trait
 	Trait  *Trait // nil for a field
@@ -21,6 +23,8 @@ type Dated struct {
 // datings returns the fields and the traits of a note that mention a day, by line. A field that is
 // a trait is in the result once, as a trait.
 func (x *Index) datings(n *Note, day vault.Date) []Dated {
+	// A note mentions few days, so all mentions are computed and filtered. The entry of the day has
+	// found the note.
 	all := slices.DeleteFunc(x.fieldDatings(n), func(d Dated) bool { return d.Day != day })
 	for t := range n.Traits() {
 		for _, named := range t.days {

@@ -122,6 +122,7 @@ func (s *entries) names(k kind) iter.Seq[string] {
 			more = false
 			s.between(entry{name: next}, k.last())(func(e entry) bool {
 				more = e.name[0] == byte(k) && yield(e.name[1:])
+				// This is the smallest name after e.name.
 				next = e.name + "\x00"
 				return false
 			})
@@ -142,6 +143,7 @@ func (s *entries) change(went, came []entry) {
 	})
 	changed := len(went) + len(came)
 	many := changed >= manyEntries && changed+s.came.Len()+s.went.Len() >= s.list.len()/2
+	// The first import of a vault: the list needs no trees.
 	if many && s.len() == 0 {
 		*s = newEntries(newFlat(came))
 		return
@@ -156,6 +158,7 @@ func (s *entries) change(went, came []entry) {
 // put adds sorted entries, which must not be in the set.
 func (s *entries) put(all []entry) {
 	for i := range spread(len(all)) {
+		// An entry that is in the list and was removed from it is there again without came.
 		if _, again := s.went.Delete(all[i]); !again {
 			s.came.Set(all[i])
 		}
@@ -180,6 +183,7 @@ func spread(n int) iter.Seq[int] {
 // remove removes entries, which must be in the set.
 func (s *entries) remove(all []entry) {
 	for _, e := range all {
+		// An entry that is only in came is not in the list, so went must not contain it.
 		if _, was := s.came.Delete(e); !was {
 			s.went.Set(e)
 		}

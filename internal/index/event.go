@@ -77,10 +77,13 @@ func Events(before, after *Index, path string, t Texts) []Event {
 		c.begin(is)
 	case !exists:
 		c.end(was)
+	// Either the file is not a note, or the setting exclude hides it before or after the change.
 	case was.Note == nil || is.Note == nil:
 		c.add(whole(is, t))
 	default:
 		c.notes(was.Note, is.Note, t)
+		// Only the spelling changed, for example the order of fields. Each change has at least one
+		// event.
 		if len(c.events) == 0 {
 			c.add(whole(is, t))
 		}
@@ -324,6 +327,7 @@ func (c *change) traits(was, is *Note) {
 		c.trait(before, t)
 	}
 	for t := range was.told {
+		// The comparison of pointers skips an annotation that shares its id with another one.
 		if had[t.ID] == t {
 			c.add(describeTrait("delete", c.before, t))
 		}

@@ -125,6 +125,8 @@ func (d *draft) sumFolder(folder string, by int) {
 	name := d.word(inFolder, folder)
 	before, _ := d.counts.Get(name)
 	d.sum(name, by)
+	// The vault itself is no folder of another one. Otherwise, counts of folders change only if
+	// this one begins or ceases to contain notes.
 	if folder == "" || (before == 0) == (before+by == 0) {
 		return
 	}
@@ -183,6 +185,7 @@ func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 				from = inFolder.name(prefix + child + "0") // '0' is the byte after the slash
 			case child != "" && !yield(name[1:], notes):
 				return
+			// The name is the folder itself, or one that was yielded. Continue with the next name.
 			default:
 				from = name + "\x00"
 			}

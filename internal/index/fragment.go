@@ -21,6 +21,7 @@ func (o Object) fragment(fragment string) (inner Object, line int, ok bool) {
 		return inner, 0, true
 	}
 	inner = o
+	// Each part names a section below the one before it.
 	for part := range strings.SplitSeq(fragment, "#") {
 		if inner, ok = inner.part(strings.TrimSpace(part)); !ok {
 			return Object{}, 0, false
@@ -43,6 +44,7 @@ func (o Object) part(heading string) (Object, bool) {
 		func(_, title string) bool { return fold(title) == folded },
 		func(s, _ string) bool { return s == slug },
 	}
+	// A better form of any section is preferred to a worse form of an earlier one.
 	for _, is := range forms {
 		if o.Section == nil && n.Title != "" && is(n.TitleSlug, n.Title) {
 			return o, true

@@ -61,6 +61,7 @@ func (d *draft) identify(n *Note, known identity) {
 	for i, t := range n.listed(len(given)) {
 		t.ID = given[i]
 	}
+	// The commit has no ids, or none for checkboxes. The remaining annotations get theirs here.
 	if len(given) != len(n.Annotations) {
 		d.name(n, met)
 	}
@@ -176,6 +177,8 @@ func (m traitMatcher) nearby(old []*prevTrait) {
 	for _, s := range m.note.Sections {
 		parents[s.Slug] = true
 	}
+	// All traits are tried at one distance before the next, so no trait takes the nearest match of
+	// another.
 	for distance := 0; distance <= near; distance++ {
 		for i, t := range m.note.Annotations {
 			for _, line := range []int{t.Line - distance, t.Line + distance} {
@@ -226,6 +229,7 @@ func (d *draft) name(n *Note, met []*prevTrait) {
 // keeps reports whether a trait can keep the id that it had: not if the id is that of its pin,
 // which another trait got, and not if another note uses it.
 func (d *draft) keeps(t *Trait, was *prevTrait) bool {
+	// If the trait were entitled to its pin, name would have given it the id before.
 	if was.id == t.Pin() {
 		return false
 	}
@@ -277,6 +281,7 @@ func (d *draft) holder(id string) *Trait {
 // id from one trait to another.
 func (d *draft) swapIDs(old, now *Note) {
 	was, is := annotationsOf(old), annotationsOf(now)
+	// Without pins, an id stays with its trait if the ids around it do not change.
 	if d.pins.Len() == 0 {
 		was, is = unlike(was, is)
 	}

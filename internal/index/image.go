@@ -157,6 +157,8 @@ func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
 		binary.LittleEndian.Uint32(data[sumAt:]) != crc32.Checksum(data[summedAt:], castagnoli) {
 		return parts, errDamaged
 	}
+	// The texts of the index point into data instead of being copied. This is why data must not
+	// change.
 	rest := unsafe.String(unsafe.SliceData(data), len(data))[partsAt(imageParts):]
 	for i := range parts {
 		n := binary.LittleEndian.Uint64(data[lengthsAt+8*i:])

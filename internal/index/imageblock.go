@@ -52,6 +52,7 @@ func (b *blockReader) readFile(path string) *File {
 	units := b.natural()
 	n := b.note(f)
 	n.Unindexed, n.Excluded, n.Units = unindexed, flags&4 != 0, units
+	// A hidden note is parsed like any other, but is not the Note of its file.
 	if f.Note = n; flags&16 != 0 {
 		f.Hidden, f.Note = n, nil
 	}
@@ -63,6 +64,8 @@ func (b *blockReader) word() string { return b.text(&b.scanner) }
 
 // note reads a note of the file f. It computes values that follow from others, such as the marks of
 // types.
+//
+// The order of the calls is part of the format, and must be that of imageWriter.note.
 func (b *blockReader) note(f *File) *Note {
 	n := b.slabs.notes.one()
 	n.File, n.ID = f, strings.TrimSuffix(f.Path, ".md")
@@ -78,6 +81,7 @@ func (b *blockReader) note(f *File) *Note {
 	n.facets, n.card = b.facets(), b.card()
 	b.sections(n)
 	n.pins = b.pins()
+	// After a failure, the lengths that markTypes relies on may not fit each other.
 	if b.annotations(n); !b.failed {
 		n.markTypes(b.slabs.marks.take(n.markCount()))
 	}
@@ -161,6 +165,8 @@ func (b *blockReader) sections(n *Note) {
 }
 
 // section reads a section. number is its position in the note.
+//
+// The values of a node follow only if the section is one.
 func (b *blockReader) section(s *Section, number int) {
 	s.number = number
 	s.Slug, s.Title, s.Level = b.raw(), b.raw(), b.int()

@@ -15,6 +15,8 @@ func (w *imageWriter) notes() {
 		for _, f := range files {
 			w.file(f)
 		}
+		// The length was not known before the files were written. It overwrites the zero before
+		// them.
 		appendNumber(w.b[:start-4], len(w.b)-start)
 		w.cutLarge()
 	}

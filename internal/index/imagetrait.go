@@ -16,6 +16,7 @@ func (w *imageWriter) annotations(n *Note) {
 	file, line, position := w.files[n.Path], 0, 0
 	for i, t := range all {
 		moved := i == 0 || !alikePlaced(all[i-1], t)
+		// Most ids are owned by the file, and need no text of their own.
 		id, held := w.held.find(t.ID, file)
 		w.flags(moved, t.Field, t.claims, !held)
 		if moved {

@@ -5,6 +5,17 @@
 // lines of traits: only the values that queries need, and where each text is stored. A lookup
 // searches a tree, and takes time in proportion to its results; functions that go through the whole
 // vault say so. The package is pure: times and texts come with the commits.
+//
+// The main parts are:
+//
+//   - A File, and the Note, the Sections, the Traits and the Refs in it, are the parsed form of one
+//     text. They are immutable, and states of the vault share them.
+//   - The entries map names, such as a type, a tag or the bucket of a reference, to the paths of
+//     the files that have them. Almost all queries start with a range of entries. The counts have
+//     the number of occurrences by name.
+//   - The trees of ids and UIDs map each to the path of the file that contains the trait or node.
+//   - A draft is the mutable form of an index, in which With and a Builder apply commits.
+//   - An Image is the serialized form of an index, from which a process starts.
 package index
 
 import (
@@ -83,8 +94,12 @@ func (c *Counted) add(n *Note, by int) {
 
 // A Commit is the input of With: the files that one commit changed.
 type Commit struct {
-	Seq     uint64
-	Time    time.Time
+	// Seq becomes the version of the index.
+	Seq uint64
+	// Time is the time of creation and change of everything that the commit creates or changes,
+	// unless a Change says otherwise.
+	Time time.Time
+	// Changes are applied in order.
 	Changes []Change
 	Items   []memory.Change // the changes of memories and of their records
 
@@ -95,6 +110,7 @@ type Commit struct {
 
 // A Change is the change of one file by a commit.
 type Change struct {
+	// Path is relative to the vault, with slashes.
 	Path    string
 	Text    []byte // not retained by the index
 	Deleted bool

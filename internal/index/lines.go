@@ -105,6 +105,9 @@ func without(lines, there, here [][]byte) [][]byte {
 	if there, here = differing(there, here); len(there) == 0 {
 		return lines
 	}
+	// A line that got an annotation is there with it and here without it. Its text without
+	// annotations is counted up for the lines there, and down for those here, which are changed in
+	// another way.
 	left := map[string]int{}
 	for _, line := range there {
 		left[bare(line)]++

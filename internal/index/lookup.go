@@ -22,6 +22,7 @@ func (x *Index) target(ref string) target {
 		return target{}
 	}
 	t := target{fragment: strings.TrimSpace(fragment), inside: inside}
+	// An absolute reference is a path in the vault, and never a name.
 	if root, absolute := strings.CutPrefix(base, "/"); absolute {
 		t.candidates = x.atPath(root)
 		return t
@@ -237,6 +238,7 @@ func (s *lookup) addID(t tier, id string, o Object, source string) {
 	if t > s.tier {
 		return
 	}
+	// The first candidate, or one of a better tier than all before.
 	if t < s.tier || s.known == nil {
 		s.tier, s.found, s.known = t, nil, map[string]bool{}
 	}
@@ -261,6 +263,8 @@ func (s *lookup) compare(name, with string) likeness {
 
 // consider adds an object if one of its names fits the reference.
 func (s *lookup) consider(c calling) {
+	// The reference has a folder, so it is compared with the whole id and not only with its last
+	// segment.
 	if c.by == namedByFile && s.folder != "" {
 		s.considerPath(c.object)
 		return

@@ -16,8 +16,8 @@ type ranking struct{ all []ranked }
 
 // A ranked is an id with its rank.
 type ranked struct {
-	id   string
-	rank int // a smaller rank is nearer
+	id   string // of an object or a trait
+	rank int    // a smaller rank is nearer
 }
 
 // add adds an id, or lowers the rank of one that was added before.

@@ -110,12 +110,14 @@ func (x *Index) FileOf(u UID) string { return x.uids.get(u.key()) }
 // commit has; else those that they had before; else new ones.
 func (d *draft) nameNodes(n, was *Note, given []UID) {
 	taken := map[UID]bool{}
+	// Without UIDs from the commit, nodes keep those of their matches in the note before.
 	if !n.takeNodes(given, taken) {
 		d.meetNodes(n, was, taken)
 	}
 	ordinal := -1
 	for u := range n.nodes {
 		ordinal++
+		// Each attempt hashes another number. Steps of maxNodes avoid the ordinals of other nodes.
 		for attempt := ordinal; *u == (UID{}); attempt += maxNodes {
 			if next := derivedUID(d.time, d.version, n.Path, attempt); !taken[next] && d.mayTake(next, n.Path) {
 				*u, taken[next] = next, true
@@ -439,6 +441,7 @@ func (x *Index) freeFolderUID(dir string, holder func(UID) string) UID {
 // NodeFolder returns the path of the folder with a UID, with a slash at the end, "" for the vault.
 // For a folder without a file of its own it goes through all folders.
 func (x *Index) NodeFolder(u UID) (dir string, ok bool) {
+	// The index by UID has all folders with a file of their own.
 	if path := x.uids.get(u.key()); path != "" {
 		dir, ok = strings.CutSuffix(path, vault.FolderFile)
 		f, known := x.Folder(dir)
@@ -464,6 +467,7 @@ func (d *draft) settleFolder(f *File, was *File, ch Change) {
 	if was != nil && was.Folder != nil {
 		now.UID, now.Created = was.Folder.UID, was.Folder.Created
 	}
+	// The UID in the commit takes precedence over that of the file before.
 	if len(ch.Nodes) == 1 && ch.Nodes[0] != (UID{}) {
 		now.UID = ch.Nodes[0]
 	}

@@ -12,10 +12,10 @@ import (
 
 // A File is one file of a vault at one version. It is immutable.
 type File struct {
-	Path    string
-	Size    int
-	Digest  Digest
-	Body    Body
+	Path    string  // relative to the vault, with slashes; the key in the index
+	Size    int     // length of the text in bytes
+	Digest  Digest  // of the text
+	Body    Body    // where the text is stored
 	Version uint64  // the version that last changed it
 	Note    *Note   // nil if the file is not a note
 	Folder  *Folder // nil if it is not the file of a folder
@@ -71,21 +71,21 @@ type Note struct {
 	typeMarks   []byte        // of the note, its sections and its annotations; see typeMark
 
 	NodePart
-	ID           string
+	ID           string // path without .md; with any other ending
 	DeclaredType string // as in the frontmatter; empty if it has none
 	Type         string // the type in the vault's schema
 	Title        string // of the title heading; empty if there is none
 	TitleSlug    string // a fragment that also names the note: `people/freya#freya`
 	Fields       []Field
-	Refs         []Ref          // by line and position
-	Links        []NoteLink     // that do not lead to notes, in reading order
-	Tags         []Tag          // each once, at its first place
-	Blocks       map[string]int // lines, by the id of a block (`^id`)
-	LineCount    int
-	BodyStart    int // offset of the text after the frontmatter
-	BodyLine     int // line of BodyStart
-	Created      time.Time
-	Modified     time.Time
+	Refs         []Ref             // by line and position
+	Links        []NoteLink        // that do not lead to notes, in reading order
+	Tags         []Tag             // each once, at its first place
+	Blocks       map[string]int    // lines, by the id of a block (`^id`)
+	LineCount    int               // number of lines of the text
+	BodyStart    int               // offset of the text after the frontmatter
+	BodyLine     int               // line of BodyStart
+	Created      time.Time         // when the note was first seen
+	Modified     time.Time         // last change of the note or of anything in it
 	Quarantine   *markdown.Problem // nil if the head parses, or for a template
 
 	// Unindexed is the number of things in the note if it is more than MaxThings, else 0. A note

@@ -5,7 +5,7 @@ import "time"
 // A Past is the times of a note, and of everything in it, at some version. A commit that restores
 // the note with the text of that version must store them, because they are recorded nowhere else.
 type Past struct {
-	Note     Times   `json:"note"`
+	Note     Times   `json:"note"`               // of the note as a whole
 	Sections []Times `json:"sections,omitempty"` // by position
 	Traits   []Times `json:"traits,omitempty"`   // by position of the annotation
 }

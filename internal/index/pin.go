@@ -64,6 +64,9 @@ func (d *draft) heir(pin, but string) *Trait {
 func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin(), t.Note.Path) == t }
 
 // settlePins gives each pin for which something changed to its heir.
+//
+// Renewing a note can move other ids, which is why it takes several passes. After the last one, ids
+// that are still contested stay as they are.
 func (d *draft) settlePins() {
 	for range pinRounds {
 		touched := slices.Sorted(maps.Keys(d.contested))

@@ -37,6 +37,8 @@ func newNote(f *File, text []byte) *Note {
 		problem: problemOf(doc), facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
 	}
 	n.readFields(doc.Frontmatter)
+	// The note has too many things. Only its title and its fields are indexed, and it counts as one
+	// node.
 	if n.leaveOut(doc) {
 		n.BodyBytes = int32(len(bytes.TrimSpace(text[doc.Body:])))
 		n.names = n.ownBuckets()
@@ -180,6 +182,7 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 		if sayings[i].Task {
 			sayings[i].Type = TaskType
 		}
+		// A value that is equal to its text is not stored twice; see TraitValue.Value.
 		if t.Value != nil && t.Value != any(t.Raw) {
 			sayings[i].value = t.Value
 		}

@@ -26,7 +26,7 @@ type Ref struct {
 // A Mention is the text of a reference. References with the same text can share it.
 type Mention struct {
 	Target  string // as written
-	Display string
+	Display string // the text that is shown instead of the target; empty if there is none
 
 	name string // of the entries by which it is found
 }
@@ -38,7 +38,7 @@ func newMention(target, display string) *Mention {
 
 // A Link is a reference, with the object that contains it and its resolution.
 type Link struct {
-	Source Object
+	Source Object // the object that contains the reference
 	Ref    *Ref
 	To     Resolution
 }

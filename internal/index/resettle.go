@@ -11,6 +11,10 @@ import (
 
 // resettle applies the new settings to each note for which they make a difference. before has the
 // old settings.
+//
+// It must be called before the other changes of the commit are applied. The entries find the notes
+// that are affected: each declared type that has another meaning, and each type and trait whose
+// definition changed.
 func (d *draft) resettle(before settings) {
 	paths := map[string]bool{}
 	for declared := range d.entries.names(byDeclared) {

@@ -91,6 +91,7 @@ func (x *Index) ResolveArg(arg string, c vault.Clock) Resolution {
 	if ref, ok := vault.ParseRef(arg); ok {
 		arg = string(ref)
 	}
+	// c.Day also accepts dates. These are references, and are resolved below.
 	if day, ok := c.Day(arg); ok && slices.Contains(vault.DayWords(), arg) {
 		r := Resolution{ID: x.Config().DailyPath(day).ID(), Source: ByKeyword}
 		r.Object, _ = x.Find(r.ID)
@@ -138,6 +139,7 @@ func (t target) isFixed() bool { return len(t.candidates) <= 1 }
 // from returns the resolution of the reference in a note. A nil n means that the note is not known.
 func (t target) from(n *Note) Resolution {
 	left := t.candidates
+	// Of several candidates, one in the folder of the note is meant.
 	if n != nil && len(left) > 1 {
 		if own := beside(left, n); len(own) > 0 {
 			left = own

@@ -40,6 +40,7 @@ func (t settingTexts) with(ch Change) settingTexts {
 	default:
 		return t
 	}
+	// A deleted file has the same meaning as an empty one.
 	if *text = string(ch.Text); ch.Deleted {
 		*text = ""
 	}
@@ -55,6 +56,7 @@ func (s settings) read(t settingTexts) settings {
 	s.exclusion = vault.NewExclusion(s.config.Exclude)
 	s.hiding = s.config.Hiding()
 	s.schema, s.schemaErr = vault.ParseSchema([]byte(t.schema))
+	// A schema that does not parse counts as empty: only the built-in types remain.
 	if s.schemaErr != nil {
 		s.schema = vault.NewSchema()
 	}

@@ -117,9 +117,9 @@ func (n *Note) told(yield func(*Trait) bool) {
 	}
 }
 
-// Done reports whether the line of a trait is done, by its checkbox or by a trait on the line:
-// `@done` with the value true, `@status` with the value done or, if its enum does not have that,
-// with the last value of the enum.
+// Done reports whether the line of a trait is done. Its checkbox says so, or a trait on the line:
+// `@done` with the value true or, if its type is not bool, with any value except false; `@status`
+// with the value done or, if its enum does not have that, with the last value of the enum.
 func (x *Index) Done(t *Trait) bool {
 	done, _ := x.DoneKnown(t)
 	return done

@@ -26,8 +26,8 @@ type Trait struct {
 
 // A Place is the position and the text of the line of some traits.
 type Place struct {
-	Note        *Note
-	Line        int
+	Note        *Note  // the note that contains the line
+	Line        int    // number of the line in the file, from 1
 	Scope       int    // position of the section that contains it; -1 for the note
 	Content     string // the line without the markers of lists and quotes; for a field, the note's id
 	ContentText string // Content without annotations
@@ -36,7 +36,7 @@ type Place struct {
 
 // A TraitValue is the type and value of a trait.
 type TraitValue struct {
-	Type    string
+	Type    string // name of the trait, in the spelling of the schema if it is defined
 	Raw     string // the value as written; "" for a bare annotation
 	Defined bool   // it is a trait; otherwise the annotation is only text
 	Task    bool   // it is a checkbox and not an annotation; see TaskType

@@ -48,6 +48,8 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 			gaps++
 		}
 	}
+	// The names are consecutive in the index, except for a tail that holds rejected. Then
+	// membership is a comparison with both ends, without a map.
 	if gaps == 0 || gaps == 1 && !passed {
 		return TraitSet{x, typ, nameSet{all: names, run: true, sum: sum}}
 	}

@@ -39,6 +39,7 @@ func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
 			if !yield(c.note(path)) {
 				return
 			}
+			// Other names of the same note are skipped, so each note is yielded once.
 			for len(heads) > 0 && heads[0].path == path {
 				x.entries.advance(&heads)
 			}

@@ -75,6 +75,7 @@ func (d *draft) apply(r *reading) {
 	d.moved = map[string]*File{}
 	before, texts := d.settings, d.texts
 	for _, ch := range r.Changes {
+		// The settings of the commit apply to all its changes, wherever they are in the list.
 		texts = texts.with(ch)
 		if f, ok := d.files.Get(ch.From); ok && ch.From != "" {
 			d.moved[ch.From] = f
@@ -92,6 +93,7 @@ func (d *draft) apply(r *reading) {
 	for i, ch := range r.Changes {
 		d.change(ch, r.files[i])
 	}
+	// Only now are all claims of the commit known.
 	d.settlePins()
 	d.takeItems(r)
 	if r.Erases {
