@@ -48,6 +48,7 @@ func (c *checked) firsts() map[string]int {
 		c.heads = map[string]int{}
 		for i := range c.note.Sections {
 			s := &c.note.Sections[i]
+			// Sections that are not nodes have no addresses, so their titles cannot clash.
 			if title := fold(s.Title); isNode(s) {
 				if _, there := c.heads[title]; !there {
 					c.heads[title] = i

@@ -98,6 +98,8 @@ func (d *Differ) pair(a, b Node, depth int) {
 		}
 		order = append(order, to[i])
 	}
+	// As few nodes as possible count as reordered: those that are not in a longest part that kept
+	// its order.
 	kept := longestRise(order)
 	matched := make([]bool, len(right))
 	for i, n := range left {
@@ -139,6 +141,8 @@ func key(n Node) string {
 // whose key no node of left has.
 func (d *Differ) match(left, right []Node) []int {
 	to, keys := make([]int, len(left)), map[string]int{}
+	// The loop runs backward so that the first of several nodes with the same key is the one in
+	// keys.
 	for j, n := range slices.Backward(right) {
 		keys[key(n)] = j
 	}
@@ -169,6 +173,9 @@ func (d *Differ) match(left, right []Node) []int {
 
 // longestRise returns the numbers in a longest increasing subsequence of a list of distinct
 // numbers.
+//
+// It keeps, for each length, the subsequence with the smallest last number, and takes time in
+// proportion to n log n.
 func longestRise(list []int) map[int]bool {
 	var ends []int // by length-1: position at which the best subsequence of that length ends
 	before := make([]int, len(list))
@@ -220,6 +227,8 @@ const (
 )
 
 // all records that a node and everything below it were added or removed.
+//
+// It does not follow transclusions, because the nodes of a Source are elsewhere in the tree.
 func (d *Differ) all(op string, n, parent Node, index int) {
 	t := d.After
 	if op == added {
@@ -239,6 +248,7 @@ func (d *Differ) payload(a, b Node) {
 	before, after := d.fieldsOf(d.Tree, a), d.fieldsOf(d.After, b)
 	was, is := valuesOf(before), valuesOf(after)
 	for i, f := range append(slices.Clone(before), after...) {
+		// The field was compared in the part of before.
 		if _, twice := was[f.Name]; i >= len(before) && twice {
 			continue
 		}

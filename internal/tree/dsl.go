@@ -16,6 +16,8 @@ const (
 )
 
 // A SyntaxError is the reason why a query cannot be parsed.
+//
+// Callers show both to the author of the query.
 type SyntaxError struct {
 	Position int    // offset of the error in bytes
 	Expected string // the input that is valid there
@@ -29,6 +31,15 @@ func (e *SyntaxError) Error() string {
 // Parse parses a query of select_nodes (reference/tree.md, C8.1). If the query is invalid, the
 // error is a *SyntaxError. For each Expr x that Parse returns, Parse(x.String()) returns an equal
 // one.
+//
+// The grammar is:
+//
+//   - or = and { "OR" and }
+//   - and = not { ( "AND" | "BUT-NOT-IF" ) not }
+//   - not = [ "NOT" ] primary
+//   - primary = "(" or ")" | ( "under" | "childof" ) value | [ "ancestor." ] path operator values
+//
+// Keywords ignore case. A name or value that could be taken for something else must be in quotes.
 func Parse(text string) (*Expr, error) {
 	p := &parser{text: text}
 	if len(text) > MaxQuery {
@@ -155,6 +166,7 @@ func (p *parser) and(depth int) *Expr {
 
 // not parses an optional NOT and its operand.
 func (p *parser) not(depth int) *Expr {
+	// NOT applies to one primary. A second NOT needs parentheses.
 	if p.keyword("NOT") != "" {
 		return &Expr{Op: OpNot, Subs: []*Expr{p.primary(depth)}}
 	}
@@ -180,6 +192,7 @@ func (p *parser) primary(depth int) *Expr {
 		return &Expr{Op: Op(op), Values: []string{p.value()}}
 	}
 	p.space()
+	// A quoted "ancestor" is the name of a property.
 	quoted := p.at < len(p.text) && isQuote(p.text[p.at])
 	path := p.path()
 	if !quoted && len(path) > 1 && strings.EqualFold(path[0], string(OpAncestor)) {
@@ -312,6 +325,7 @@ func (p *parser) valueIn(list bool) string {
 			}
 			p.at += size
 		}
+		// Each round adds a word, so that a value such as in progress needs no quotes.
 		word := p.text[from:p.at]
 		if word == "" || endsValue(word) {
 			p.at = end
@@ -373,6 +387,7 @@ func (x *Expr) String() string {
 
 // within returns the Expr as an operand of op, in parentheses if it needs them.
 func (x *Expr) within(op Op) string {
+	// AND in OR needs no parentheses. The others get them, so that Parse returns the same groups.
 	isGroup := x.Op == OpAnd || x.Op == OpOr
 	if isGroup && (x.Op != OpAnd || op != OpOr) || op == OpNot && x.Op == OpNot {
 		return "(" + x.String() + ")"
@@ -407,6 +422,7 @@ func (x *Expr) written() string {
 func writtenName(name string, first bool) string {
 	p := &parser{text: name}
 	word, end := p.word()
+	// The test uses the parser itself, so that it cannot differ from Parse.
 	plain := word != "" && end == len(name) && p.at == 0 && !slices.Contains(keywords, strings.ToLower(name)) &&
 		(!first || !strings.EqualFold(name, string(OpAncestor)))
 	if plain {

@@ -42,7 +42,8 @@ type Expr struct {
 }
 
 // A Truth is the result of an Expr for a node. Unknown means that it depends on the text of the
-// node, which was not given.
+// node, which was not given. The order of the values makes AND a minimum, OR a maximum and NOT a
+// difference. A caller evaluates an Expr with the index first, and reads a text only for Unknown.
 type Truth int
 
 // The truths, in ascending order.
@@ -87,6 +88,8 @@ func (e *Evaluator) With(text TextOf) *Evaluator {
 }
 
 // Holds evaluates an Expr for a node.
+//
+// AND stops at the first No, and OR at the first Yes.
 func (e *Evaluator) Holds(x *Expr, n Node) Truth {
 	if x == nil {
 		return Yes
@@ -109,6 +112,7 @@ func (e *Evaluator) Holds(x *Expr, n Node) Truth {
 		}
 		return most
 	case OpNot:
+		// This maps No to Yes, Yes to No, and Unknown to itself.
 		return Yes - e.Holds(x.Subs[0], n)
 	case OpUnder, OpChildOf:
 		return truth(e.below(x, n))
@@ -144,9 +148,11 @@ func (e *Evaluator) below(x *Expr, n Node) bool {
 		e.targets[x.Values[0]] = to
 	}
 	for above, ok := e.tree.Parent(n); ok; above, ok = e.tree.Parent(above) {
+		// The value can be an address, a UID or a name. All nodes with the name count.
 		if to.found && above == to.node || fold(e.tree.Name(above)) == to.folded && to.folded != "" {
 			return true
 		}
+		// Only the parent counts.
 		if x.Op == OpChildOf {
 			return false
 		}

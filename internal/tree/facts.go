@@ -19,6 +19,8 @@ type about struct {
 }
 
 // about returns the description of a folder. A field title takes precedence over a title heading.
+//
+// It is read from the index each time, which costs a few lookups.
 func (t *Tree) about(dir string) about {
 	f, ok := t.Index.Folder(dir)
 	if !ok {
@@ -98,6 +100,7 @@ func (t *Tree) Source(n Node) (source Node, ok bool) {
 			return n, false
 		}
 		source = Node{Note: to.Object.Note, Section: to.Object.Number() + 1}
+		// The target is a heading in a list or a quote, which is not a node.
 		if source.Section > 0 && !isNode(source.section()) {
 			return n, false
 		}
@@ -111,6 +114,7 @@ func (t *Tree) embedded(n Node) string {
 	if n.Note == nil || !t.part(n).Embeds {
 		return ""
 	}
+	// A child node would not be visible behind a transclusion.
 	for range sectionsTo(n, 1) {
 		return ""
 	}

@@ -11,6 +11,9 @@ import (
 // A Filter selects the properties of nodes that are shown, by their paths: names with dots between
 // them, ignoring case. A property is shown if Included is empty, or contains it, a path above it or
 // a path below it; and if Excluded contains neither it nor a path above it.
+//
+// For example, an Included of payload shows all fields, and one of address.city shows this member
+// of the field address and no other.
 type Filter struct {
 	Included []string `json:"included,omitempty"`
 	Excluded []string `json:"excluded,omitempty"`
@@ -40,6 +43,8 @@ func canonical(path string) string {
 	path = strings.ToLower(strings.TrimSpace(path))
 	if rest, ok := strings.CutPrefix(path, fieldPrefix); ok {
 		first, _, _ := strings.Cut(rest, ".")
+		// The prefix is needed only before a structural name, so payload.status and status are the
+		// same path.
 		if !IsStructural(first) {
 			return rest
 		}
@@ -62,6 +67,7 @@ func (f Filter) Shows(path string) bool {
 		return true
 	}
 	path = canonical(path)
+	// Without these, an answer would have no tree and no addresses.
 	if path == "nodeid" || path == "children" {
 		return true
 	}
@@ -114,6 +120,7 @@ func (f Filter) value(path string, v any) (shown any, ok bool) {
 	if !is || f.IsEmpty() {
 		return v, true
 	}
+	// A list in JSON has no members to select, and is shown as a whole.
 	members, ok := membersOf(nested)
 	if !ok {
 		return v, true

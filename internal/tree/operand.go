@@ -18,6 +18,9 @@ import (
 type Clock = vault.Clock
 
 // An operand is the value of a property of a node.
+//
+// The values null and "" of structural properties count as missing; fields are missing if they are
+// null or the node does not have them.
 type operand struct {
 	value any
 	there bool         // the node has the property
@@ -175,6 +178,7 @@ func (e *Evaluator) field(n Node, path []string) operand {
 		return operand{}
 	}
 	found := operand{value: fields[i].Value, there: fields[i].Value != nil}
+	// The schema declares fields, but not the members of their values.
 	if t, ok := e.tree.Index.Schema().Type(e.tree.Type(n)); ok && len(path) == 1 {
 		found.field, _ = t.Field(fields[i].Name)
 	}
@@ -297,6 +301,9 @@ func holds(op Op, c int) bool {
 // compare compares a value with a constant: by the type of the field, if the schema declares it as
 // a number or a time; else as numbers or as times, if both are; else as texts, ignoring case. It
 // returns ok false if the two cannot be compared.
+//
+// The field types have precedence because a text such as 007 or 2026 can be a number, a time or
+// neither.
 func (e *Evaluator) compare(text string, with constant, f *vault.Field) (c int, ok bool) {
 	if f != nil {
 		switch {
@@ -341,6 +348,7 @@ func compareNumbers(a, b string) (c int, ok bool) {
 	}
 	x, err1 := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
+	// NaN is not comparable.
 	if err1 != nil || err2 != nil || x != x || y != y {
 		return 0, false
 	}

@@ -12,6 +12,8 @@ import (
 )
 
 // A Property is a field of a node.
+//
+// A list of properties keeps the order of the text, which a map would not.
 type Property struct {
 	Name  string
 	Value any // a type of index.Field.Value
@@ -107,6 +109,8 @@ func Text(v any) string {
 	case string:
 		return v
 	case float64:
+		// FormatInt is faster than Marshal. Negative zero and large numbers are left to Marshal,
+		// which writes them differently.
 		if i := int64(v); float64(i) == v && -wholes < v && v < wholes && (i != 0 || !math.Signbit(v)) {
 			return strconv.FormatInt(i, 10) // in the form of JSON
 		}

@@ -14,6 +14,8 @@ const MaxGroups = 8
 
 // A predicate is the JSON form of a comparison, or of a group of them: one with a member
 // `predicates` or `groups`.
+//
+// Both members can occur in one group; the predicates come first.
 type predicate struct {
 	Path   string          `json:"path"`
 	Op     string          `json:"op"`
@@ -36,6 +38,8 @@ var operators = map[string]Op{
 // Predicates parses a group of predicates, or a list of them that must all be true
 // (reference/tree.md, C8.2). If only is not empty, it lists the allowed operators. Predicates
 // returns nil for an empty group. Invalid input is an INVALID_PARAMETER fault.
+//
+// A comparison outside of a list or a group is accepted too.
 func Predicates(raw json.RawMessage, only ...string) (*Expr, error) {
 	var root predicate
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
@@ -109,6 +113,7 @@ func (p predicate) joined(subs []*Expr) (*Expr, error) {
 		op = OpNot
 	case "but-not-if":
 		op = OpAnd
+		// The first part must be true, and the others must not be.
 		for i := 1; i < len(subs); i++ {
 			subs[i] = &Expr{Op: OpNot, Subs: []*Expr{subs[i]}}
 		}
@@ -179,6 +184,8 @@ func (p predicate) values(x *Expr) error {
 }
 
 // literal returns a JSON scalar as a text; ok is false for null, a list or an object.
+//
+// Numbers and booleans are returned as written.
 func literal(raw json.RawMessage) (text string, ok bool) {
 	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
 		return text, true

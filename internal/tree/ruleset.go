@@ -14,8 +14,11 @@ import (
 )
 
 // A Violation is one problem of a node that a rule has found.
+//
+// The severity error means that the vault does not have the form that its schema and rules require;
+// a warning can be intended.
 type Violation struct {
-	RuleID   string `json:"ruleId"`
+	RuleID   string `json:"ruleId"` // such as broken-reference
 	Severity string `json:"severity" jsonschema:"error or warning"`
 	NodeID   string `json:"nodeId"`
 	Path     string `json:"path,omitempty" jsonschema:"the property, or the lines of the file: 12 or 12-14"`
@@ -102,6 +105,7 @@ func (k *Checker) NeedsText() bool {
 // returns false. Checking all nodes of a note one after the other takes time in proportion to the
 // note.
 func (k *Checker) Check(n Node, text []byte) []Violation {
+	// Folders have a nil note, so each of them gets new data.
 	if k.of == nil || n.Note == nil || k.of.note != n.Note {
 		k.of = &checked{note: n.Note, text: text}
 	}
@@ -132,6 +136,8 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 	if n.Section > 0 {
 		s := n.section()
 		above, _ := k.tree.Parent(n)
+		// Headings at the top of a note may have level 1 or 2: a note counts as a heading of level
+		// 1.
 		if level := max(1, above.Level()); s.Level > level+1 {
 			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line), "the heading has level %d below one of level %d", s.Level, level))
 		}
@@ -172,6 +178,8 @@ func (k *Checker) cycles(n Node) bool {
 // no id of its own; 0 if there is none.
 func (k *Checker) twin(n Node) int {
 	s := n.section()
+	// The slug of a repeated heading has a number at its end. Any other slug is unique, or an id
+	// that the section declares.
 	if slug := markdown.Slug(s.Title); s.Slug == slug || !strings.HasPrefix(s.Slug, slug) {
 		return 0
 	}
@@ -220,11 +228,14 @@ func (k *Checker) schema(n Node) []Violation {
 	if _, ok := k.tree.Index.Schema().Type(declared); declared != "" && !ok {
 		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema does not have the type that the node declares")}
 	}
+	// The payload of a transclusion is that of its source, and is checked there.
 	if !known || k.tree.embedded(n) != "" {
 		return nil
 	}
 	values := map[string]any{}
 	for _, f := range k.tree.Fields(n) {
+		// An empty text counts as missing. The id of a section is part of its address, and not a
+		// field of its type.
 		if f.Value != "" && (n.Section == 0 || f.Name != "id") {
 			values[f.Name] = f.Value
 		}
@@ -239,6 +250,7 @@ func (k *Checker) schema(n Node) []Violation {
 		field, _ := p.Details["field"].(string)
 		all = append(all, problem(n, ruleOf(typ, field, p), SeverityError, field, "%s", p.Message))
 	}
+	// A type without fields allows any.
 	if len(typ.Fields) > 0 && typ.Name != vault.Section {
 		for _, name := range checked.Unknown {
 			if !n.beside(name) {
@@ -250,6 +262,8 @@ func (k *Checker) schema(n Node) []Violation {
 }
 
 // ruleOf returns the id of the rule that the value of a field violates.
+//
+// A value of a field that typ does not declare is of the wrong type.
 func ruleOf(typ *vault.Type, field string, _ *fault.Fault) string {
 	f, ok := typ.Field(field)
 	switch {
@@ -302,6 +316,9 @@ func (k *Checker) order(n Node) []Violation {
 }
 
 // owns checks the rules in the configuration of the vault.
+//
+// A rule without a query applies to all nodes. A query that needs a text reads it from the file
+// that Check was given.
 func (k *Checker) owns(n Node, text []byte) []Violation {
 	var all []Violation
 	for _, r := range k.own {

@@ -7,6 +7,9 @@ import (
 )
 
 // A Shape is a node in the form of answers. Members that the filter does not show are omitted.
+//
+// Numbers and texts that can be zero are pointers, because a shown zero value differs from an
+// omitted one.
 type Shape struct {
 	NodeID        string     `json:"nodeId"`
 	UID           string     `json:"uid,omitempty" jsonschema:"the identity of the node, which it keeps when its address changes"`
@@ -58,6 +61,9 @@ type Shaper struct {
 }
 
 // Item returns the shape of a node in a list. Whole returns more.
+//
+// The type and the fields are those of the Source, and the identity and the name are those of the
+// node itself.
 func (s Shaper) Item(n Node) *Shape {
 	t := s.Tree
 	shape := &Shape{NodeID: n.ID()}

@@ -11,6 +11,9 @@ import (
 
 // A SortKey is the value of a property in a form in which all values can be compared. Numbers come
 // before times, and times before texts.
+//
+// Page tokens contain keys, so its JSON form must stay the same. Times are seconds since 1970 in
+// Number.
 type SortKey struct {
 	Class  int     `json:"c"` // 0: number, 1: time, 2: text, 3: missing
 	Number float64 `json:"n,omitempty"`
@@ -35,6 +38,7 @@ func (e *Evaluator) sortKey(n Node, path []string) SortKey {
 		return SortKey{Class: missing}
 	}
 	text := bareText(o.value)
+	// NaN is left to the texts, because it has no order.
 	if number, err := strconv.ParseFloat(text, 64); err == nil && number == number {
 		return SortKey{Class: numbers, Number: number}
 	}
@@ -88,6 +92,7 @@ func (e *Evaluator) Behind(all []Sorted, by Sorting, key SortKey, at Position) i
 		if c := cmp.Or(s.Key.compare(key, by.Descending), e.tree.Compare(s.Position(), at)); c != 0 {
 			return c
 		}
+		// The element is at the given place, so the first one after it is looked for.
 		return -1
 	})
 	return i

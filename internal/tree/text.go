@@ -15,6 +15,8 @@ type Extent struct {
 
 // Extents returns the extents of a note and of its sections, by node number: the note first.
 // Sections that are not nodes have no ends.
+//
+// d must be the result of parsing text. The own text of a note begins after its title heading.
 func Extents(text []byte, d *markdown.Doc) []Extent {
 	own := markdown.Span{Start: d.Body, End: len(text)}
 	all := []Extent{{Own: own, Content: own, Start: d.Body}}
@@ -29,6 +31,7 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 			at = append(at, i)
 		}
 	}
+	// The title heading, if there is one, has no extent. It comes before all headings that have.
 	title := len(d.Headings) + 1 - len(all)
 	if len(at) > 0 {
 		all[0].Own.End = d.Headings[at[0]].Own.Start
@@ -39,6 +42,7 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 		if k+1 < len(at) {
 			e.Own.End = d.Headings[at[k+1]].Own.Start
 		}
+		// The content ends at the next heading of the same or a higher rank.
 		for _, j := range at[k+1:] {
 			if d.Headings[j].Level <= d.Headings[i].Level {
 				e.Content.End = d.Headings[j].Own.Start

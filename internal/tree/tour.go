@@ -8,6 +8,8 @@ import (
 
 // A Visit is one occurrence of a node in a Tour: in its own place, or below a node that transcludes
 // one above it.
+//
+// A node can be visited several times in one Tour, once for each place where a reader sees it.
 type Visit struct {
 	Node
 	Above *Visit // the parent visit; nil for the top
@@ -22,6 +24,8 @@ type Visit struct {
 func (v *Visit) Place() []Position {
 	place := []Position{v.Position()}
 	for child, above := v, v.Above; above != nil; child, above = above, above.Above {
+		// The positions below are those of nodes elsewhere in the tree, so the place of the
+		// transclusion is needed too.
 		if child.Via > above.Via {
 			place = append(place, above.Position())
 		}
@@ -75,6 +79,7 @@ func (t Tour) walk(v *Visit, behind []Position, yield func(*Visit) bool) bool {
 		first := sort.Search(len(children), func(i int) bool {
 			return t.Tree.Compare(children[i].Position(), behind[0]) > 0
 		})
+		// The child before the first one after the place may contain the place.
 		children = children[max(0, first-1):]
 	}
 	for _, n := range children {
@@ -103,6 +108,9 @@ func (t Tour) HasChildren(v *Visit) bool {
 
 // ends reports whether the walk must not follow the transclusion of a visit, because it would
 // repeat nodes that are shown above, or because too many are followed already.
+//
+// Otherwise a note that transcludes a part of itself, or two notes that transclude each other,
+// would have no end.
 func (t Tour) ends(v *Visit) bool {
 	if v.source == v.Node {
 		return false

@@ -1,6 +1,14 @@
 // Package tree presents a vault as a tree of nodes: the vault, its folders, its notes, and the
 // sections of notes (reference/tree.md, part C). It is pure: it reads one state of the index, and
 // texts that the caller passes.
+//
+// A Tree gives nodes, and walks them in one order: children of a folder in the order that its own
+// file lists, else folders before notes; sections in text order. A node whose own text is one
+// transclusion shows the payload and the children of the node to which that leads, its Source.
+// Functions with Own in their names do not follow it.
+//
+// An Evaluator evaluates queries for nodes, a Checker rules, and a Viewer the expansion of nodes in
+// a session. A Shaper builds the forms that answers have, and a Differ compares subtrees.
 package tree
 
 import (
@@ -81,6 +89,7 @@ func (t *Tree) Root() Node { return Node{} }
 // address can begin with a slash. A note can also be named by the slug of its title, and a folder
 // without its slash if no note has that name.
 func (t *Tree) Find(id string) (Node, bool) {
+	// A text with the prefix of UIDs that is not a valid UID is looked up as a path.
 	if n, ok := t.byUID(id); ok {
 		return n, true
 	}
@@ -98,6 +107,7 @@ func (t *Tree) Find(id string) (Node, bool) {
 		n := Node{Note: o.Note, Section: o.Number() + 1}
 		return n, isNode(n.section())
 	}
+	// A fragment that Index.Find does not resolve names no folder either.
 	if strings.Contains(id, "#") {
 		return Node{}, false
 	}
@@ -187,6 +197,7 @@ func (t *Tree) Within(n, top Node) bool {
 		}
 		return strings.HasPrefix(n.Folder, top.Folder)
 	}
+	// A parent section comes before its children, so the walk up can stop at the number of top.
 	for ; n.Note == top.Note && n.Section > top.Section; n, _ = t.Parent(n) {
 	}
 	return n == top

@@ -14,6 +14,9 @@ type compared struct {
 // rest match by address. The sections of a note with the same text in both states are not compared.
 // A nil node means that it does not exist in that state. The comparison stops, with the changes
 // found so far, when going returns false.
+//
+// Moved means another parent, or another address of the top; renamed means another name below the
+// same parent. A moved node is not reported as renamed too.
 func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 	d.begin()
 	d.own = true
@@ -47,6 +50,7 @@ func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compare
 	visit = func(n Node, above, index, depth int) {
 		at := len(all)
 		all = append(all, compared{n, above, index, -1})
+		// Folders are always compared, because isSame returns false for them.
 		if depth >= d.MaxDepth || n.Section == 0 && isSame(other, n) {
 			return
 		}
@@ -99,6 +103,7 @@ func (d *Differ) matchVersions(left, right []compared) {
 		}
 	}
 	for j := range right {
+		// A node that was deleted and created again has another UID at the same address.
 		if i, ok := ids[right[j].ID()]; ok && right[j].match < 0 {
 			left[i].match, right[j].match = j, i
 		}
@@ -171,6 +176,7 @@ func (d *Differ) version(left, right []compared, j int, late bool) {
 		d.out.Summary.Reordered++
 		d.add(StructureChange{Op: "reordered", NodeID: e.ID()}, e.Node, parent, e.index)
 	}
+	// The text is the same, so the payload is.
 	if e.Section == 0 && e.Note != nil && was.Note != nil && isSame(d.Tree, e.Node) {
 		return
 	}

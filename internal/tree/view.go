@@ -5,9 +5,9 @@ import "slices"
 // A Rule says whether a node is expanded in the view of a session; a recursive one, also everything
 // below it.
 type Rule struct {
-	UID       string `json:"uid"`
-	Expanded  bool   `json:"expanded"`
-	Recursive bool   `json:"recursive,omitempty"`
+	UID       string `json:"uid"`                 // of the node
+	Expanded  bool   `json:"expanded"`            // whether the view shows the children of the node
+	Recursive bool   `json:"recursive,omitempty"` // whether the rule applies to the nodes below, too
 
 	// MaxDepth is the number of levels to which a recursive rule applies, including that of the
 	// node. Deeper nodes are collapsed. 0 means no limit.
@@ -18,6 +18,8 @@ type Rule struct {
 type Rules []Rule
 
 // MaxRules is the largest number of rules of a view. Add does not enforce it.
+//
+// A caller of Add checks it.
 const MaxRules = 500
 
 // Add returns the rules with one more at the end. It drops the older rules that the new one
@@ -27,6 +29,8 @@ const MaxRules = 500
 func (r Rules) Add(rule Rule, below func(uid string) bool) Rules {
 	kept := make(Rules, 0, len(r)+1)
 	for _, old := range r {
+		// An old recursive rule still applies to the nodes below, so only a recursive one replaces
+		// it.
 		useless := old.UID == rule.UID && (rule.Recursive || !old.Recursive)
 		if !useless && rule.Recursive && below(old.UID) {
 			useless = true
@@ -71,6 +75,7 @@ func (v *Viewer) Expanded(n Node) bool {
 		return v.otherwise
 	}
 	above := v.of(n)
+	// A rule of the node itself counts only if it is newer than the recursive rule.
 	newest := above.rule
 	for _, i := range v.rules[v.tree.UID(n)] {
 		newest = max(newest, i)
@@ -90,6 +95,7 @@ func (v *Viewer) of(n Node) standing {
 		return s
 	}
 	s := standing{rule: -1}
+	// The recursion goes up to the vault once, because each result is cached.
 	if above, ok := v.tree.Parent(n); ok {
 		s = v.of(above)
 		s.depth++

@@ -52,6 +52,7 @@ func (v *ViewNode) whole(w *members) {
 	if len(v.Tags) > 0 {
 		w.add("tags", v.Tags)
 	}
+	// Fields with structural names would hide the properties of the node.
 	clashing := Payload{}
 	for _, f := range v.Fields {
 		if IsStructural(f.Name) {
@@ -111,12 +112,14 @@ func (m *members) add(name string, v any) {
 	if m.err != nil {
 		return
 	}
+	// The first member follows a brace, the others a comma.
 	m.b.WriteByte("{,"[min(m.b.Len(), 1)])
 	for i, part := range []any{name, v} {
 		if i > 0 {
 			m.b.WriteByte(':')
 		}
 		enc := json.NewEncoder(&m.b)
+		// Markdown contains < and >, which would be escaped.
 		enc.SetEscapeHTML(false)
 		if m.err = enc.Encode(part); m.err != nil {
 			return

@@ -17,6 +17,8 @@ type listing struct {
 
 // list returns the children of a folder, in no order. It takes one seek for each subfolder,
 // independent of how much is below.
+//
+// The result is cached in the Tree, and must not be changed, except by sort.
 func (t *Tree) list(dir string) *listing {
 	if l, ok := t.folders[dir]; ok {
 		return l
@@ -43,6 +45,7 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 			l.children = append(l.children, Node{Note: f.Note})
 		case i < 0:
 		case isHidden(f.Path):
+			// The whole hidden folder is skipped.
 			return f.Path[:len(dir)+i+1] + "\xff", true
 		case IsContent(f):
 			sub := f.Path[:len(dir)+i+1]
@@ -172,6 +175,8 @@ func (t *Tree) sort(l *listing, dir string) {
 
 // A Position is the place of a node in the order of the tree. It stays usable after the node is
 // deleted.
+//
+// Page tokens contain positions, so its JSON form must stay the same.
 type Position struct {
 	Path    string `json:"p"`           // id of the note, or path of the folder
 	Section int    `json:"s,omitempty"` // as in Node
@@ -217,6 +222,8 @@ func (t *Tree) walk(n Node, behind *Position, depth int, yield func(Node) bool) 
 
 // walkBehind walks the children of a folder. If behind is not nil, it skips those before that
 // position.
+//
+// The position need not exist any more: the ranks of names decide what comes after it.
 func (t *Tree) walkBehind(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	if depth < 0 {
 		return true
@@ -263,6 +270,8 @@ func walkNote(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 
 // sectionsTo yields the nodes below a note or a section down to a depth, in text order, with their
 // section numbers.
+//
+// A section is below the nearest earlier node with a smaller level, which can skip levels.
 func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 	return func(yield func(Node, int) bool) {
 		if depth < 1 {
@@ -274,6 +283,7 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 			if !isNode(s) {
 				continue
 			}
+			// The next heading of the same or a higher rank ends the section n.
 			if n.Section > 0 && s.Level <= n.Level() {
 				return
 			}
@@ -291,6 +301,8 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 }
 
 // Compare returns -1, 0 or 1 for the order of two positions in the tree.
+//
+// Neither node need exist. A folder comes before everything in it.
 func (t *Tree) Compare(a, b Position) int {
 	if a.Path == b.Path {
 		return cmp.Compare(a.Section, b.Section)
