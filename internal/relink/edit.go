@@ -80,6 +80,7 @@ func (w *rewriting) oneByOne() (done []edit, text []byte) {
 		return cmp.Compare(b.at.Start, a.at.Start)
 	})
 	var later []edit
+	// Edits at the end come first, so that the spans of the others stay valid.
 	for i, e := range all {
 		if i >= maxTried {
 			w.unwritable = append(w.unwritable, e.line)
@@ -91,6 +92,7 @@ func (w *rewriting) oneByOne() (done []edit, text []byte) {
 			later = append(later, e)
 		}
 	}
+	// The other way of an edit can move text, so these come after all edits by span.
 	for _, e := range later {
 		text, done = w.instead(e, text, done)
 	}

@@ -16,6 +16,7 @@ func (w *rewriting) anchors() {
 			continue
 		}
 		was := w.was.From(w.from, target)
+		// A link that leads nowhere, or still leads to the same section, stays as it is.
 		if was.ID == "" || was.FragmentMissing || w.leads(target, was) {
 			continue
 		}

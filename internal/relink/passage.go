@@ -42,6 +42,10 @@ func (r *Relinker) Passages(id string, text []byte, passages []Passage) Result {
 // freeAnchors rewrites links to a place in the same note, if the place is in another note now. They
 // become links to the note from which they come; the methods that rewrite references then continue
 // from there.
+//
+// It makes its edits at once, and parses the new text, because the other methods need the spans of
+// the references in it. If the result does not have exactly these references, none of the edits is
+// made, and their lines are reported.
 func (w *rewriting) freeAnchors() {
 	var edits []edit
 	for _, link := range w.doc.Anchors {

@@ -5,6 +5,10 @@
 // A reference is rewritten only if it would no longer lead to that object, or if it is a Markdown
 // link with a relative path that is no longer the path of its target. A reference that did not
 // resolve before stays as it is.
+//
+// The edits are made in the text of each note and checked by parsing the result: a reference is
+// rewritten only if the new text contains the intended target. References that cannot be written
+// this way are reported with their lines.
 package relink
 
 import (
@@ -68,6 +72,7 @@ func (r *Relinker) To(id string) string {
 
 // goal returns the id in the second state of the object to which a reference resolved in the first.
 func (w *rewriting) goal(was index.Resolution) string {
+	// The reference leads to a block, which can be in another note now.
 	if was.Line > 0 && was.Object.Note != nil {
 		if to, ok := w.Blocks[Line{was.Object.Note.ID, was.Line}]; ok {
 			return to
@@ -159,6 +164,8 @@ type Result struct {
 
 // Rewrite rewrites the references in text, the text of the note with an id of the second state. If
 // there is no such note in both states, or if it is quarantined, it returns the text unchanged.
+//
+// The text must be that of the second state, which still has the references of the first.
 func (r *Relinker) Rewrite(id string, text []byte) Result {
 	was, is, ok := r.note(id)
 	if !ok || is.Quarantine != nil {
@@ -220,6 +227,7 @@ func (w *rewriting) countGained(was index.Resolution, target string) {
 func (w *rewriting) references() {
 	for i, ref := range w.doc.References {
 		base, _, _ := strings.Cut(ref.Target, "#")
+		// Links to files are rewritten by files, and references in replaced values by values.
 		if markdown.IsFileName(base) || w.isEdited(ref.Span) {
 			continue
 		}
@@ -233,6 +241,7 @@ func (w *rewriting) references() {
 		}
 		at := ref.Written
 		spelled, target, ok := w.spell(ref, was)
+		// Respell turns a Markdown link into double brackets, so it replaces the whole link.
 		if w.wanted != nil && w.isMarkdown(ref) {
 			at, spelled = ref.Span, w.bracketed(ref, target)
 			ok = ok && spelled != ""

@@ -18,6 +18,7 @@ func (w *rewriting) spell(ref markdown.Reference, was index.Resolution) (spelled
 	if w.isMarkdown(ref) && w.wanted == nil {
 		return w.spellLink(ref, written, was)
 	}
+	// A target with one of these characters would end the reference early, or be split.
 	for _, target := range w.targets(written, was) {
 		if !strings.ContainsAny(target, "[]|\n") && w.leads(target, was) {
 			return target, target, true
@@ -42,6 +43,7 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 	if inside && !within && strings.Contains(was.ID, "#") { // the section became a note
 		all = append(all, note)
 	}
+	// The name of the note stays, so a reference by title or alias is not turned into one by id.
 	if inside && within && w.wanted == nil {
 		all = append(all, base+"#"+slug)
 	}

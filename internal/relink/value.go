@@ -114,6 +114,7 @@ func (w *rewriting) bare(b bareValue) {
 		if written == "" {
 			continue
 		}
+		// The elements are looked for in order, each after the one before.
 		span, ok := token(w.text, markdown.Span{Start: at, End: b.at.End}, written)
 		if ok {
 			at = span.End
@@ -128,6 +129,8 @@ func (w *rewriting) bare(b bareValue) {
 			changed, want[i] = true, now
 		}
 	}
+	// References in brackets are rewritten by references, unless this edit replaces the whole
+	// value.
 	if changed {
 		w.whole = append(w.whole, b.at)
 		w.edits = append(w.edits, b.edit(w.text, want, isList, spans, found))
