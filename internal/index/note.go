@@ -88,8 +88,9 @@ type Note struct {
 	Modified     time.Time         // last change of the note or of anything in it
 	Quarantine   *markdown.Problem // nil if the head parses, or for a template
 
-	// Unindexed is the number of things in the note if it is more than MaxThings, else 0. A note
-	// with more has no sections, annotations, references and tags in the index.
+	// Unindexed is the number of things in the note, or of values in its fields, if one of these is
+	// more than MaxThings; else 0. Such a note has no sections, annotations, references, links and
+	// tags in the index.
 	Unindexed int
 
 	// Excluded says that the note is excluded from orientation (vault.Exclusion): it is not counted
