@@ -8,8 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// swap puts a file in the place of another at its path; nil is none. The lookups learn of it with
-// enter.
+// swap replaces the file old by now, at the same path. A nil old adds now, and a nil now deletes
+// old. The lookups see the change only after applyLookups.
 func (d *draft) swap(old, now *File) {
 	switch {
 	case now != nil:
@@ -27,7 +27,7 @@ func (d *draft) swap(old, now *File) {
 	d.swapNodes(old, now)
 }
 
-// noteOf is the note that a file is, nil if it is none.
+// noteOf returns the note of f; nil if f is nil or is not a note.
 func noteOf(f *File) *Note {
 	if f == nil {
 		return nil
@@ -35,8 +35,11 @@ func noteOf(f *File) *Note {
 	return f.Note
 }
 
-// applyLookups brings the lookups up to the files. Only entries that came or went are touched.
+// applyLookups updates the lookups to match the files. It writes only entries that were added or
+// removed since the last call.
 func (d *draft) applyLookups() {
+	// Changes of several files can cancel each other, so all are collected before anything is
+	// written.
 	names, sums := renaming{sums: map[string]int{}}, map[term]int{}
 	for path, old := range d.entered {
 		now, _ := d.files.Get(path)
@@ -48,8 +51,10 @@ func (d *draft) applyLookups() {
 		d.enterRow(noteOf(old), noteOf(now))
 		d.held += now.size() - old.size()
 	}
+	// The trees of ids and UIDs are independent of the entries and counts, which this goroutine
+	// writes.
 	var ids sync.WaitGroup
-	if len(d.entered) > ahead { // else another goroutine costs more than it takes off
+	if len(d.entered) > ahead { // for fewer files, another goroutine costs more than it saves
 		ids.Go(d.enterIDs)
 		ids.Go(d.enterNodes)
 	} else {
@@ -62,7 +67,7 @@ func (d *draft) applyLookups() {
 	}
 	for t, by := range sums {
 		switch {
-		case by == 0: // as much came as went
+		case by == 0: // added and removed equally often
 		case t.kind == inFolder:
 			d.sumFolder(t.name, by)
 		default:
@@ -71,10 +76,12 @@ func (d *draft) applyLookups() {
 	}
 	ids.Wait()
 	clear(d.entered)
+	// The spelling depends on the folders that contain notes, which the counts above have changed.
 	d.spellDaily()
 }
 
-// names are the names by which a file is found, sorted, each as often as something in it goes by it.
+// names returns the names of all entries of a file, sorted; nil for a nil file. A name occurs once
+// for each thing in the file that has it.
 func (d *draft) names(f *File) []string {
 	if f == nil {
 		return nil
@@ -93,19 +100,22 @@ func (d *draft) names(f *File) []string {
 	return all
 }
 
-// A renaming collects by what other names files go than before.
+// A renaming collects the entries that are added to and removed from the index, over several files.
 type renaming struct {
 	came, went []entry
-	sums       map[string]int // of names, by how much they changed
+	sums       map[string]int // by name: the change of its count
 }
 
-// add takes the names of one file, before and now. Both lists are sorted.
+// add compares the names that one file had with those that it has now. Both lists must be sorted.
 func (r *renaming) add(path string, had, has []string) {
+	// A merge of two sorted lists. Names are handled in order, each with all its occurrences.
 	for len(had)+len(has) > 0 {
 		name := firstName(had, has)
 		before, now := repeats(had, name), repeats(has, name)
 		had, has = had[before:], has[now:]
 		switch {
+		// The entries of a file are a set: only the first and the last occurrence of a name change
+		// them.
 		case before == 0:
 			r.came = append(r.came, entry{name, path})
 		case now == 0:
@@ -117,7 +127,7 @@ func (r *renaming) add(path string, had, has []string) {
 	}
 }
 
-// firstName is the first of the names in two sorted lists, of which one may be empty.
+// firstName returns the smallest name of two sorted lists, of which at most one is empty.
 func firstName(a, b []string) string {
 	if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
 		return a[0]
@@ -125,7 +135,7 @@ func firstName(a, b []string) string {
 	return b[0]
 }
 
-// repeats is how often a list begins with a name.
+// repeats returns how many elements at the beginning of names are equal to name.
 func repeats(names []string, name string) int {
 	n := 0
 	for n < len(names) && names[n] == name {
@@ -134,7 +144,7 @@ func repeats(names []string, name string) int {
 	return n
 }
 
-// noteNames adds the names by which a note is found.
+// noteNames appends to all the names of the entries of a note, in no particular order.
 func (d *draft) noteNames(all []string, n *Note) []string {
 	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
 	add := func(k kind, name string) { all = append(all, d.word(k, name)) }
@@ -171,7 +181,8 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	return all
 }
 
-// objectNames calls add with the sections of a note, and the types of the objects in it.
+// objectNames calls add for the slug of each section, and for the type and the declared type of
+// each object of a note.
 func (n *Note) objectNames(add func(kind, string)) {
 	for i := range n.Sections {
 		add(bySection, clean(n.Sections[i].Slug))
@@ -189,7 +200,7 @@ func (n *Note) objectNames(add func(kind, string)) {
 	}
 }
 
-// usedFields calls add with the names of the fields of the objects in a note.
+// usedFields calls add with the name of each field of the note and of the objects in it.
 func (n *Note) usedFields(add func(kind, string)) {
 	for i := -1; i < len(n.Sections); i++ {
 		for _, f := range n.Object(i).Fields() {
@@ -198,7 +209,7 @@ func (n *Note) usedFields(add func(kind, string)) {
 	}
 }
 
-// typed yields the note and the objects in it that are no plain sections.
+// typed yields the note, as an Object, and the objects in it. It skips plain sections.
 func (n *Note) typed(yield func(Object) bool) {
 	for i := -1; i < len(n.Sections); i++ {
 		if o := n.Object(i); o.Type() != vault.Section && !yield(o) {
@@ -207,13 +218,13 @@ func (n *Note) typed(yield func(Object) bool) {
 	}
 }
 
-// A term is the name of an entry in its parts.
+// A term is the name of an entry, split into its kind and the rest.
 type term struct {
 	kind kind
 	name string
 }
 
-// word is the name of an entry; all that are alike are one text.
+// word returns the name of an entry. Equal names share one string, to save memory.
 func (d *draft) word(k kind, name string) string {
 	word, known := d.words[term{k, name}]
 	if !known {
@@ -223,7 +234,8 @@ func (d *draft) word(k kind, name string) string {
 	return word
 }
 
-// tally counts the objects, the traits and the tags of a note, or takes them off.
+// tally adds by to the counts of the objects, traits, tags and facets of a note. by is 1 for a note
+// that is added and -1 for one that is removed. A nil note changes nothing.
 func tally(sums map[term]int, n *Note, by int) {
 	if n == nil {
 		return
@@ -243,7 +255,7 @@ func tally(sums map[term]int, n *Note, by int) {
 	tallyFacets(sums, n, by)
 }
 
-// sum adds to a sum of the index, which holds none that is 0.
+// sum adds by to the count of a name. Counts of zero are not stored.
 func (d *draft) sum(name string, by int) {
 	if by == 0 {
 		return
@@ -255,7 +267,8 @@ func (d *draft) sum(name string, by int) {
 	d.counts.Delete(name)
 }
 
-// add adds a note to the sums, or takes it off.
+// add adds a note to the totals if by is 1, and subtracts it if by is -1. A nil note changes
+// nothing.
 func (t *Totals) add(n *Note, by int) {
 	if n == nil {
 		return
@@ -279,7 +292,7 @@ func (t *Totals) add(n *Note, by int) {
 	t.Counted.add(n, by)
 }
 
-// enterIDs brings the tree of the ids of traits up to date.
+// enterIDs writes the pending changes of d.ids to the tree of trait ids.
 func (d *draft) enterIDs() {
 	d.traitIDs.change(d.ids)
 	clear(d.ids)

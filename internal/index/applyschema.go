@@ -9,10 +9,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// applySchema fills in what the schema says of a note: the types, which annotations and fields are traits,
-// references without brackets, names, and days. It may be called again with another schema, on a copy.
+// applySchema sets the parts of a note that depend on the schema and the settings: its types and
+// those of its sections, the annotations and fields that are traits, references without brackets,
+// names and days. To apply another schema, call it again on a copy; see renewed.
 func (d *draft) applySchema(n *Note) {
 	n.Excluded = d.excludes(n.Path)
+	// The head of a template can contain placeholders, so it need not be valid YAML.
 	if n.Quarantine = n.problem; n.isTemplate(d.config) {
 		n.Quarantine = nil
 	}
@@ -26,21 +28,24 @@ func (d *draft) applySchema(n *Note) {
 	d.fieldTraits(n)
 	d.define(n.Annotations)
 	n.said = sayingsOf(n.Annotations)
+	// The marks depend on the types of the note, its sections and its annotations, so they come
+	// last.
 	n.markTypes(make([]byte, n.markCount()))
 	d.bareRefs(n)
 	n.fieldNames = d.fieldBuckets(n)
 	n.fieldDays = d.fieldDays(n)
 }
 
-// excludes reports whether orientation leaves a note out.
+// excludes reports whether the note at a path is excluded from orientation.
 func (d *draft) excludes(path string) bool { return d.exclusion.Excludes(path, d.folders) }
 
-// hides reports whether the settings make a note a mere file.
+// hides reports whether the setting exclude makes the note at a path a mere file.
 func (d *draft) hides(path string) bool {
 	return !d.hiding.IsEmpty() && d.hiding.Excludes(path, d.hidden)
 }
 
-// fieldTraits puts the fields that are traits before the annotations of the text.
+// fieldTraits puts a trait for each field that the type of the note declares as one before the
+// annotations of the text. It replaces the field traits of an earlier call.
 func (x *Index) fieldTraits(n *Note) {
 	fields, body := []*Trait(nil), n.Annotations
 	for len(body) > 0 && body[0].Field {
@@ -54,11 +59,14 @@ func (x *Index) fieldTraits(n *Note) {
 			}
 		}
 	}
+	// OnLine relies on this order: the fields come first.
 	if n.Annotations = body; len(fields) > 0 {
 		n.Annotations = slices.Concat(fields, body)
 	}
 }
 
+// fieldTrait returns the trait for the i-th field of the note. Its content is the id of the note,
+// because a field has no line of text to show.
 func (n *Note) fieldTrait(f Field, i int) *Trait {
 	return &Trait{
 		Place:      &Place{Note: n, Line: f.Line, Scope: -1, Content: n.ID, ContentText: n.ID},
@@ -67,7 +75,7 @@ func (n *Note) fieldTrait(f Field, i int) *Trait {
 	}
 }
 
-// rawOf is the value of a field as an annotation would have it.
+// rawOf returns the value of a field in the form that it has in an annotation.
 func rawOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -84,9 +92,10 @@ func rawOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// define says which annotations are traits, and which of a line a pin is meant for.
+// define sets the values of annotations by the schema. On each line, it lets the first defined
+// trait with a pin claim the id of the pin.
 func (d *draft) define(all []*Trait) {
-	pinned := 0 // the last line whose pin is taken
+	pinned := 0 // the last line whose pin was claimed
 	for _, t := range all {
 		t.TraitValue = d.meant(t)
 		if t.claims = false; t.Defined && t.Line != pinned && t.Pin() != "" {
@@ -95,7 +104,7 @@ func (d *draft) define(all []*Trait) {
 	}
 }
 
-// sayingsOf are what annotations say, in their order.
+// sayingsOf returns the values of annotations, in their order; nil if there are none.
 func sayingsOf(all []*Trait) []*TraitValue {
 	if len(all) == 0 {
 		return nil
@@ -107,9 +116,11 @@ func sayingsOf(all []*Trait) []*TraitValue {
 	return said
 }
 
-// meant is what a trait says by the schema. All that is written alike in texts is one.
+// meant returns the value of a trait under the schema. Annotations that are written alike share one
+// TraitValue; field traits do not.
 func (d *draft) meant(t *Trait) *TraitValue {
 	k := said{t.Type, t.Raw, t.Task}
+	// A field has a typed value, which its text does not determine, so fields are not shared.
 	if known := d.sayings[k]; known != nil && !t.Field {
 		return known
 	}
@@ -121,7 +132,8 @@ func (d *draft) meant(t *Trait) *TraitValue {
 	return &s
 }
 
-// remember keeps what the annotations of a note say, for the next one that says it.
+// remember stores the values of the annotations of a note, so that the next note with the same
+// annotations shares them.
 func (d *draft) remember(n *Note) {
 	for _, t := range annotationsOf(n) {
 		if !t.Field {
@@ -130,7 +142,8 @@ func (d *draft) remember(n *Note) {
 	}
 }
 
-// define fills in what the schema says.
+// define sets Defined, the name of the entry, and the days of a value by the schema. It corrects
+// the type to the spelling of the schema.
 func (s *TraitValue) define(schema *vault.Schema) {
 	def, ok := schema.Trait(s.Type)
 	if s.Task {
@@ -149,8 +162,8 @@ func (s *TraitValue) define(schema *vault.Schema) {
 	s.Defined, s.entry = ok, valueName(s.Type, by)
 }
 
-// valueKey is what a trait with this value is found by: the text of the typed value; before that of a
-// reference stands its bucket.
+// valueKey returns the text under which a trait with the value v is looked up: the text of the
+// typed value. For a reference, the bucket of the reference and NUL precede it.
 func valueKey(def *vault.Trait, v any) string {
 	typed, _ := def.Typed(v)
 	text := clean(ValueText(typed))
@@ -160,7 +173,8 @@ func valueKey(def *vault.Trait, v any) string {
 	return text
 }
 
-// ValueText is a typed value of a trait as TraitsWith and TraitsBetween find it.
+// ValueText returns a typed value of a trait in the form in which TraitsWith and TraitsBetween
+// compare it.
 func ValueText(v any) string {
 	if ref, ok := v.(markdown.Ref); ok {
 		return string(ref)
@@ -168,7 +182,8 @@ func ValueText(v any) string {
 	return rawOf(v)
 }
 
-// renewed is a copy of a note that may be settled again.
+// renewed returns a copy of a note to which applySchema can be applied. It copies everything that
+// applySchema and identify change; a trait of the copy points to the copy.
 func (n *Note) renewed() *Note {
 	c := *n
 	f := *n.File
@@ -189,7 +204,7 @@ func (n *Note) renewed() *Note {
 	return &c
 }
 
-// renew puts a note in its place again, as the settings now say.
+// renew replaces a note by a copy to which the current settings are applied.
 func (d *draft) renew(old *Note) {
 	n := old.renewed()
 	d.unclaim(old.Note)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An auditEntry is what seeds need of a line of an audit log, in the format of
+// An auditEntry has the fields of a line of an audit log that importedTimes needs, in the format of
 // spec/raven-agent-improvements.md, "Audit Log Format".
 type auditEntry struct {
 	TS         time.Time                  `json:"ts"`
@@ -26,15 +26,15 @@ type auditEntry struct {
 	Removed    []string                   `json:"removed"`
 }
 
-// An audit is what the lines of an audit log tell, as they are read one after the other.
+// An audit is the state after the lines of an audit log that were read so far.
 type audit struct {
 	objects map[string]span  // by id
 	traits  map[string]*told // by id; the parent is the whole id
-	order   []string         // ids of traits, as they came
-	seen    map[string]bool  // ids of the notes that the lines tell of
+	order   []string         // ids of traits, by first line; can contain duplicates
+	seen    map[string]bool  // ids of the notes in the lines that were read
 }
 
-// resume takes in what earlier logs told of a note.
+// resume adds the times of a note that came from earlier audit logs.
 func (a *audit) resume(note string, s importedTimes) {
 	a.objects[note] = s.span
 	for fragment, seen := range s.sections {
@@ -51,8 +51,8 @@ func (a *audit) resume(note string, s importedTimes) {
 	}
 }
 
-// read takes in what an audit log tells. A line that cannot be read is passed over: other programs
-// wrote it.
+// read applies the lines of an audit log. It skips lines that it cannot parse, because other
+// programs wrote them.
 func (a *audit) read(log []byte) {
 	for line := range bytes.Lines(log) {
 		var e auditEntry
@@ -63,13 +63,15 @@ func (a *audit) read(log []byte) {
 	}
 }
 
-// take takes one entry in. Every change in a file counts for its note.
+// take applies one entry. A change of anything in a note counts as a change of the note.
 func (a *audit) take(e auditEntry) {
 	switch {
 	case e.Op == "reindex":
 		a.reindex(e)
 	case e.Entity == "object" && e.Op == "delete":
 		a.remove(e.ID)
+		// The deletion of a section changes its note; the deletion of a note leaves nothing to
+		// change.
 		if strings.Contains(e.ID, "#") {
 			a.seeNote(e.ID, e.TS)
 		}
@@ -84,7 +86,8 @@ func (a *audit) take(e auditEntry) {
 	}
 }
 
-// move renames a note, and what is in it, if an entry says that its id changed.
+// move renames a note, and everything in it, if an entry says that its id changed. It ignores ids
+// of sections.
 func (a *audit) move(change json.RawMessage) {
 	var id struct{ Old, New string }
 	if json.Unmarshal(change, &id) != nil || id.Old == "" || id.New == "" || strings.Contains(id.Old+id.New, "#") {
@@ -111,7 +114,7 @@ func (a *audit) move(change json.RawMessage) {
 	a.seen[id.New] = true
 }
 
-// remove forgets an object, and what was in it.
+// remove forgets an object and everything in it.
 func (a *audit) remove(id string) {
 	delete(a.objects, id)
 	maps.DeleteFunc(a.traits, func(_ string, t *told) bool {
@@ -122,7 +125,7 @@ func (a *audit) remove(id string) {
 	})
 }
 
-// trait takes in what became of a trait.
+// trait applies an entry that creates or changes a trait.
 func (a *audit) trait(e auditEntry) {
 	t := a.traits[e.ID]
 	if t == nil {
@@ -138,7 +141,8 @@ func (a *audit) trait(e auditEntry) {
 	a.seeNote(t.parent, e.TS)
 }
 
-// amend takes over what an entry says of a value, or how it says that the value changed.
+// amend sets a value to said, unless that is the zero value, and then to the new value in change,
+// if there is one.
 func amend[T comparable](value *T, said T, change json.RawMessage) {
 	var none T
 	if said != none {
@@ -150,13 +154,15 @@ func amend[T comparable](value *T, said T, change json.RawMessage) {
 	}
 }
 
-// reindex takes in what was found in a file that somebody had edited.
+// reindex applies an entry that lists the changes found in a file that was edited by another
+// program.
 func (a *audit) reindex(e auditEntry) {
 	if e.File != "" {
 		a.see(strings.TrimSuffix(e.File, ".md"), e.TS)
 	}
 	for _, name := range append(e.Discovered, e.Modified...) {
 		if id, ok := strings.CutPrefix(name, "object:"); ok {
+			// The move comes first, so that the times before it are known under the new id.
 			a.moveNamed(e, name)
 			a.see(id, e.TS)
 		}
@@ -174,7 +180,8 @@ func (a *audit) reindex(e auditEntry) {
 	}
 }
 
-// moveNamed renames a note that a reindex names, if it says so.
+// moveNamed renames the note with this name in a reindex entry, if the entry says that its id
+// changed.
 func (a *audit) moveNamed(e auditEntry, name string) {
 	var changes map[string]json.RawMessage
 	if json.Unmarshal(e.Changes[name], &changes) == nil {
@@ -182,12 +189,13 @@ func (a *audit) moveNamed(e auditEntry, name string) {
 	}
 }
 
-// found takes in what a reindex says of a trait. One that it only names must be known already: else
-// nobody could tell which it is.
+// found applies the part of a reindex entry about one trait. It skips a trait that is neither known
+// nor described by the entry, because it cannot be matched with one of a note.
 func (a *audit) found(id string, e auditEntry) {
 	name := "trait:" + id
 	var changes map[string]json.RawMessage
 	told := json.Unmarshal(e.Changes[name], &changes) == nil && changes["trait"] != nil
+	// Without its parent and text, it could not be matched with a trait of a note.
 	if a.traits[id] == nil && !told {
 		return
 	}
@@ -196,7 +204,7 @@ func (a *audit) found(id string, e auditEntry) {
 	a.trait(own)
 }
 
-// see notes that an object was there at a time, and so its note.
+// see records that an object, and with it its note, existed at a time.
 func (a *audit) see(id string, at time.Time) {
 	if strings.Contains(id, "#") {
 		s := a.objects[id]
@@ -206,7 +214,7 @@ func (a *audit) see(id string, at time.Time) {
 	a.seeNote(id, at)
 }
 
-// seeNote notes that something in the note of an object was there at a time.
+// seeNote records that the note of an object existed at a time.
 func (a *audit) seeNote(id string, at time.Time) {
 	note, _, _ := strings.Cut(id, "#")
 	if note == "" {
@@ -218,7 +226,7 @@ func (a *audit) seeNote(id string, at time.Time) {
 	a.objects[note] = s
 }
 
-// see notes a time.
+// see extends a span to include a time.
 func (s *span) see(at time.Time) {
 	if s.first.IsZero() || at.Before(s.first) {
 		s.first = at
@@ -228,7 +236,7 @@ func (s *span) see(at time.Time) {
 	}
 }
 
-// seeds are what is known at the end, by note.
+// seeds returns the collected times by the id of the note. The audit must not be used afterwards.
 func (a *audit) seeds() map[string]importedTimes {
 	all := map[string]importedTimes{}
 	for id, s := range a.objects {
@@ -249,7 +257,7 @@ func (a *audit) seeds() map[string]importedTimes {
 		if t == nil {
 			continue
 		}
-		delete(a.traits, id) // an id may have come, gone, and come again
+		delete(a.traits, id) // an id can be in order twice: deleted and created again
 		note, fragment, _ := strings.Cut(t.parent, "#")
 		known, ok := all[note]
 		if !ok {

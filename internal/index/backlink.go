@@ -5,15 +5,18 @@ import (
 	"strings"
 )
 
-// Backlinks yields the references behind a spot that lead to an object or to something in it, by
-// path, line and position. The id is one that Resolve gives; that of a day without a note has
-// backlinks too. It looks only at references that are written as one of the object's names is.
+// Backlinks yields the references after a location that lead to an object or to something in it, by
+// path, line and position. The id is one that Resolve returns; that of a day without a note has
+// backlinks too. It reads only the notes with references that are written like one of the object's
+// names, and the note itself.
 func (r *Resolver) Backlinks(id string, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		to := r.linkTarget(id)
 		names := r.namesTo(to)
 		for n := range withNote(r.x.notesByAny(names.all, after.Path), to.object.Note, after.Path) {
 			for i, ref := range n.refsBehind(after) {
+				// References such as `#part` are not in the bucket of the note, so those of the
+				// note itself are checked one by one.
 				if !names.has(ref.name) && (n != to.object.Note || !ref.isOwn()) {
 					continue
 				}
@@ -26,8 +29,8 @@ func (r *Resolver) Backlinks(id string, after Location) iter.Seq[Link] {
 	}
 }
 
-// withNote yields the notes of a sequence that is sorted by path, and another in its place among them, if
-// that is not before a path.
+// withNote yields notes, which must be sorted by path, with another note inserted at its place. It
+// leaves out other if it is nil or its path is before from, and yields it once if notes has it too.
 func withNote(notes iter.Seq[*Note], other *Note, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		left := other != nil && other.Path >= from
@@ -48,11 +51,14 @@ func withNote(notes iter.Seq[*Note], other *Note, from string) iter.Seq[*Note] {
 	}
 }
 
-// CountBacklinks is the number of references that Backlinks yields from the beginning. It looks at no
-// note that refers, but where references depend on the note that they are in.
+// CountBacklinks returns the number of references that Backlinks yields from the beginning. It adds
+// up counts of the index, unless some references depend on the note that they are in; then it goes
+// through Backlinks.
 func (r *Resolver) CountBacklinks(id string) int {
 	to := r.linkTarget(id)
 	names := r.namesTo(to)
+	// If every reference with one of the names leads to the object, whatever note it is in, the
+	// counts suffice.
 	if names.fixed && (to.object.Note == nil || !to.object.Note.refersToItself()) {
 		return names.count(r.x)
 	}
@@ -73,23 +79,25 @@ func (n *Note) refersToItself() bool {
 	return false
 }
 
-// isOwn reports whether a reference leads to a part of its own note, whatever the note is called.
+// isOwn reports whether a reference names a part of its own note, as `#part` does.
 func (r *Ref) isOwn() bool { return strings.HasPrefix(r.Target, "#") }
 
-// namesToObject are the names of references that may lead to an object. They are fixed if all of them do,
-// in whatever note they are.
+// A namesToObject is the set of names of references that may lead to an object. It is fixed if all
+// of them lead there, whatever note they are in.
 type namesToObject struct {
 	nameSet
 	fixed bool
 }
 
-// namesTo returns the names of the references that lead to an object, or to something in it.
+// namesTo returns the names of the references that may lead to an object, or to something in it.
 func (r *Resolver) namesTo(to linkTarget) namesToObject {
 	names, fixed := []string{}, true
 	for _, bucket := range to.buckets {
 		prefix := byRef.name(key(bucket, ""))
 		for name := range r.x.summed(prefix, prefix) {
 			written := name[len(prefix):]
+			// What a relative reference leads to depends on its note. It is kept as a candidate,
+			// and the result is not fixed.
 			relative := isRelative(written)
 			if !relative && !r.mayLead(written, to) {
 				continue
@@ -101,7 +109,7 @@ func (r *Resolver) namesTo(to linkTarget) namesToObject {
 	return namesToObject{newNameSet(names), fixed}
 }
 
-// mayLead reports whether a reference leads to the target in some note.
+// mayLead reports whether a reference with this text leads to the target, from at least one note.
 func (r *Resolver) mayLead(written string, to linkTarget) bool {
 	t := r.target(written)
 	for _, c := range t.candidates {
@@ -112,13 +120,14 @@ func (r *Resolver) mayLead(written string, to linkTarget) bool {
 	return false
 }
 
-// A linkTarget is what backlinks lead to.
+// A linkTarget is the object, or the day without a note, whose backlinks are asked for.
 type linkTarget struct {
 	id      string
-	object  Object // without a Note: nothing is there
+	object  Object // its Note is nil if there is no object with the id
 	buckets []string
 }
 
+// linkTarget returns the target with an id. An id without an object is a target too.
 func (r *Resolver) linkTarget(id string) linkTarget {
 	o, ok := r.x.Find(id)
 	if !ok {
@@ -127,16 +136,18 @@ func (r *Resolver) linkTarget(id string) linkTarget {
 	return linkTarget{o.ID(), o, o.Note.buckets()}
 }
 
-// holds reports whether a reference that leads there leads to the target.
+// holds reports whether a resolved reference leads to the target, or to something in it.
 func (t linkTarget) holds(to Resolution) bool {
+	// The target is a day without a note, or the reference leads to one. Only the ids can be
+	// compared.
 	if t.object.Note == nil || to.Object.Note == nil {
 		return t.id != "" && t.id == to.ID
 	}
 	return to.ID == t.id || to.Object.within(t.object)
 }
 
-// Outlinks yields the references in an object behind a spot, in order, with those of what stands in
-// it.
+// Outlinks yields the references after a location that are in an object, or in something in it, in
+// text order.
 func (r *Resolver) Outlinks(o Object, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for l := range linksOf(o.Note, after) {
@@ -151,7 +162,8 @@ func (r *Resolver) Outlinks(o Object, after Location) iter.Seq[Link] {
 	}
 }
 
-// linksOf yields the references of a note behind a spot, not resolved.
+// linksOf yields the references of a note after a location, in text order. It does not resolve
+// them.
 func linksOf(n *Note, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for i := range n.refsBehind(after) {
@@ -162,12 +174,12 @@ func linksOf(n *Note, after Location) iter.Seq[Link] {
 	}
 }
 
-// link is a reference of the note by its position, not resolved.
+// link returns the i-th reference of the note. It does not resolve it.
 func (n *Note) link(i int) Link {
 	return Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i]}
 }
 
-// refsBehind yields the references of the note behind a spot, with their positions.
+// refsBehind yields the references of the note after a location, with their positions in n.Refs.
 func (n *Note) refsBehind(after Location) iter.Seq2[int, *Ref] {
 	return func(yield func(int, *Ref) bool) {
 		first := n.firstBehind(after, len(n.Refs), func(i int) Location { return n.link(i).Spot() })
@@ -179,8 +191,8 @@ func (n *Note) refsBehind(after Location) iter.Seq2[int, *Ref] {
 	}
 }
 
-// Broken yields the references behind a spot that lead to nothing, or to several things. It goes
-// through all references of the vault.
+// Broken yields the references after a location that lead to nothing, or are ambiguous. References
+// to files are not checked. It goes through all references of the vault.
 func (r *Resolver) Broken(after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for n := range r.x.notesFrom(after.Path) {

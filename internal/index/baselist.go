@@ -4,18 +4,18 @@ import (
 	"sort"
 )
 
-// A baseList is a sorted list of entries that is never changed. It is about a tenth of a tree of them, and
-// stands in an image as it is used.
+// A baseList is an immutable sorted list of entries. It takes about a tenth of the memory of a
+// tree, and is used directly from the bytes of an image.
 type baseList struct {
-	names texts
-	ends  numbers // of each name, where its files end
-	files numbers // positions of paths
-	paths texts
+	names texts   // distinct, sorted
+	ends  numbers // by position of the name: the end of its files in files
+	files numbers // positions in paths
+	paths texts   // distinct, sorted
 }
 
 func (f *baseList) len() int { return f.files.len() }
 
-// newFlat is the list of sorted entries, of which each is there once.
+// newFlat returns the list of these entries, which must be sorted and distinct.
 func newFlat(all []entry) *baseList {
 	each := make([]string, len(all))
 	for i := range all {
@@ -29,14 +29,14 @@ func newFlat(all []entry) *baseList {
 	return &baseList{listOf(l.names), numbers(l.ends()), numbers(l.files), paths}
 }
 
-// A flatLister collects the parts of a flat.
+// A flatLister builds the parts of a baseList, except for its paths.
 type flatLister struct {
 	names []string
 	files []byte
-	done  []byte // the ends, but for the one of the last name
+	done  []byte // the ends of all names except the last one
 }
 
-// add takes the next entry, by the position of its path.
+// add appends the next entry, given the position of its path. Entries must come in order.
 func (l *flatLister) add(name string, file int) {
 	if n := len(l.names); n == 0 || l.names[n-1] != name {
 		l.done = l.ends()
@@ -45,7 +45,7 @@ func (l *flatLister) add(name string, file int) {
 	l.files = appendNumber(l.files, file)
 }
 
-// ends are the ends of the files of all names so far.
+// ends returns the ends of the files of all names so far, as numbers.
 func (l *flatLister) ends() []byte {
 	if len(l.names) == 0 {
 		return nil
@@ -53,13 +53,15 @@ func (l *flatLister) ends() []byte {
 	return appendNumber(l.done, len(l.files)/4)
 }
 
-// sound reports whether the list is one that newFlat could have made.
+// sound reports whether the list is valid: one that newFlat could have returned. It is used on
+// lists from images.
 func (f *baseList) sound() bool {
 	return f.names.ascend() && (f.names.len() == 0 || f.names.at(0) != "") && f.paths.ascend() &&
 		f.ends.len() == f.names.len() && f.ends.spans(f.files.len()) && f.ascends()
 }
 
-// ascends reports whether each name has files, each once and in order, of those that there are.
+// ascends reports whether each name has at least one file, and valid positions of paths in
+// ascending order.
 func (f *baseList) ascends() bool {
 	for i := range f.ends.len() {
 		begin, end := f.ends.span(i)
@@ -78,16 +80,16 @@ func (f *baseList) ascends() bool {
 	return true
 }
 
-// A baseCursor stands at an entry of a flat, or behind all.
+// A baseCursor is at an entry of a baseList, or after the last one.
 type baseCursor struct {
 	*baseList
-	number int    // of the name
-	name   string // of the number
+	number int    // position of the name
+	name   string // the name at that position
 	at     int    // position in files
-	end    int    // of the files of the name
+	end    int    // end of the files of the name
 }
 
-// seek is a cursor at the first entry that is not before another.
+// seek returns a cursor at the first entry that is not less than first.
 func (f *baseList) seek(first entry) baseCursor {
 	c := baseCursor{baseList: f}
 	number, known := f.names.find(first.name)
@@ -103,7 +105,8 @@ func (f *baseList) seek(first entry) baseCursor {
 	return c
 }
 
-// turn goes to the first entry of a name.
+// turn moves the cursor to the first entry of the name at a position, or after the last entry if
+// there is no such name.
 func (c *baseCursor) turn(number int) {
 	if c.number = number; c.there() {
 		c.name = c.names.at(number)
@@ -111,10 +114,13 @@ func (c *baseCursor) turn(number int) {
 	}
 }
 
+// there reports whether the cursor is at an entry.
 func (c *baseCursor) there() bool { return c.number < c.names.len() }
 
+// entry returns the entry at the cursor, which must be at one.
 func (c *baseCursor) entry() entry { return entry{c.name, c.paths.at(c.files.at(c.at))} }
 
+// next moves the cursor to the next entry, or after the last one.
 func (c *baseCursor) next() {
 	if c.at++; c.at == c.end {
 		c.turn(c.number + 1)

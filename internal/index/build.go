@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Build is the index after these commits: the same as With makes of Empty, one after the other, but
-// sooner. Texts must stay as they are until it returns.
+// Build returns the index after these commits. The result is the same as that of applying With to
+// Empty, one commit after the other, but it takes less time. The texts of the commits must not
+// change until Build returns.
 func Build(commits iter.Seq[Commit]) *Index {
 	b := NewBuilder(Empty())
 	for c := range commits {
@@ -16,22 +17,23 @@ func Build(commits iter.Seq[Commit]) *Index {
 	return b.Index()
 }
 
-// ahead is how many commits a Builder reads ahead of the one that it takes in.
+// ahead is how many commits a Builder parses ahead of the one that it applies.
 const ahead = 16
 
-// A Builder takes many commits in, one after the other: what With does for each of them it does once,
-// at the end, and it reads the next notes while it takes in the last ones. It is for one goroutine, and
-// may be dropped at any time.
+// A Builder applies many commits, one after the other. It updates the lookups once, at the end,
+// where With does so for each commit, and it parses the next notes while it applies earlier ones.
+// It must be used by one goroutine at a time. A Builder that is no longer needed can be dropped
+// without a call.
 type Builder struct {
 	draft *draft
-	queue []*reading // that are not taken in yet
+	queue []*reading // being parsed, not yet applied
 }
 
-// NewBuilder makes a Builder that goes on from an index, which stays as it is.
+// NewBuilder returns a Builder that starts from the index x. It does not change x.
 func NewBuilder(x *Index) *Builder { return &Builder{draft: newDraft(x)} }
 
-// Add takes a commit in. Its texts must stay as they are until Index is called, or sixteen more commits
-// came.
+// Add queues a commit and may apply earlier ones. The texts of c must not change until Index is
+// called or sixteen more commits were added.
 func (b *Builder) Add(c Commit) {
 	if len(b.queue) == ahead {
 		b.takeFirst()
@@ -39,7 +41,7 @@ func (b *Builder) Add(c Commit) {
 	b.queue = append(b.queue, begin(c))
 }
 
-// Index is the index after all commits. The Builder is used up by it.
+// Index returns the index after all commits. The Builder must not be used afterwards.
 func (b *Builder) Index() *Index {
 	for len(b.queue) > 0 {
 		b.takeFirst()
@@ -48,22 +50,24 @@ func (b *Builder) Index() *Index {
 	return b.draft.Index
 }
 
-// takeFirst takes the first commit in that waits.
+// takeFirst applies the first commit of the queue, after it waited until its files are parsed.
 func (b *Builder) takeFirst() {
 	first := b.queue[0]
 	b.queue[0], b.queue = nil, b.queue[1:]
+	// Later commits are parsed meanwhile; they are applied in order.
 	first.Wait()
 	b.draft.apply(first)
 }
 
-// A reading is a commit whose files are read on other goroutines.
+// A reading is a commit whose files are parsed by other goroutines. Wait waits for them.
 type reading struct {
 	Commit
 	sync.WaitGroup
-	files []*File // by position of the change; nil where a file is deleted
+	files []*File // by position of the change; nil for a deleted file
 }
 
-// begin begins to read a commit: a large one in as many parts as there are processors.
+// begin starts to parse the files of a commit, on at most as many goroutines as there are
+// processors.
 func begin(c Commit) *reading {
 	r := &reading{Commit: c, files: make([]*File, len(c.Changes))}
 	parts := min(runtime.GOMAXPROCS(0), len(c.Changes))
@@ -73,8 +77,10 @@ func begin(c Commit) *reading {
 	return r
 }
 
-// read is a commit that is read.
+// read returns a commit with its files parsed. A commit of one change is parsed without another
+// goroutine.
 func read(c Commit) *reading {
+	// A single file is parsed on this goroutine: another one would cost more than it saves.
 	if len(c.Changes) > 1 {
 		r := begin(c)
 		r.Wait()
@@ -85,7 +91,7 @@ func read(c Commit) *reading {
 	return r
 }
 
-// read reads one part of the files.
+// read parses the files of one part: every parts-th, starting with part.
 func (r *reading) read(part, parts int) {
 	for i := part; i < len(r.Changes); i += parts {
 		if ch := r.Changes[i]; !ch.Deleted {

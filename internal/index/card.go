@@ -7,34 +7,34 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A Card is what lists of notes show of a note, and filter by: fields of its head, as texts. Without a head in
-// the strict form (markdown.StrictHead) a note has an empty one. A text is empty where the field is missing,
-// null, or says nothing.
+// A Card is the part of a note that lists of notes show and filter by: fields of its head, as
+// texts. The card of a note whose head is not in the strict form (markdown.StrictHead) is empty. A
+// text is empty if the field is missing, null or empty.
 type Card struct {
 	Title string
-	Tags  []string // slugs, in text order, some of them twice
-	Date  string   // as written; a date without quotes as JSON has it
+	Tags  []string // slugs, in text order; can contain duplicates
+	Date  string   // as written; a date without quotes as in JSON
 
-	// Words are the values of the fields that a search for a text looks into, beside the title and the tags.
+	// Words are the values of the fields that a text search covers, besides the title and the tags.
 	Words []string
 
 	project    string
-	ownProject bool // the head says the project, if only that there is none
+	ownProject bool // the head has the field project, which can be empty; null does not count
 	rare       *rareCard
 }
 
-// A rareCard has what few notes say.
+// A rareCard has the fields that few notes have.
 type rareCard struct {
 	updated, chain, episode, kind   string
 	network, walletAddress, payment string
 	entities                        []string
-	tagsAsWritten                   string // with a space between them
+	tagsAsWritten                   string // joined with spaces; empty if equal to the joined Tags
 }
 
-// noCard is the card of a note whose head says nothing.
+// noCard is the card of a note without any of the fields.
 var noCard = &Card{}
 
-// Card is what lists show of the note. It is never nil.
+// Card returns the card of the note. It never returns nil.
 func (n *Note) Card() *Card {
 	if n.card == nil {
 		return noCard
@@ -42,8 +42,8 @@ func (n *Note) Card() *Card {
 	return n.card
 }
 
-// Project is the slug of the project that the note is of: what its head says, else the folder below projects
-// that it is in; empty: of none.
+// Project returns the slug of the project of the note: the field project of its head or, without
+// that field, its folder below projects/. It returns "" if the note has no project.
 func (n *Note) Project() string {
 	if c := n.Card(); c.ownProject {
 		return c.project
@@ -51,7 +51,8 @@ func (n *Note) Project() string {
 	return markdown.PlainSlug(ProjectFolder(n.Path))
 }
 
-// ProjectFolder is the first folder of a path below projects, or the file there; empty for other paths.
+// ProjectFolder returns the first element of a path below projects/, a folder or a file; "" for
+// other paths.
 func ProjectFolder(path string) string {
 	rest, ok := strings.CutPrefix(path, "projects/")
 	if !ok {
@@ -61,9 +62,10 @@ func ProjectFolder(path string) string {
 	return name
 }
 
-// noRare is what a card says that has nothing rare.
+// noRare is the rareCard of a card without one.
 var noRare = &rareCard{}
 
+// more returns the rare fields of the card. It never returns nil.
 func (c *Card) more() *rareCard {
 	if c.rare == nil {
 		return noRare
@@ -71,10 +73,10 @@ func (c *Card) more() *rareCard {
 	return c.rare
 }
 
-// Updated is the field updated, as Date is.
+// Updated returns the field updated, in the form of Date.
 func (c *Card) Updated() string { return c.more().updated }
 
-// Day is the date of the note, else when it was updated; empty: neither.
+// Day returns the date of the note or, without one, the field updated; "" if it has neither.
 func (c *Card) Day() string {
 	if c.Date != "" {
 		return c.Date
@@ -82,28 +84,28 @@ func (c *Card) Day() string {
 	return c.Updated()
 }
 
-// Chain is the slug of the field causal_chain_id.
+// Chain returns the slug of the field causal_chain_id.
 func (c *Card) Chain() string { return c.more().chain }
 
-// Episode is the slug of the field episode_id.
+// Episode returns the slug of the field episode_id.
 func (c *Card) Episode() string { return c.more().episode }
 
-// Entities are the slugs of the field entity.
+// Entities returns the slugs of the field entity.
 func (c *Card) Entities() []string { return c.more().entities }
 
-// Kind is the field kind.
+// Kind returns the field kind.
 func (c *Card) Kind() string { return c.more().kind }
 
-// Network is the field network.
+// Network returns the field network.
 func (c *Card) Network() string { return c.more().network }
 
-// WalletAddress is the field wallet_address.
+// WalletAddress returns the field wallet_address.
 func (c *Card) WalletAddress() string { return c.more().walletAddress }
 
-// PaymentStatus is the field payment_status.
+// PaymentStatus returns the field payment_status.
 func (c *Card) PaymentStatus() string { return c.more().payment }
 
-// TagsAsWritten are the tags with a space between them.
+// TagsAsWritten returns the tags as the head has them, joined with spaces.
 func (c *Card) TagsAsWritten() string {
 	if c.rare != nil && c.rare.tagsAsWritten != "" {
 		return c.rare.tagsAsWritten
@@ -111,16 +113,16 @@ func (c *Card) TagsAsWritten() string {
 	return strings.Join(c.Tags, " ")
 }
 
-// TagsAreSlugs reports whether the tags are written as Tags has them.
+// TagsAreSlugs reports whether the tags are written as slugs, that is, as they are in Tags.
 func (c *Card) TagsAreSlugs() bool { return c.rare == nil || c.rare.tagsAsWritten == "" }
 
-// searched are the fields of Words, in order.
+// searched lists the fields of Words, in order.
 var searched = []string{
 	"intent", "source", "proposal_id", "target_path", "description", "summary", "network", "wallet_address",
 	"tx_hash", "payment_status", "currency", "direction", "air_id",
 }
 
-// cardOf is the card of a head; nil if it is empty.
+// cardOf returns the card of a head; nil if the card is empty.
 func cardOf(head *markdown.Map) *Card {
 	if head == nil || len(head.Keys) == 0 {
 		return nil
@@ -155,8 +157,10 @@ func cardOf(head *markdown.Map) *Card {
 	return c.orNil()
 }
 
-// say takes what few notes say, if the note says something of it.
+// say stores the rare fields, unless they are all empty.
 func (c *Card) say(rare rareCard) {
+	// Most tags are written as slugs. Then TagsAsWritten can join Tags, and most notes need no
+	// rareCard.
 	if rare.tagsAsWritten == strings.Join(c.Tags, " ") {
 		rare.tagsAsWritten = ""
 	}
@@ -169,14 +173,14 @@ func (r *rareCard) isEmpty() bool {
 	return len(r.entities) == 0 && !slices.ContainsFunc(r.texts(), func(s *string) bool { return *s != "" })
 }
 
-// texts are the texts of the card, as an image has them.
+// texts returns pointers to the texts of the card, in the order in which an image has them.
 func (r *rareCard) texts() []*string {
 	return []*string{
 		&r.updated, &r.chain, &r.episode, &r.kind, &r.network, &r.walletAddress, &r.payment, &r.tagsAsWritten,
 	}
 }
 
-// orNil is the card, or nil for one that says nothing.
+// orNil returns the card; nil if it is empty.
 func (c *Card) orNil() *Card {
 	if c.Title == "" && c.Date == "" && !c.ownProject && len(c.Tags)+len(c.Words) == 0 && c.rare == nil {
 		return nil
@@ -184,7 +188,7 @@ func (c *Card) orNil() *Card {
 	return c
 }
 
-// slugs are the slugs of texts, without the empty ones.
+// slugs returns the slugs of texts, without empty ones.
 func slugs(texts []string) []string {
 	var all []string
 	for _, s := range texts {
@@ -195,7 +199,7 @@ func slugs(texts []string) []string {
 	return slices.Clip(all)
 }
 
-// card writes a card, or that there is none.
+// card writes a card; c may be nil.
 func (w *imageWriter) card(c *Card) {
 	w.flags(c != nil, c != nil && c.ownProject, c != nil && c.rare != nil)
 	if c == nil {
@@ -218,7 +222,7 @@ func (w *imageWriter) card(c *Card) {
 	w.textList(c.rare.entities)
 }
 
-// textList writes a list of texts that several notes may have.
+// textList writes the length and the elements of a list, whose texts are shared with other notes.
 func (w *imageWriter) textList(list []string) {
 	w.count(len(list))
 	for _, s := range list {
@@ -226,7 +230,7 @@ func (w *imageWriter) textList(list []string) {
 	}
 }
 
-// card reads what the writer's card wrote.
+// card reads a card that imageWriter.card wrote; nil if that was nil.
 func (b *blockReader) card() *Card {
 	flags := b.flags()
 	if flags&1 == 0 {
@@ -251,7 +255,7 @@ func (b *blockReader) card() *Card {
 	return c
 }
 
-// size is about how many bytes a card takes.
+// size returns about how many bytes of memory a card takes.
 func (c *Card) size() int {
 	if c == nil {
 		return 0

@@ -9,18 +9,22 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Dated is a place where a day is named: a field or a trait whose type is a date or a time.
+// A Dated is one mention of a day: a field or a trait whose type is a date or a time.
 type Dated struct {
-	Day    vault.Date
+	// Day is the mentioned day, in the form 2026-12-01.
+	Day vault.Date
+	// Object has the field, or contains the trait.
 	Object Object
-	Field  string // of the object; of a trait, its type
-	Trait  *Trait // nil: it is a field
+	Field  string // name of the field; the type, for a trait
+	Trait  *Trait // nil for a field
 	Line   int
 }
 
-// datings are where the fields and the traits of a note name a day, by line. A field that is a trait
-// counts once, as a trait.
+// datings returns the fields and the traits of a note that mention a day, by line. A field that is
+// a trait is in the result once, as a trait.
 func (x *Index) datings(n *Note, day vault.Date) []Dated {
+	// A note mentions few days, so all mentions are computed and filtered. The entry of the day has
+	// found the note.
 	all := slices.DeleteFunc(x.fieldDatings(n), func(d Dated) bool { return d.Day != day })
 	for t := range n.Traits() {
 		for _, named := range t.days {
@@ -33,7 +37,7 @@ func (x *Index) datings(n *Note, day vault.Date) []Dated {
 	return all
 }
 
-// fieldDatings are those of the fields that are no traits.
+// fieldDatings returns the mentions of days in the fields that are not traits.
 func (x *Index) fieldDatings(n *Note) []Dated {
 	var all []Dated
 	for i := -1; i < len(n.Sections); i++ {
@@ -53,7 +57,7 @@ func (x *Index) fieldDatings(n *Note) []Dated {
 	return all
 }
 
-// fieldDays are the days of fieldDatings.
+// fieldDays returns the days of fieldDatings, with duplicates.
 func (x *Index) fieldDays(n *Note) []vault.Date {
 	var days []vault.Date
 	for _, d := range x.fieldDatings(n) {
@@ -62,7 +66,8 @@ func (x *Index) fieldDays(n *Note) []vault.Date {
 	return days
 }
 
-// isTrait reports whether a field of the note is one of its traits.
+// isTrait reports whether a field is one of the traits of the note. section is the position of the
+// object that has the field, -1 for the note: fields of sections are never traits.
 func isTrait(n *Note, f Field, section int) bool {
 	for _, t := range n.Annotations {
 		if !t.Field {
@@ -75,7 +80,8 @@ func isTrait(n *Note, f Field, section int) bool {
 	return false
 }
 
-// daysOf are the days that a value names.
+// daysOf returns the days of a value, which can be a list. It skips values that are not dates or
+// times.
 func daysOf(v any) []vault.Date {
 	list, ok := v.([]any)
 	if !ok {
@@ -90,7 +96,8 @@ func daysOf(v any) []vault.Date {
 	return days
 }
 
-// Dates yields where the days from one to another are named, both included, by day, path and line.
+// Dates yields the mentions of the days from one day to another, both included, by day, path and
+// line.
 func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 	return func(yield func(Dated) bool) {
 		for name := range x.summed(byDay.name(""), byDay.name(string(from))) {
@@ -106,7 +113,7 @@ func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 	}
 }
 
-// DatesOn yields where a day is named in the notes from a path on, by path and line.
+// DatesOn yields the mentions of a day in the notes at or after a path, by path and line.
 func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[Dated] {
 	return func(yield func(Dated) bool) {
 		for n := range x.notesBy(byDay.name(string(day)), path) {
@@ -119,16 +126,18 @@ func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[Dated] {
 	}
 }
 
-// DateCount is how often a day is named.
+// DateCount returns the number of mentions of a day.
 func (x *Index) DateCount(day vault.Date) int { return x.count(byDay, string(day)) }
 
-// Created yields the notes that were made in [from, to), by time, then path. A zero end is open.
+// Created yields the notes that were created in [from, to), by time, then path. A zero time leaves
+// that end open.
 func (x *Index) Created(from, to time.Time) iter.Seq[*Note] { return x.between(byCreated, from, to) }
 
-// Modified yields the notes that were last changed in [from, to), by time, then path. A zero end is
-// open. Nothing in a note has changed after it.
+// Modified yields the notes that were last changed in [from, to), by time, then path. A zero time
+// leaves that end open. The time of a note covers changes of everything in it.
 func (x *Index) Modified(from, to time.Time) iter.Seq[*Note] { return x.between(byModified, from, to) }
 
+// between yields the notes whose time of kind k is in [from, to), by time, then path.
 func (x *Index) between(k kind, from, to time.Time) iter.Seq[*Note] {
 	first, last := k.name(""), k.last()
 	if !from.IsZero() {
@@ -149,7 +158,7 @@ func (x *Index) between(k kind, from, to time.Time) iter.Seq[*Note] {
 	}
 }
 
-// timeKey is a time as a text that sorts as times do.
+// timeKey returns a time as 12 bytes that sort by time.
 func timeKey(t time.Time) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
 	return string(binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond())))

@@ -9,18 +9,19 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// entries are the entries of a vault: most in a list that many states share and that is never
-// changed, and in trees, which are copied on write, what came and went since. What came is not in the
-// list, and what went is.
+// entries is the set of the entries of a vault. Most are in an immutable list, which many states of
+// the vault share. Two trees, copied on write, have the difference to that list: the entries that
+// were added, which are not in the list, and those that were removed, which are.
 type entries struct {
 	list       *baseList
 	came, went btree.BTreeG[entry]
 }
 
-// degree is the smallest number of entries in a node of a tree, plus one: a change copies a node of
-// each level, so they are small.
+// degree is one more than the smallest number of entries in a node of a tree. It is small, because
+// a change copies a node of each level.
 const degree = 16
 
+// newEntries returns the set of the entries of a list.
 func newEntries(list *baseList) entries {
 	tree := func() btree.BTreeG[entry] {
 		return *btree.NewBTreeGOptions(entry.less, btree.Options{NoLocks: true, Degree: degree})
@@ -28,18 +29,18 @@ func newEntries(list *baseList) entries {
 	return entries{list, tree(), tree()}
 }
 
-// copied is a copy that may be changed. It may be made by many at once.
+// copied returns a copy that can be changed. Several goroutines may call it at once.
 func (s *entries) copied() entries { return entries{s.list, *s.came.Copy(), *s.went.Copy()} }
 
 func (s *entries) len() int { return s.list.len() - s.went.Len() + s.came.Len() }
 
-// behind is a name behind all names.
+// behind is greater than every name.
 const behind = "\xff"
 
 // all yields all entries, in order.
 func (s *entries) all() iter.Seq[entry] { return s.between(entry{}, behind) }
 
-// between yields the entries from one on up to those of a name, in order.
+// between yields the entries from first on whose names are not greater than last, in order.
 func (s *entries) between(first entry, last string) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		list := entryWalk{baseCursor: s.list.seek(first), last: last, yield: yield}
@@ -58,19 +59,20 @@ func (s *entries) between(first entry, last string) iter.Seq[entry] {
 	}
 }
 
-// An entryWalk goes through the list up to a name, and passes over what is gone from it.
+// An entryWalk goes through the list up to the name last, and skips the entries that were removed
+// from it.
 type entryWalk struct {
 	baseCursor
 	last  string
-	gone  btree.IterG[entry] // at the next that is gone
-	skips bool               // there is a next
+	gone  btree.IterG[entry] // at the next removed entry
+	skips bool               // gone is at an entry
 	yield func(entry) bool
 }
 
-// on reports whether the walk stands at an entry.
+// on reports whether the walk is at an entry.
 func (w *entryWalk) on() bool { return w.there() && w.name <= w.last }
 
-// before yields what is before an entry.
+// before yields the entries less than limit. It returns false if yield did.
 func (w *entryWalk) before(limit entry) bool {
 	for w.on() {
 		e := w.entry()
@@ -84,13 +86,14 @@ func (w *entryWalk) before(limit entry) bool {
 	return true
 }
 
-// rest yields all that is left.
+// rest yields all remaining entries.
 func (w *entryWalk) rest() {
 	for w.on() && w.pass(w.entry()) {
 	}
 }
 
-// pass yields the entry at which the walk stands, if it is not gone, and goes on.
+// pass moves to the next entry and yields the one that it left, unless that was removed. It returns
+// false if yield did.
 func (w *entryWalk) pass(e entry) bool {
 	w.next()
 	if w.skips && w.gone.Item() == e {
@@ -100,7 +103,7 @@ func (w *entryWalk) pass(e entry) bool {
 	return w.yield(e)
 }
 
-// paths yields the paths from one on that go by a name, in order.
+// paths yields the paths with a name, from a path on, in order.
 func (s *entries) paths(name, from string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for e := range s.between(entry{name, from}, name) {
@@ -111,14 +114,15 @@ func (s *entries) paths(name, from string) iter.Seq[string] {
 	}
 }
 
-// names yields the names of a kind, each once and without the kind, in order. It hops from one to the
-// next.
+// names yields the distinct names of a kind, without the byte of the kind, in order. It seeks from
+// each name to the next, and does not go through the paths.
 func (s *entries) names(k kind) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for next, more := k.name(""), true; more; {
 			more = false
 			s.between(entry{name: next}, k.last())(func(e entry) bool {
 				more = e.name[0] == byte(k) && yield(e.name[1:])
+				// This is the smallest name after e.name.
 				next = e.name + "\x00"
 				return false
 			})
@@ -126,18 +130,20 @@ func (s *entries) names(k kind) iter.Seq[string] {
 	}
 }
 
-// manyEntries is how many entries are so many that it is worth to make the list anew for them.
+// manyEntries is the smallest change for which rebuilding the list can be worthwhile.
 const manyEntries = 1 << 12
 
-// change takes out what went, which is there, and adds what came, which is not. A large change makes the
-// list anew if that and what changed before are half of the list: so that takes no more time than these
-// changes did, and an import leaves no large trees.
+// change removes the entries went, which must be in the set, and adds came, which must not. It
+// rebuilds the list after a large change if this and earlier changes together are at least half as
+// large as the list. So the cost of rebuilding is in proportion to that of the changes, and an
+// import leaves no large trees.
 func (s *entries) change(went, came []entry) {
 	slices.SortFunc(came, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.path, b.path))
 	})
 	changed := len(went) + len(came)
 	many := changed >= manyEntries && changed+s.came.Len()+s.went.Len() >= s.list.len()/2
+	// The first import of a vault: the list needs no trees.
 	if many && s.len() == 0 {
 		*s = newEntries(newFlat(came))
 		return
@@ -149,17 +155,19 @@ func (s *entries) change(went, came []entry) {
 	}
 }
 
-// put adds sorted entries, which are not there.
+// put adds sorted entries, which must not be in the set.
 func (s *entries) put(all []entry) {
 	for i := range spread(len(all)) {
+		// An entry that is in the list and was removed from it is there again without came.
 		if _, again := s.went.Delete(all[i]); !again {
 			s.came.Set(all[i])
 		}
 	}
 }
 
-// spread yields the positions of a sorted list in an order in which nodes become full. A node that
-// fills from one end is halved, and stays so: the odd ones of each come when the even ones are there.
+// spread yields the positions of a sorted list of length n, in an order in which the nodes of a
+// tree become full. A node that is filled in ascending order is split in halves that stay half
+// empty; so the even positions of each group come first, then the odd ones.
 func spread(n int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for odd := range 2 {
@@ -172,9 +180,10 @@ func spread(n int) iter.Seq[int] {
 	}
 }
 
-// remove takes entries out, which are there.
+// remove removes entries, which must be in the set.
 func (s *entries) remove(all []entry) {
 	for _, e := range all {
+		// An entry that is only in came is not in the list, so went must not contain it.
 		if _, was := s.came.Delete(e); !was {
 			s.went.Set(e)
 		}

@@ -2,52 +2,56 @@ package index
 
 import "strings"
 
-// An entry says by what a file is found: a name, of which the first byte says what it names. Entries
-// are sorted by name, then path, so that what goes by a name is a range of them. They hold no notes:
-// a note that changes keeps the entries that still hold, and nothing is written for those.
+// An entry says that the file at a path has a name, by which it is looked up. The first byte of the
+// name is its kind. Entries are sorted by name, then path, so those of one name are a range. They
+// have no pointers to notes: a note that changes keeps the entries that stay valid, and nothing is
+// written for them.
 type entry struct{ name, path string }
 
 // A kind is the first byte of the name of an entry.
 type kind byte
 
-// The kinds of names, beside the ways in which an object goes by a name.
+// The kinds of names, except those of name.go.
 const (
 	byCreated   kind = '0' // a time
 	byModified  kind = '1' // a time
-	byField     kind = 'f' // a field of the note, or of an object in it
-	byFold      kind = '2' // what the path collides under, where that is another
-	isUnindexed kind = 'c' // has more things than are indexed
-	byDay       kind = 'd' // a day that a field or a trait names
-	byTag       kind = 'g' // a tag, folded, and each tag that it is below
-	spelledTag  kind = 'h' // only summed up: a tag, folded, NUL, as it is written
-	byDeclared  kind = 'k' // the type that the note or an object in it says
+	byField     kind = 'f' // a field of the note or of an object in it
+	byFold      kind = '2' // the folded path, if it differs from the path
+	isUnindexed kind = 'c' // the note has more things than are indexed
+	byDay       kind = 'd' // a day in a field or a trait
+	byTag       kind = 'g' // a tag, folded, and each of its parent tags
+	spelledTag  kind = 'h' // count only: a tag, folded, NUL, the tag as written
+	byDeclared  kind = 'k' // the declared type of the note or of an object in it
 	isBroken    kind = 'q' // quarantined
-	isHidden    kind = 'i' // no note, because of exclude
-	byRef       kind = 'r' // the bucket of a reference, NUL, what it refers to as it is written
-	byTrait     kind = 't' // the type of an annotation; one that the schema does not know too
-	isUntyped   kind = 'u' // says no type, and is no daily note
+	isHidden    kind = 'i' // not a note, because of the setting exclude
+	byRef       kind = 'r' // the bucket of a reference, NUL, its target as written
+	byTrait     kind = 't' // the type of an annotation, also of one that is not in the schema
+	isUntyped   kind = 'u' // the note has no declared type and is not a daily note
 	byValue     kind = 'v' // the type of an annotation, NUL, its value; a reference as under byRef
-	inFolder    kind = '3' // only summed up: notes in a folder and below
-	atFolder    kind = '4' // only summed up: notes in a folder itself
-	underFolder kind = '5' // only summed up: folders in a folder that have notes
-	folderDepth kind = '9' // only summed up: folders so many levels below the vault, in decimal
-	headField   kind = '6' // only summed up: a field of the head
-	headTag     kind = '7' // only summed up: a tag of the head
-	headValue   kind = '8' // only summed up: type or status, NUL, a value of it in the head
-	byType      kind = 'y' // of the note or an embedded object; plain sections are not here
+	inFolder    kind = '3' // count only: notes in a folder and below it
+	atFolder    kind = '4' // count only: notes directly in a folder
+	underFolder kind = '5' // count only: folders directly in a folder that contain notes
+	folderDepth kind = '9' // count only: folders at a level below the vault, in decimal
+	headField   kind = '6' // count only: a field of the head
+	headTag     kind = '7' // count only: a tag of the head
+	headValue   kind = '8' // count only: type or status, NUL, a value of it in the head
+	byType      kind = 'y' // of the note or an embedded object; of plain sections, only the count
 )
 
-// name is the name of an entry.
+// name returns the name of an entry of the kind.
 func (k kind) name(s string) string { return string([]byte{byte(k)}) + s }
 
-// summed reports whether the index keeps how often anything goes by a name of the kind.
+// summed reports whether the index counts, by name, how often the names of the kind occur in notes.
+// Other counts are made by tally.
 func (k kind) summed() bool {
 	return k == byValue || k == byRef || k == byDay || k == isUntyped
 }
 
-// last is the name behind all of a kind.
+// last returns a name that is greater than all of the kind, and not greater than those of the next
+// kind.
 func (k kind) last() string { return (k + 1).name("") }
 
+// less orders entries by name, then path.
 func (e entry) less(other entry) bool {
 	if c := strings.Compare(e.name, other.name); c != 0 {
 		return c < 0

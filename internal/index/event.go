@@ -10,53 +10,58 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An Event is one entry of the audit log, without time and author: what was done to what, with old
-// and new values (reference/raven.md §6.9).
+// An Event is one entry of the audit log, without time and author: an operation on an object, a
+// trait or a file, with old and new values (reference/raven.md §6.9).
 type Event struct {
-	Op      string         `json:"op"`     // create, update, delete
-	Entity  string         `json:"entity"` // object, trait; of a file that is no note, file
-	ID      string         `json:"id"`
-	Type    string         `json:"type,omitempty"`    // of an object
-	Parent  string         `json:"parent,omitempty"`  // of a trait, as the rest that follows
+	Op     string `json:"op"`     // create, update, delete
+	Entity string `json:"entity"` // object, trait; file, for a file that is not a note
+	ID     string `json:"id"`
+	Type   string `json:"type,omitempty"` // of an object
+	// Parent, Trait, Value, Content and Line are set for a trait. Parent is the id of the object
+	// that contains it.
+	Parent  string         `json:"parent,omitempty"`
 	Trait   string         `json:"trait,omitempty"`   // its type
 	Value   any            `json:"value,omitempty"`   // as the schema types it
 	Content string         `json:"content,omitempty"` // without annotations
 	Line    int            `json:"line,omitempty"`
-	Changes map[string]any `json:"changes,omitempty"` // by field: OldNew; content of an object: Lines
-	Fields  map[string]any `json:"fields,omitempty"`  // of what was deleted
+	Changes map[string]any `json:"changes,omitempty"` // values are OldNew, or Lines for the content of an object
+	Fields  map[string]any `json:"fields,omitempty"`  // of the deleted object
 }
 
-// OldNew is how a field changed. Of a field that was not there before, or is no more, that value is
-// null.
+// An OldNew is the change of a field. A value is null if the field did not exist before, or does
+// not exist after the change.
 type OldNew struct {
 	Old any `json:"old"`
 	New any `json:"new"`
 }
 
-// Lines is how a text changed: the numbers of lines that came and went.
+// A Lines is the size of a change of a text: the numbers of lines that were added and removed.
 type Lines struct {
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 }
 
-// Texts are the texts of a file before and after a change; nil where there was none.
+// Texts are the texts of a file before and after a change; nil if there was none.
 type Texts struct {
 	Old, New []byte
 
-	// From is the path of a note that the change moves: what it was there, it is here, and Old is its text there.
-	// Empty: nothing is moved.
+	// From is the path from which the change moves the note, empty if it does not. Old is then the
+	// text of the note at From.
 	From string
 
-	// Left says that the change moves the note elsewhere, where its events are told.
+	// Left says that the change moves the note away from this path. The change at its new path has
+	// the events.
 	Left bool
 }
 
-// Events are the events of a change of one file, from one index to the next: those of the note, of
-// the objects and sections in it, and of its traits. What a line with a trait says is told by the
-// trait's event; every other change of a text is one of the object whose own text it is. There is at
-// least one event for every change, but for the trash, of which the deletion tells, for the audit
-// log itself, and for the path that a note leaves. A note that moves is updated: its id changes, and with it those of
-// all that is in it.
+// Events returns the events of a change of the file at path, between two states of the vault: those
+// of the note, of the objects and sections in it, and of its traits.
+//
+// The text of a trait is part of the event of the trait. Every other change of a text is part of
+// the event of the object to whose own text it belongs. Each change has at least one event.
+// Exceptions, which have none, are changes in the trash, because the deletion has the events;
+// changes of the audit log itself; and the change at the path that a moved note leaves. A moved
+// note is updated: its id changes, and with it the ids of everything in it.
 func Events(before, after *Index, path string, t Texts) []Event {
 	if t.Left || strings.HasPrefix(path, vault.Trash) || vault.Path(path).Kind() == vault.KindAudit {
 		return nil
@@ -72,10 +77,13 @@ func Events(before, after *Index, path string, t Texts) []Event {
 		c.begin(is)
 	case !exists:
 		c.end(was)
+	// Either the file is not a note, or the setting exclude hides it before or after the change.
 	case was.Note == nil || is.Note == nil:
 		c.add(whole(is, t))
 	default:
 		c.notes(was.Note, is.Note, t)
+		// Only the spelling changed, for example the order of fields. Each change has at least one
+		// event.
 		if len(c.events) == 0 {
 			c.add(whole(is, t))
 		}
@@ -83,20 +91,21 @@ func Events(before, after *Index, path string, t Texts) []Event {
 	return c.events
 }
 
-// A change collects the events of a file.
+// A change collects the events of the change of one file.
 type change struct {
 	before, after *Index
 	events        []Event
 }
 
+// add appends an event.
 func (c *change) add(e Event) { c.events = append(c.events, e) }
 
-// expect makes room for the events of all that is in a note.
+// expect reserves memory for the events of everything in a note.
 func (c *change) expect(n *Note) {
 	c.events = slices.Grow(c.events, 1+len(n.Annotations))
 }
 
-// begin tells of a file that was not there, and of the objects and traits in it.
+// begin adds the events of a new file, and of the objects and traits in it.
 func (c *change) begin(f *File) {
 	if f.Note == nil {
 		c.add(describe("create", f))
@@ -114,7 +123,7 @@ func (c *change) begin(f *File) {
 	}
 }
 
-// end tells of a file that is no more, and of the objects and traits that were in it.
+// end adds the events of a deleted file, and of the objects and traits that were in it.
 func (c *change) end(f *File) {
 	e := describe("delete", f)
 	if f.Note == nil {
@@ -134,7 +143,8 @@ func (c *change) end(f *File) {
 	}
 }
 
-// describe names a file: a note by its id, another by its path.
+// describe returns an event for a whole file: for a note with its id, for another file with its
+// path.
 func describe(op string, f *File) Event {
 	if f.Note == nil {
 		return Event{Op: op, Entity: "file", ID: f.Path}
@@ -142,10 +152,13 @@ func describe(op string, f *File) Event {
 	return describeObject(op, Object{Note: f.Note})
 }
 
+// describeObject returns an event for an object, without its fields.
 func describeObject(op string, o Object) Event {
 	return Event{Op: op, Entity: "object", ID: o.ID(), Type: o.Type()}
 }
 
+// deleted returns the event of the deletion of an object, with the fields that it had. Those of a
+// plain section are its title and level.
 func deleted(o Object) Event {
 	e := describeObject("delete", o)
 	e.Fields = o.Values()
@@ -155,6 +168,7 @@ func deleted(o Object) Event {
 	return e
 }
 
+// describeTrait returns an event for a trait in the state x of the vault.
 func describeTrait(op string, x *Index, t *Trait) Event {
 	value, _ := x.TraitValue(t)
 	return Event{
@@ -163,8 +177,9 @@ func describeTrait(op string, x *Index, t *Trait) Event {
 	}
 }
 
-// whole is the event of a change that no object tells of: only how something is written, or a file
-// that is no note. Of the schema it tells each definition that changed; see vault.Schema.Definitions.
+// whole returns an update of a file as a whole. It is used if no object or trait in it has an
+// event, as for a change of spelling only, and for files that are not notes. For the schema, it
+// lists each changed definition; see vault.Schema.Definitions.
 func whole(f *File, t Texts) Event {
 	e := describe("update", f)
 	e.Changes = map[string]any{"content": difference(t.Old, t.New)}
@@ -178,7 +193,8 @@ func whole(f *File, t Texts) Event {
 	return e
 }
 
-// notes tells of a note that changed: of its objects in their order, then of its traits.
+// notes adds the events of a changed note: those of its objects, in order, then those of its
+// traits.
 func (c *change) notes(was, is *Note, t Texts) {
 	old, now := newLines(was, t.Old), newLines(is, t.New)
 	had, has := objectsOf(was), objectsOf(is)
@@ -199,19 +215,20 @@ func (c *change) notes(was, is *Note, t Texts) {
 	c.traits(was, is)
 }
 
-// A fragmentKey names an object in its note: by its fragment and, for a note may declare an id twice,
-// by how many before it have the same.
+// A fragmentKey identifies an object in its note by its fragment and, because a note can declare an
+// id twice, by the number of earlier objects with the same fragment.
 type fragmentKey struct {
 	fragment string
 	nth      int
 }
 
-// noteObjects are the objects of a note, sections too.
+// A noteObjects has the objects of a note by key, plain sections included.
 type noteObjects struct {
 	order   []fragmentKey
 	objects map[fragmentKey]Object
 }
 
+// objectsOf returns the objects of a note, in text order.
 func objectsOf(n *Note) noteObjects {
 	all, seen := noteObjects{objects: map[fragmentKey]Object{}}, map[string]int{}
 	for i := -1; i < len(n.Sections); i++ {
@@ -224,7 +241,7 @@ func objectsOf(n *Note) noteObjects {
 	return all
 }
 
-// fragmentOf is the part of an id that names the section, "" for a note.
+// fragmentOf returns the part of the id of o that names the section, "" for a note.
 func fragmentOf(o Object) string {
 	if o.Section == nil {
 		return ""
@@ -232,7 +249,8 @@ func fragmentOf(o Object) string {
 	return o.Section.Slug
 }
 
-// object tells of an object that was there before: its fields, its type, and its own text.
+// object adds an event for an object that exists before and after the change, if its fields, its
+// type, its own text or, for a note, its id changed.
 func (c *change) object(was, is Object, own Texts) {
 	e := describeObject("update", is)
 	e.Changes = map[string]any{}
@@ -248,7 +266,8 @@ func (c *change) object(was, is Object, own Texts) {
 	}
 }
 
-// withField is the change of the text, together with that of a field that is called content too.
+// withField returns the change of a text, combined with that of a field that is also called
+// content, if there is one.
 func withField(l Lines, field any) any {
 	if f, ok := field.(OldNew); ok {
 		return struct {
@@ -259,7 +278,8 @@ func withField(l Lines, field any) any {
 	return l
 }
 
-// compare notes the fields that differ. A field that is a trait is told of as one.
+// compare adds to changes the fields that differ, and the type. It leaves out fields that are
+// traits, which have their own events.
 func compare(changes map[string]any, was, is Object) {
 	old, now := plainFields(was), plainFields(is)
 	for name, v := range now {
@@ -277,7 +297,7 @@ func compare(changes map[string]any, was, is Object) {
 	}
 }
 
-// plainFields are the fields of an object but for those that are traits.
+// plainFields returns the fields of an object, without those that are traits.
 func plainFields(o Object) map[string]any {
 	fields := o.Values()
 	if o.Section == nil {
@@ -290,7 +310,8 @@ func plainFields(o Object) map[string]any {
 	return fields
 }
 
-// traits tells of the traits that came, changed and went. One that only moved did not change.
+// traits adds the events of the traits that were created, changed or deleted. A trait that only
+// moved to another line has none.
 func (c *change) traits(was, is *Note) {
 	had := make(map[string]*Trait, len(was.Annotations))
 	for t := range was.told {
@@ -306,13 +327,15 @@ func (c *change) traits(was, is *Note) {
 		c.trait(before, t)
 	}
 	for t := range was.told {
+		// The comparison of pointers skips an annotation that shares its id with another one.
 		if had[t.ID] == t {
 			c.add(describeTrait("delete", c.before, t))
 		}
 	}
 }
 
-// trait tells of a trait that was there before, unless it is as it was.
+// trait adds an event for a trait that exists before and after the change, if its value, its
+// content or its parent changed.
 func (c *change) trait(was, is *Trait) {
 	said := was.TraitValue == is.TraitValue || reflect.DeepEqual(was.Value(), is.Value())
 	if said && was.ContentText == is.ContentText && was.fragment() == is.fragment() {

@@ -9,11 +9,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// Facets are what the head of a note says that is counted over the vault: each thing once, in text order. They
-// are from the head as YAML says it, so a note in quarantine has some too.
+// Facets are the values in the head of a note that the vault counts. Each value is in a list once,
+// in text order. They are read from the head as YAML defines it, so a quarantined note can have
+// facets too.
 type Facets struct {
 	Fields   []string // names, also of fields without a value
-	Tags     []string // of the field tags, as written, without one leading #; a text is one tag
+	Tags     []string // of the field tags, as written, without one leading #; a text value is one tag
 	Types    []string // values of the field type: texts, numbers as JSON writes them, dates as written
 	Statuses []string // values of the field status, likewise
 }
@@ -25,7 +26,7 @@ const (
 	statusField = "status"
 )
 
-// facetsOf are the facets of a head; nil if there are none.
+// facetsOf returns the facets of a head; nil if the head is nil or empty.
 func facetsOf(head *markdown.Map) *Facets {
 	if head == nil || len(head.Keys) == 0 {
 		return nil
@@ -44,15 +45,17 @@ func facetsOf(head *markdown.Map) *Facets {
 	return f
 }
 
+// asWritten returns s; it is the function for values that are counted unchanged.
 func asWritten(s string) string { return s }
 
-// tagOf is a tag as it is counted.
+// tagOf returns a tag in the form in which it is counted: without spaces around it and one leading
+// #.
 func tagOf(s string) string {
 	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "#"))
 }
 
-// plainValues are the values of a field as texts, each once; those of a list, which is not nested. Mappings,
-// null and empty texts are left out.
+// plainValues returns the values of a field as texts, each once. The value v can be a list of
+// values, but not of lists. Mappings, null and empty texts are left out.
 func plainValues(v any, shown func(string) string) []string {
 	list, ok := v.([]any)
 	if !ok {
@@ -67,7 +70,7 @@ func plainValues(v any, shown func(string) string) []string {
 	return all
 }
 
-// plainValue is one value as a text; empty for a list, a mapping and null.
+// plainValue returns a value as a text; "" for a list, a mapping and null.
 func plainValue(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -85,8 +88,8 @@ func plainValue(v any) string {
 	return ""
 }
 
-// tallyFacets counts what orientation shows of a note: the folders that it is in, and its facets. Of an excluded
-// note that is nothing.
+// tallyFacets adds by to the counts that orientation shows: those of the folders that contain the
+// note, and of its facets. It ignores an excluded note.
 func tallyFacets(sums map[term]int, n *Note, by int) {
 	if n.Excluded {
 		return
@@ -116,12 +119,14 @@ func tallyFacets(sums map[term]int, n *Note, by int) {
 	}
 }
 
-// sumFolder adds to the number of notes in a folder. Where there were none, or are none left, the folder above
-// and the level of the folder have a folder more or less.
+// sumFolder adds by to the number of notes in a folder and below. If that becomes positive or zero,
+// the counts of folders, in the folder above and at the level of this one, change by one too.
 func (d *draft) sumFolder(folder string, by int) {
 	name := d.word(inFolder, folder)
 	before, _ := d.counts.Get(name)
 	d.sum(name, by)
+	// The vault itself is no folder of another one. Otherwise, counts of folders change only if
+	// this one begins or ceases to contain notes.
 	if folder == "" || (before == 0) == (before+by == 0) {
 		return
 	}
@@ -134,17 +139,18 @@ func (d *draft) sumFolder(folder string, by int) {
 	d.sum(d.word(folderDepth, strconv.Itoa(1+strings.Count(folder, "/"))), step)
 }
 
-// Facets are what the head of the note says that is counted; nil: nothing.
+// Facets returns the facets of the note; nil if it has no fields in its head.
 func (n *Note) Facets() *Facets { return n.facets }
 
-// A FolderSum counts what is in a folder.
+// A FolderSum is the numbers of notes and folders in a folder.
 type FolderSum struct {
 	Notes   int // in the folder and below it
-	Direct  int // in the folder itself
-	Folders int // in the folder itself, that have notes in them or below
+	Direct  int // directly in the folder
+	Folders int // directly in the folder; only those that contain notes, at any depth
 }
 
-// FolderSum counts what is in a folder; "" is the vault. It is zero for a folder without notes.
+// FolderSum returns the counts of a folder; "" is the vault. They are zero for a folder without
+// notes. Excluded notes are not counted.
 func (x *Index) FolderSum(folder string) FolderSum {
 	sum := func(k kind) int {
 		n, _ := x.counts.Get(k.name(folder))
@@ -153,14 +159,15 @@ func (x *Index) FolderSum(folder string) FolderSum {
 	return FolderSum{sum(inFolder), sum(atFolder), sum(underFolder)}
 }
 
-// Folders is the number of folders in a folder itself that have notes in them or below.
+// Folders returns the number of folders directly in a folder that contain notes, at any depth.
 func (x *Index) Folders(folder string) int { return x.count(underFolder, folder) }
 
-// NotesIn is the number of notes in a folder itself.
+// NotesIn returns the number of notes directly in a folder.
 func (x *Index) NotesIn(folder string) int { return x.count(atFolder, folder) }
 
-// FoldersIn yields the paths of the folders in a folder that have notes in them or below, bytewise in order, with
-// how many notes each has. It takes a step for each, whatever is below.
+// FoldersIn yields the paths of the folders directly in a folder that contain notes, at any depth,
+// sorted bytewise, with the number of notes in and below each. It takes one seek for each folder,
+// independent of how much is below.
 func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 	prefix := folder
 	if folder != "" {
@@ -175,9 +182,10 @@ func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 			child, _, below := strings.Cut(name[1+len(prefix):], "/")
 			switch {
 			case below:
-				from = inFolder.name(prefix + child + "0") // behind the slash
+				from = inFolder.name(prefix + child + "0") // '0' is the byte after the slash
 			case child != "" && !yield(name[1:], notes):
 				return
+			// The name is the folder itself, or one that was yielded. Continue with the next name.
 			default:
 				from = name + "\x00"
 			}
@@ -185,11 +193,12 @@ func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 	}
 }
 
-// FoldersAt is the number of folders at a level that have notes in them or below. Those in the vault itself are
-// at level 1.
+// FoldersAt returns the number of folders at a level that contain notes, at any depth. The folders
+// directly in the vault are at level 1.
 func (x *Index) FoldersAt(level int) int { return x.count(folderDepth, strconv.Itoa(level)) }
 
-// firstFolder is the first name of a folder from one on that begins with a prefix, and how many notes it has.
+// firstFolder returns the first folder name of the index that is not less than from, and its number
+// of notes. It returns ok false if that name does not begin with prefix.
 func (x *Index) firstFolder(from, prefix string) (first string, notes int, ok bool) {
 	x.counts.Ascend(from, func(name string, n int) bool {
 		first, notes, ok = name, n, strings.HasPrefix(name, prefix)
@@ -198,19 +207,20 @@ func (x *Index) firstFolder(from, prefix string) (first string, notes int, ok bo
 	return first, notes, ok
 }
 
-// HeadFields yields the names of the fields in the heads of notes, by name, with how many notes have each.
+// HeadFields yields the names of the fields in the heads of notes, sorted, with the number of notes
+// that have each.
 func (x *Index) HeadFields() iter.Seq2[string, int] { return x.facets(headField.name("")) }
 
-// HeadTags yields the tags in the heads of notes, by name, with how many notes have each.
+// HeadTags yields the tags in the heads of notes, sorted, with the number of notes that have each.
 func (x *Index) HeadTags() iter.Seq2[string, int] { return x.facets(headTag.name("")) }
 
-// HeadValues yields the values of the field type or status, by value, with how many notes have each. Of other
-// fields there are none.
+// HeadValues yields the values of the field type or status, sorted, with the number of notes that
+// have each. It yields nothing for other fields.
 func (x *Index) HeadValues(field string) iter.Seq2[string, int] {
 	return x.facets(headValue.name(field + "\x00"))
 }
 
-// facets yields what is summed up behind a prefix.
+// facets yields the counts of the names that begin with a prefix, by the rest of the name.
 func (x *Index) facets(prefix string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for name, n := range x.summed(prefix, prefix) {

@@ -6,8 +6,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// fragment returns what a fragment names inside the object: a section, by its slug or the text of its
-// heading; a section below others (`A#B`); or a block (`^id`), which is in the note at a line.
+// fragment returns the object that a fragment names inside o: a section, by its slug or the text of
+// its heading; a section below others (`A#B`); or a block (`^id`). For a block, inner is the note
+// and line is the line of the block; otherwise line is 0.
 func (o Object) fragment(fragment string) (inner Object, line int, ok bool) {
 	if id, block := strings.CutPrefix(fragment, "^"); block {
 		line, ok = o.Note.Blocks[id]
@@ -20,6 +21,7 @@ func (o Object) fragment(fragment string) (inner Object, line int, ok bool) {
 		return inner, 0, true
 	}
 	inner = o
+	// Each part names a section below the one before it.
 	for part := range strings.SplitSeq(fragment, "#") {
 		if inner, ok = inner.part(strings.TrimSpace(part)); !ok {
 			return Object{}, 0, false
@@ -28,8 +30,9 @@ func (o Object) fragment(fragment string) (inner Object, line int, ok bool) {
 	return inner, 0, true
 }
 
-// part returns the first section below an object that a heading names: by its slug, by its text, by its
-// text folded, or by the slug of the text. The title of a note is the note.
+// part returns the first section below o that a heading names: by its slug, by its text, by its
+// folded text, or by the slug of the text, in this order of preference. If o is a note, its title
+// heading names o itself.
 func (o Object) part(heading string) (Object, bool) {
 	if heading == "" {
 		return Object{}, false
@@ -41,6 +44,7 @@ func (o Object) part(heading string) (Object, bool) {
 		func(_, title string) bool { return fold(title) == folded },
 		func(s, _ string) bool { return s == slug },
 	}
+	// A better form of any section is preferred to a worse form of an earlier one.
 	for _, is := range forms {
 		if o.Section == nil && n.Title != "" && is(n.TitleSlug, n.Title) {
 			return o, true

@@ -8,19 +8,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// near is how many lines a trait may have moved while its text changed (reference/raven.md §6.4).
+// near is the number of lines by which a trait can move and still be recognized although its text
+// changed (reference/raven.md §6.4).
 const near = 5
 
-// A prevTrait is a trait as it was before a change, or as an audit log knew it.
+// A prevTrait is a trait before a change, or as an audit log describes it.
 type prevTrait struct {
-	id, typ, parent, text string // the parent by its fragment
-	path                  string // of its note; empty if an audit log tells of it
-	line                  int    // 0: not known
+	id, typ, parent, text string // parent is the fragment of the parent's id
+	path                  string // of its note; empty for a trait from an audit log
+	line                  int    // 0 if unknown
 	raw, content          string
 	times                 *Times
 }
 
-// formerOf are the traits of a note as they are.
+// formerOf returns the current traits of a note as prevTraits, by position.
 func formerOf(n *Note) []*prevTrait {
 	all := make([]*prevTrait, len(n.Annotations))
 	for i, t := range n.Annotations {
@@ -36,18 +37,19 @@ func formerOf(n *Note) []*prevTrait {
 	return all
 }
 
-// fieldText is the text by which a field meets its former self: its content is the id of the note,
-// which changes when the note moves.
+// fieldText is the text by which field traits are matched with their earlier state. Their content
+// cannot be used: it is the id of the note, which changes when the note moves.
 const fieldText = "\x00"
 
-// An identity is what is known of the annotations of a note.
+// An identity is the input for the ids and times of the annotations of a note.
 type identity struct {
-	old   []*prevTrait // what they were before
-	given []string     // their ids, if they are known
-	came  time.Time    // when those came that were not there before
+	old   []*prevTrait // the traits before the change
+	given []string     // their ids, if the commit has them
+	came  time.Time    // the time of creation of new traits
 }
 
-// identify gives the annotations of a note, which is not entered yet, their ids and times.
+// identify sets the ids and times of the annotations of a note that is not in the lookups yet. It
+// also records their claims of pins.
 func (d *draft) identify(n *Note, known identity) {
 	met, given := meet(n, known.old), known.given
 	now := &Times{known.came, known.came}
@@ -59,13 +61,15 @@ func (d *draft) identify(n *Note, known identity) {
 	for i, t := range n.listed(len(given)) {
 		t.ID = given[i]
 	}
+	// The commit has no ids, or none for checkboxes. The remaining annotations get theirs here.
 	if len(given) != len(n.Annotations) {
 		d.name(n, met)
 	}
 }
 
-// listed returns the annotations that a list of so many entries is about: all, or, where the list is older than
-// that checkboxes are traits, all but these. It returns none where the list is about another text.
+// listed returns the annotations that a list with this number of entries describes: all of them or,
+// for a list from before checkboxes were traits, all except checkboxes. It returns nil if the
+// number fits neither.
 func (n *Note) listed(entries int) []*Trait {
 	if entries == len(n.Annotations) {
 		return n.Annotations
@@ -82,8 +86,8 @@ func (n *Note) listed(entries int) []*Trait {
 	return all
 }
 
-// identityText returns the part of the text of a trait that makes its identity. That of a checkbox is the same
-// before and after it is ticked.
+// identityText returns the part of the text of a trait that identifies it. The identity of a
+// checkbox does not change when it is ticked.
 func identityText(typ, text string) string {
 	if typ == TaskType {
 		text = markdown.TaskText(text)
@@ -91,7 +95,9 @@ func identityText(typ, text string) string {
 	return vault.TraitText(text)
 }
 
-// date gives a trait its times.
+// date sets the times of a trait: now for a new one, else those that it had. If its value, parent
+// or content changed, its time of change becomes that of now; a trait from an audit log is not
+// compared.
 func (t *Trait) date(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
@@ -102,15 +108,15 @@ func (t *Trait) date(was *prevTrait, now *Times) {
 	}
 }
 
-// A traitMatcher brings the traits of a note together with those that they were before.
+// A traitMatcher matches the traits of a note with its traits before a change.
 type traitMatcher struct {
 	note *Note
-	met  []*prevTrait // by position of the annotation
+	met  []*prevTrait // by position of the annotation; nil if not matched
 }
 
-// meet finds for each annotation what it was before: the same parent, type and text, the k-th for the
-// k-th; else the nearest of its type within five lines, unless that stood under another parent that
-// is still there. Nil is a newcomer.
+// meet returns for each annotation its earlier state. The k-th annotation with a parent, type and
+// text is the k-th with these before. Among the rest, it is the nearest of its type within five
+// lines, unless that has another parent that still exists. The result is nil for a new trait.
 func meet(n *Note, old []*prevTrait) []*prevTrait {
 	m := traitMatcher{n, make([]*prevTrait, len(n.Annotations))}
 	if len(old) == 0 || len(m.met) == 0 {
@@ -121,7 +127,8 @@ func meet(n *Note, old []*prevTrait) []*prevTrait {
 	return m.met
 }
 
-// same matches what has the same parent, type and text, and returns those that are left.
+// same matches traits with the same parent, type and text, and returns the earlier traits that are
+// not matched.
 func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 	type kin struct{ typ, parent, text string }
 	queues := map[kin][]*prevTrait{}
@@ -149,13 +156,13 @@ func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 	return left
 }
 
-// A row is the traits of a type on a line. They have one parent.
+// A row identifies the traits of one type on one line. They have the same parent.
 type row struct {
 	typ  string
 	line int
 }
 
-// nearby matches the nearest first, and of two as near the one above.
+// nearby matches the nearest traits first, and of two at the same distance the one above.
 func (m traitMatcher) nearby(old []*prevTrait) {
 	rows := map[row][]*prevTrait{}
 	for _, f := range old {
@@ -170,6 +177,8 @@ func (m traitMatcher) nearby(old []*prevTrait) {
 	for _, s := range m.note.Sections {
 		parents[s.Slug] = true
 	}
+	// All traits are tried at one distance before the next, so no trait takes the nearest match of
+	// another.
 	for distance := 0; distance <= near; distance++ {
 		for i, t := range m.note.Annotations {
 			for _, line := range []int{t.Line - distance, t.Line + distance} {
@@ -185,8 +194,9 @@ func (m traitMatcher) nearby(old []*prevTrait) {
 	}
 }
 
-// name gives the annotations of a note their ids: first the pins, then what each had before, and to
-// newcomers the next number that is free in the whole vault.
+// name sets the ids of the annotations of a note that have none: first those that they claim by a
+// pin, then the ids that they had before. A new trait gets the next number that is unused in the
+// whole vault.
 func (d *draft) name(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
 	for _, t := range n.Annotations {
@@ -216,9 +226,10 @@ func (d *draft) name(n *Note, met []*prevTrait) {
 	}
 }
 
-// keeps reports whether a trait may have the id that it had: not if that was from a pin that now is
-// another's, nor if somebody else has it.
+// keeps reports whether a trait can keep the id that it had: not if the id is that of its pin,
+// which another trait got, and not if another note uses it.
 func (d *draft) keeps(t *Trait, was *prevTrait) bool {
+	// If the trait were entitled to its pin, name would have given it the id before.
 	if was.id == t.Pin() {
 		return false
 	}
@@ -226,7 +237,8 @@ func (d *draft) keeps(t *Trait, was *prevTrait) bool {
 	return holder == "" || holder == was.path || holder == t.Note.Path
 }
 
-// newID is the id of a newcomer. numbers remembers how far each has been counted.
+// newID returns an unused id for a new trait. numbers has, for each base of ids, the next number to
+// try.
 func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
 	text := t.ContentText
 	if t.Task {
@@ -247,7 +259,7 @@ func (d *draft) inUse(id string, n *Note) bool {
 	return holder != "" && holder != n.Path
 }
 
-// holderOf is the path of the note whose trait has an id, "" if none has.
+// holderOf returns the path of the note whose trait has an id, "" if there is none.
 func (d *draft) holderOf(id string) string {
 	path, changed := d.ids[id]
 	if !changed {
@@ -256,7 +268,7 @@ func (d *draft) holderOf(id string) string {
 	return path
 }
 
-// holder is the trait that has an id, nil if none has.
+// holder returns the trait that has an id, nil if there is none.
 func (d *draft) holder(id string) *Trait {
 	if n, ok := d.Note(d.holderOf(id)); ok {
 		return n.annotation(id)
@@ -264,10 +276,12 @@ func (d *draft) holder(id string) *Trait {
 	return nil
 }
 
-// swapIDs enters the ids of a note's traits in the place of those of another; either may be nil. What
-// the two begin and end with alike stays, unless there are pins, by which one takes the id of another.
+// swapIDs replaces the ids of the traits of old by those of now; either can be nil. It skips equal
+// ids at the beginning and the end of the two lists, unless the vault has pins, which can move an
+// id from one trait to another.
 func (d *draft) swapIDs(old, now *Note) {
 	was, is := annotationsOf(old), annotationsOf(now)
+	// Without pins, an id stays with its trait if the ids around it do not change.
 	if d.pins.Len() == 0 {
 		was, is = unlike(was, is)
 	}
@@ -287,6 +301,7 @@ func (d *draft) swapIDs(old, now *Note) {
 	}
 }
 
+// annotationsOf returns the annotations of n; nil for a nil note.
 func annotationsOf(n *Note) []*Trait {
 	if n == nil {
 		return nil
@@ -294,7 +309,7 @@ func annotationsOf(n *Note) []*Trait {
 	return n.Annotations
 }
 
-// unlike is what is left of two lists without what they begin and end with alike.
+// unlike returns two lists without the elements with equal ids at their beginnings and ends.
 func unlike(a, b []*Trait) (was, is []*Trait) {
 	for len(a) > 0 && len(b) > 0 && a[0].ID == b[0].ID {
 		a, b = a[1:], b[1:]

@@ -9,23 +9,26 @@ import (
 	"unsafe"
 )
 
-// ImageFormat is the number of the format of images. It stands for what an index makes of a text as
-// much as for how an image is laid out: an image holds what was made, and nobody reads the texts
-// again. So whatever changes either, be it one name more by which a note is found, raises it. Where
-// only the layout changed, a reader of the number before is kept, with its golden image in the tests;
-// where what is made of a text did, images of the number before are ErrFormat, and made anew from the
-// log. The test of the golden image fails as long as that is forgotten.
+// ImageFormat is the number of the format of images. It covers both the layout of an image and the
+// result of parsing a text, because an image contains that result and the texts are not parsed
+// again. Every change of either must raise it, even one more name by which a note is found. If only
+// the layout changed, keep a reader of the previous format, with its golden image in the tests. If
+// the result of parsing changed, images of the previous format must return ErrFormat; they are then
+// rebuilt from the log. The test of the golden image fails until the number is raised.
 const ImageFormat = 9
 
-// ErrFormat is the error of an image of another format than ImageFormat.
+// ErrFormat is returned for an image of another format than ImageFormat.
 var ErrFormat = errors.New("the image has another format")
 
+// errDamaged is returned for an image that is cut off or damaged.
 var errDamaged = errors.New("the image of the index is damaged")
 
-// An image begins with these bytes, the format, a CRC-32C of all that follows that sum, the length of
-// the whole, and the length of each part; numbers here are little-endian. The parts follow.
+// imageMagic begins every image. After it come the format, a CRC-32C of everything after the
+// checksum, the length of the whole image, and the length of each part, all little-endian; then the
+// parts.
 const imageMagic = "rkindex\n"
 
+// The offsets of the fields in the header of an image.
 const (
 	formatAt  = len(imageMagic)
 	sumAt     = formatAt + 4
@@ -33,46 +36,47 @@ const (
 	lengthsAt = summedAt + 8
 )
 
-// The parts of an image, in the order in which they are written. Those from partPaths to partHolders,
-// and partTexts, are lists of texts and of numbers in which one can look up where they stand; the
-// others hold numbers as varints, and texts as their length and their bytes.
+// The parts of an image, in the order in which they are written. Those from partPaths to
+// partHolders, and partTexts, partUIDs and partNodes, are lists of texts or numbers with random
+// access. The other parts are sequences of varints, and of texts as a length and bytes.
 const (
-	partState    = iota // the version, the sums over the vault, the texts of the settings
-	partPaths           // of all files, in order: a file goes by its position here
-	partNames           // of entries, in order
-	partEnds            // of each name, where the files that go by it end
-	partEntries         // the files that go by each name
-	partIDs             // of traits, in order
-	partHolders         // of each id, the file that has it
+	partState    = iota // the version, the totals of the vault, the texts of the settings
+	partPaths           // of all files, sorted: other parts refer to a file by its position here
+	partNames           // of entries, distinct and sorted
+	partEnds            // for each name, the end of its files in partEntries
+	partEntries         // the files of each name
+	partIDs             // of traits, sorted
+	partHolders         // for each id, the file that contains the trait
 	partNotes           // the files, in blocks
-	partCounts          // by name
-	partSeeds           // what an audit log tells, by the id of the note
+	partCounts          // by name of an entry
+	partSeeds           // the times from audit logs, by the id of the note
 	partTimes           // the distinct Times
 	partMentions        // the distinct Mentions
-	partSayings         // the distinct Sayings
-	partTexts           // texts that stand in several places, and are no names of entries
-	partMemories        // the image of what is known of memories
-	partUIDs            // the keys of the UIDs of nodes, in order
-	partNodes           // of each key, the file that has it
+	partSayings         // the distinct TraitValues
+	partTexts           // texts with several uses that are not names of entries
+	partMemories        // the image of the index of memories
+	partUIDs            // the keys of the UIDs of nodes, sorted
+	partNodes           // for each key, the file that contains the node
 	partFolders         // the folders, with their versions
 	imageParts
 )
 
-// blockFiles is how many files stand in a block, which is read on one goroutine.
+// blockFiles is the number of files in a block. A block is read by one goroutine.
 const blockFiles = 64
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// An Image is the image of an index that was drawn and is not in one piece yet, so that its size is
-// known before memory is taken for the whole. It is for one goroutine.
+// An Image is a serialized index in pieces. Its size is known before memory for the whole is
+// allocated. It must be used by one goroutine at a time.
 type Image struct {
 	pieces  [][]byte
 	size    int
 	lengths [imageParts]int
 }
 
-// Image draws the image of the index: all that the index knows, for ReadImage. The same state has the
-// same image, to the byte, by whatever commits, images and Builders it came about.
+// Image returns the image of the index, for ReadImage. It contains the whole state of the index.
+// Equal states have equal images, byte for byte, whatever commits, images and Builders they come
+// from.
 func (x *Index) Image() *Image {
 	w := newImageWriter(x)
 	m := &Image{}
@@ -89,7 +93,8 @@ func (x *Index) Image() *Image {
 // Size returns the number of bytes that Append appends.
 func (m *Image) Size() int64 { return int64(m.size) }
 
-// Append appends the image to b. It may be called once: what is appended is forgotten.
+// Append appends the image to b and returns the extended slice. It must be called at most once,
+// because it frees the pieces.
 func (m *Image) Append(b []byte) []byte {
 	start := len(b)
 	b = append(slices.Grow(b, m.size), make([]byte, partsAt(imageParts))...)
@@ -102,13 +107,14 @@ func (m *Image) Append(b []byte) []byte {
 	return b
 }
 
-// AppendImage appends the image of the index to b; see Image.
+// AppendImage appends the image of the index to b and returns the extended slice; see Image.
 func (x *Index) AppendImage(b []byte) []byte { return x.Image().Append(b) }
 
-// partsAt is where the first of so many parts begins.
+// partsAt returns the offset of the first part in an image with this number of parts.
 func partsAt(parts int) int { return lengthsAt + 8*parts }
 
-// sealImage fills in what an image begins with.
+// sealImage writes the header of an image. The checksum is last, because it covers the other
+// fields.
 func sealImage(image []byte, lengths [imageParts]int) {
 	copy(image, imageMagic)
 	binary.LittleEndian.PutUint32(image[formatAt:], ImageFormat)
@@ -119,11 +125,13 @@ func sealImage(image []byte, lengths [imageParts]int) {
 	binary.LittleEndian.PutUint32(image[sumAt:], crc32.Checksum(image[summedAt:], castagnoli))
 }
 
-// ReadImage is the index of an image. It answers all that the index did that the image is of, and goes
-// on as that does. Its texts are parts of data, which it keeps, and which must not be changed any
-// more. An image of another format is ErrFormat; one that is cut off or damaged is another error. What
-// is damaged and has the right sum all the same is an error where the index could not be made of it,
-// and takes no more memory than some sixty times its length.
+// ReadImage returns the index of an image. It behaves like the index that was serialized. Its texts
+// refer to the memory of data, which must not be changed afterwards.
+//
+// For an image of another format, the error wraps ErrFormat; for an image that is cut off or
+// damaged it does not. Data with a correct checksum that no index could have produced is an error
+// too, where it would prevent the index from being built. Reading such data takes at most about
+// sixty times its length of memory.
 func ReadImage(data []byte) (*Index, error) {
 	parts, err := imagePartsOf(data)
 	if err != nil {
@@ -136,7 +144,7 @@ func ReadImage(data []byte) (*Index, error) {
 	return r.x, nil
 }
 
-// imagePartsOf checks what an image begins with, and parts it.
+// imagePartsOf checks the header of an image and returns its parts. They share the memory of data.
 func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
 	if len(data) < sumAt || string(data[:formatAt]) != imageMagic {
 		return parts, errDamaged
@@ -149,6 +157,8 @@ func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
 		binary.LittleEndian.Uint32(data[sumAt:]) != crc32.Checksum(data[summedAt:], castagnoli) {
 		return parts, errDamaged
 	}
+	// The texts of the index point into data instead of being copied. This is why data must not
+	// change.
 	rest := unsafe.String(unsafe.SliceData(data), len(data))[partsAt(imageParts):]
 	for i := range parts {
 		n := binary.LittleEndian.Uint64(data[lengthsAt+8*i:])

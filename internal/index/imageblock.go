@@ -7,14 +7,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A blockReader reads the files of one block.
+// A blockReader reads the files of one block. Its methods read, in the same order, the values that
+// the methods of the same name of imageWriter wrote. After an error they return zero values; see
+// scanner.
 type blockReader struct {
 	*imageReader
 	scanner
 	slabs *slabs
 }
 
-// files reads files, of which the first has a number.
+// files reads the files of the block into files. first is the position of the first one in the list
+// of paths.
 func (b *blockReader) files(files []*File, first int) {
 	var sum fileSums
 	for i := range files {
@@ -28,6 +31,8 @@ func (b *blockReader) files(files []*File, first int) {
 	b.end(&b.scanner)
 }
 
+// readFile reads a file. Its flags say, from the lowest bit, that it is parsed as a note, has too
+// many things to index, is excluded, is the file of a folder, and is hidden.
 func (b *blockReader) readFile(path string) *File {
 	f := b.slabs.files.one()
 	*f = File{Path: path, Size: b.natural(), Digest: b.digest()}
@@ -47,14 +52,20 @@ func (b *blockReader) readFile(path string) *File {
 	units := b.natural()
 	n := b.note(f)
 	n.Unindexed, n.Excluded, n.Units = unindexed, flags&4 != 0, units
+	// A hidden note is parsed like any other, but is not the Note of its file.
 	if f.Note = n; flags&16 != 0 {
 		f.Hidden, f.Note = n, nil
 	}
 	return f
 }
 
+// word reads a text that is stored once and referred to by its number.
 func (b *blockReader) word() string { return b.text(&b.scanner) }
 
+// note reads a note of the file f. It computes values that follow from others, such as the marks of
+// types.
+//
+// The order of the calls is part of the format, and must be that of imageWriter.note.
 func (b *blockReader) note(f *File) *Note {
 	n := b.slabs.notes.one()
 	n.File, n.ID = f, strings.TrimSuffix(f.Path, ".md")
@@ -70,6 +81,7 @@ func (b *blockReader) note(f *File) *Note {
 	n.facets, n.card = b.facets(), b.card()
 	b.sections(n)
 	n.pins = b.pins()
+	// After a failure, the lengths that markTypes relies on may not fit each other.
 	if b.annotations(n); !b.failed {
 		n.markTypes(b.slabs.marks.take(n.markCount()))
 	}
@@ -82,6 +94,7 @@ func (b *blockReader) note(f *File) *Note {
 	return n
 }
 
+// problem reads a parse error; nil if there is none.
 func (b *blockReader) problem() *markdown.Problem {
 	if b.flags() == 0 {
 		return nil
@@ -89,6 +102,7 @@ func (b *blockReader) problem() *markdown.Problem {
 	return &markdown.Problem{Line: b.int(), Message: b.raw()}
 }
 
+// fields reads a list of fields; nil if it is empty.
 func (b *blockReader) fields() []Field {
 	n := b.count(3)
 	if n == 0 {
@@ -101,6 +115,7 @@ func (b *blockReader) fields() []Field {
 	return all
 }
 
+// facets reads facets; nil if the note has none.
 func (b *blockReader) facets() *Facets {
 	if b.flags() == 0 {
 		return nil
@@ -121,6 +136,7 @@ func (b *blockReader) words() []string {
 	return all
 }
 
+// days reads a list of dates; nil if it is empty.
 func (r *imageReader) days(s *scanner) []vault.Date {
 	n := s.count(1)
 	if n == 0 {
@@ -133,9 +149,10 @@ func (r *imageReader) days(s *scanner) []vault.Date {
 	return days
 }
 
-// minSection is the fewest bytes that a section can have.
+// minSection is the smallest number of bytes of a section in an image.
 const minSection = 30
 
+// sections reads the sections of a note.
 func (b *blockReader) sections(n *Note) {
 	count := b.count(minSection)
 	if count == 0 {
@@ -147,6 +164,9 @@ func (b *blockReader) sections(n *Note) {
 	}
 }
 
+// section reads a section. number is its position in the note.
+//
+// The values of a node follow only if the section is one.
 func (b *blockReader) section(s *Section, number int) {
 	s.number = number
 	s.Slug, s.Title, s.Level = b.raw(), b.raw(), b.int()
@@ -165,11 +185,13 @@ func (b *blockReader) section(s *Section, number int) {
 	s.TopParent, s.body = int32(b.scope(number)), b.uint()
 }
 
+// node reads the parts of a note, a section or a folder that belong to its node.
 func (b *blockReader) node(p *NodePart) {
 	copy(p.UID[:], b.bytes(len(p.UID)))
 	p.BodyBytes, p.Embeds = int32(b.natural()), b.flags() != 0
 }
 
+// folder reads the description of a folder from its own file.
 func (b *blockReader) folder() *Folder {
 	f := &Folder{}
 	b.node(&f.NodePart)
@@ -179,7 +201,8 @@ func (b *blockReader) folder() *Folder {
 	return f
 }
 
-// scope reads the position of one of the first so many sections, or -1.
+// scope reads the position of a section, less than sections, or -1 for the note. It fails for any
+// other number.
 func (b *blockReader) scope(sections int) int {
 	v := b.int()
 	if v < -1 || v >= sections {
@@ -189,6 +212,7 @@ func (b *blockReader) scope(sections int) int {
 	return v
 }
 
+// timesOf reads the number of a Times and returns a pointer to the shared value.
 func (b *blockReader) timesOf() *Times {
 	n := b.below(len(b.times))
 	if b.failed {
@@ -197,6 +221,7 @@ func (b *blockReader) timesOf() *Times {
 	return &b.times[n]
 }
 
+// pins reads the pins of a note by line; nil if there are none.
 func (b *blockReader) pins() map[int]string {
 	n := b.count(2)
 	if n == 0 {
@@ -210,9 +235,10 @@ func (b *blockReader) pins() map[int]string {
 	return pins
 }
 
-// minRef is the fewest bytes that a reference can have.
+// minRef is the smallest number of bytes of a reference in an image.
 const minRef = 6
 
+// refs reads the references of a note. Lines are stored as differences to the previous one.
 func (b *blockReader) refs(n *Note) {
 	count := b.count(minRef)
 	if count == 0 {
@@ -233,7 +259,7 @@ func (b *blockReader) refs(n *Note) {
 	}
 }
 
-// tagList reads tags of a file with so many sections; nil if there are none.
+// tagList reads the tags of a file that has this number of sections; nil if there are none.
 func (b *blockReader) tagList(sections int) []Tag {
 	count := b.count(3)
 	if count == 0 {

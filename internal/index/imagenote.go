@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// notes writes the files in blocks, of which each has its length before it.
+// notes writes the files in blocks. The length of each block comes before it, in four bytes.
 func (w *imageWriter) notes() {
 	for files := range slices.Chunk(w.x.files.Values(), blockFiles) {
 		w.b = appendNumber(w.b, 0)
@@ -15,11 +15,14 @@ func (w *imageWriter) notes() {
 		for _, f := range files {
 			w.file(f)
 		}
+		// The length was not known before the files were written. It overwrites the zero before
+		// them.
 		appendNumber(w.b[:start-4], len(w.b)-start)
 		w.cutLarge()
 	}
 }
 
+// file writes a file. blockReader.readFile lists the meanings of its flags.
 func (w *imageWriter) file(f *File) {
 	w.count(f.Size)
 	w.b = append(w.b, f.Digest[:]...)
@@ -41,6 +44,7 @@ func (w *imageWriter) file(f *File) {
 	w.note(n)
 }
 
+// note writes a note. The order of the calls is part of the format; see ImageFormat.
 func (w *imageWriter) note(n *Note) {
 	w.node(&n.NodePart)
 	w.text(n.DeclaredType)
@@ -75,6 +79,7 @@ func (w *imageWriter) note(n *Note) {
 	}
 }
 
+// problem writes a parse error; p may be nil.
 func (w *imageWriter) problem(p *markdown.Problem) {
 	w.flags(p != nil)
 	if p != nil {
@@ -83,6 +88,7 @@ func (w *imageWriter) problem(p *markdown.Problem) {
 	}
 }
 
+// fields writes a list of fields.
 func (w *imageWriter) fields(all []Field) {
 	w.count(len(all))
 	for _, f := range all {
@@ -92,7 +98,7 @@ func (w *imageWriter) fields(all []Field) {
 	}
 }
 
-// facets writes four lists, or that there are none.
+// facets writes four lists; f may be nil.
 func (w *imageWriter) facets(f *Facets) {
 	w.flags(f != nil)
 	if f == nil {
@@ -103,6 +109,7 @@ func (w *imageWriter) facets(f *Facets) {
 	}
 }
 
+// section writes a section. The values of a node follow only if the section is one.
 func (w *imageWriter) section(s *Section) {
 	w.raw(s.Slug)
 	w.raw(s.Title)
@@ -123,12 +130,14 @@ func (w *imageWriter) section(s *Section) {
 	w.uint(s.body)
 }
 
+// node writes the parts of a note, a section or a folder that belong to its node.
 func (w *imageWriter) node(p *NodePart) {
 	w.b = append(w.b, p.UID[:]...)
 	w.count(int(p.BodyBytes))
 	w.flags(p.Embeds)
 }
 
+// folder writes the description of a folder.
 func (w *imageWriter) folder(f *Folder) {
 	w.node(&f.NodePart)
 	w.text(f.DeclaredType)
@@ -140,6 +149,7 @@ func (w *imageWriter) folder(f *Folder) {
 	w.problem(f.Problem)
 }
 
+// pins writes pins, sorted by line so that equal notes have equal images.
 func (w *imageWriter) pins(pins map[int]string) {
 	w.count(len(pins))
 	for _, line := range slices.Sorted(maps.Keys(pins)) {
@@ -148,6 +158,7 @@ func (w *imageWriter) pins(pins map[int]string) {
 	}
 }
 
+// refs writes references, with each line as the difference to the previous one.
 func (w *imageWriter) refs(all []Ref) {
 	w.count(len(all))
 	line := 0
@@ -162,6 +173,7 @@ func (w *imageWriter) refs(all []Ref) {
 	}
 }
 
+// tags writes a list of tags.
 func (w *imageWriter) tags(all []Tag) {
 	w.count(len(all))
 	for _, t := range all {
@@ -171,7 +183,7 @@ func (w *imageWriter) tags(all []Tag) {
 	}
 }
 
-// blocks writes the ids of blocks with their lines, sorted.
+// blocks writes the ids of blocks with their lines, sorted by id.
 func (w *imageWriter) blocks(all map[string]int) {
 	w.count(len(all))
 	for _, id := range slices.Sorted(maps.Keys(all)) {

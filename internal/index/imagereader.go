@@ -9,32 +9,33 @@ import (
 	"github.com/rookeryhq/rookery/internal/memory"
 )
 
-// An imageReader makes an index of the parts of an image.
+// An imageReader builds an index from the parts of an image.
 type imageReader struct {
 	parts [imageParts]string
 	x     *Index
-	bad   atomic.Bool
+	bad   atomic.Bool // the image is damaged
 
-	summing sync.Mutex // the files are read on several goroutines
+	summing sync.Mutex // guards sums: several goroutines read files
 	sums    fileSums
 
 	flat     baseList // the entries
-	others   texts    // that are no names of entries
-	held     heldList
-	nodes    heldList
+	others   texts    // texts that are not names of entries
+	held     heldList // ids of traits
+	nodes    heldList // keys of UIDs
 	times    []Times
 	mentions []Mention
-	sayings  []TraitValue
+	sayings  []TraitValue // TraitValues, by number
 	files    []*File
 }
 
-// fileSums are sums over files that an image does not have.
+// fileSums are sums over files that an image does not contain.
 type fileSums struct {
 	held              int64
 	things, unindexed int
 	counted           Counted
 }
 
+// add adds the values of a file.
 func (s *fileSums) add(f *File) {
 	s.held += f.size()
 	if f.Note == nil {
@@ -47,7 +48,7 @@ func (s *fileSums) add(f *File) {
 	s.counted.add(f.Note, 1)
 }
 
-// sum adds the sums of a block.
+// sum adds the sums of a block. Several goroutines may call it at once.
 func (r *imageReader) sum(s fileSums) {
 	r.summing.Lock()
 	defer r.summing.Unlock()
@@ -61,7 +62,8 @@ func (r *imageReader) sum(s fileSums) {
 	c.Quarantined += s.counted.Quarantined
 }
 
-// read makes the index: first what much refers to, then what takes long, on all processors.
+// read builds the index and reports whether the image is valid. It reads the shared values first,
+// because the parts of the second group refer to them. The parts of a group are read concurrently.
 func (r *imageReader) read() bool {
 	r.x = Empty()
 	if !r.open() {
@@ -84,7 +86,7 @@ func (r *imageReader) read() bool {
 	return true
 }
 
-// open opens the parts that are used as they stand.
+// open opens the parts that are used in place, without a copy, and reports whether they are valid.
 func (r *imageReader) open() bool {
 	lists := true
 	list := func(part int) texts {
@@ -100,7 +102,7 @@ func (r *imageReader) open() bool {
 	return lists && r.flat.sound() && r.held.sound() && r.nodes.sound()
 }
 
-// each calls functions at once, and waits for all.
+// each runs the functions concurrently and waits for all of them.
 func (r *imageReader) each(functions ...func()) {
 	var all sync.WaitGroup
 	for _, f := range functions {
@@ -109,16 +111,17 @@ func (r *imageReader) each(functions ...func()) {
 	all.Wait()
 }
 
-// part is a scanner of a part.
+// part returns a scanner of a part.
 func (r *imageReader) part(part int) *scanner { return &scanner{s: r.parts[part]} }
 
-// end notes whether a part was as it must be.
+// end records the image as damaged unless s read its whole input without failure.
 func (r *imageReader) end(s *scanner) {
 	if !s.done() {
 		r.bad.Store(true)
 	}
 }
 
+// readMemories reads the index of memories.
 func (r *imageReader) readMemories() {
 	x, err := memory.ReadImage(r.parts[partMemories])
 	if err != nil {
@@ -128,6 +131,7 @@ func (r *imageReader) readMemories() {
 	r.x.memories = x
 }
 
+// readState reads the version, the totals and the settings.
 func (r *imageReader) readState() {
 	s := r.part(partState)
 	defer r.end(s)
@@ -142,6 +146,7 @@ func (r *imageReader) readState() {
 	r.x.settings = r.x.read(texts)
 }
 
+// readFolders reads the version of each folder.
 func (r *imageReader) readFolders() {
 	s := r.part(partFolders)
 	defer r.end(s)
@@ -150,6 +155,7 @@ func (r *imageReader) readFolders() {
 	}
 }
 
+// readTimes reads the distinct Times. The part has no count: it ends with the last one.
 func (r *imageReader) readTimes() {
 	s := r.part(partTimes)
 	defer r.end(s)
@@ -160,7 +166,7 @@ func (r *imageReader) readTimes() {
 	r.times = fitted(r.times)
 }
 
-// fitted is a list without the room that it has too much, if that is more than an eighth.
+// fitted returns list without its unused capacity, if that is more than an eighth of the whole.
 func fitted[T any](list []T) []T {
 	if room := cap(list) - len(list); room <= cap(list)/8 {
 		return list
@@ -168,7 +174,8 @@ func fitted[T any](list []T) []T {
 	return append(make([]T, 0, len(list)), list...)
 }
 
-// text reads the number of a text.
+// text reads the number of a text and returns the text. Numbers below the number of names are names
+// of entries; the others follow.
 func (r *imageReader) text(s *scanner) string {
 	n := s.below(r.flat.names.len() + r.others.len())
 	switch named := r.flat.names.len(); {
@@ -181,6 +188,7 @@ func (r *imageReader) text(s *scanner) string {
 	}
 }
 
+// readMentions reads the distinct Mentions.
 func (r *imageReader) readMentions() {
 	s := r.part(partMentions)
 	defer r.end(s)
@@ -191,6 +199,7 @@ func (r *imageReader) readMentions() {
 	r.mentions = fitted(r.mentions)
 }
 
+// readSayings reads the distinct TraitValues.
 func (r *imageReader) readSayings() {
 	s := r.part(partSayings)
 	defer r.end(s)
@@ -205,6 +214,7 @@ func (r *imageReader) readSayings() {
 	r.sayings = fitted(r.sayings)
 }
 
+// readCounts reads the counts by name.
 func (r *imageReader) readCounts() {
 	s := r.part(partCounts)
 	defer r.end(s)
@@ -213,6 +223,7 @@ func (r *imageReader) readCounts() {
 	}
 }
 
+// readSeeds reads the times from audit logs, by the id of the note.
 func (r *imageReader) readSeeds() {
 	s := r.part(partSeeds)
 	defer r.end(s)
@@ -232,13 +243,14 @@ func (r *imageReader) readSeeds() {
 	}
 }
 
+// told reads one trait from an audit log.
 func (r *imageReader) told(s *scanner) told {
 	return told{
 		id: s.raw(), typ: r.text(s), parent: s.raw(), text: s.raw(), line: s.int(), span: s.span(),
 	}
 }
 
-// enterFiles puts the files in, and what their traits claim.
+// enterFiles adds the files, their rows, and the traits that claim a pin to the index.
 func (r *imageReader) enterFiles() {
 	for _, f := range r.files {
 		r.x.files.Load(f.Path, f)
@@ -255,14 +267,15 @@ func (r *imageReader) enterFiles() {
 	fit(&r.x.rows)
 }
 
-// fit gives back the memory that filling a tree in order leaves unused: a node that was split keeps twice what it
-// needs, and a change copies it without that.
+// fit frees the memory that a tree has left over after it was filled in order: a node that was
+// split keeps twice the memory that it needs. ScanMut copies every node of the copied tree, without
+// the unused memory.
 func fit[V any](t *tree[V]) {
 	*t = *t.Copy()
 	t.ScanMut(func(string, V) bool { return true })
 }
 
-// blocks are the blocks of files.
+// blocks returns the blocks of files, without reading them; nil if a length is invalid.
 func (r *imageReader) blocks() []string {
 	s := r.part(partNotes)
 	defer r.end(s)
@@ -277,7 +290,7 @@ func (r *imageReader) blocks() []string {
 	return blocks
 }
 
-// readNotes reads the files, several blocks at once.
+// readNotes reads the files, several blocks concurrently.
 func (r *imageReader) readNotes() {
 	blocks := r.blocks()
 	paths := r.flat.paths

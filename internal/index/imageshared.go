@@ -8,16 +8,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A pool numbers values that many things share, by what they hold: the first that is met is 0.
+// A pool numbers values that are shared by many owners, such as Times. Values with equal content
+// have the same number. The first value has number 0.
 type pool[T any] struct {
-	numbers map[string]int // by the record
-	met     map[*T]int
+	numbers map[string]int // by record
+	met     map[*T]int     // numbers of the pointers that were looked up before
 	records []byte
 }
 
 func newPool[T any]() pool[T] { return pool[T]{numbers: map[string]int{}, met: map[*T]int{}} }
 
-// share writes the number of a value of a pool, of which record writes what it holds.
+// share writes the number of v. The function record writes the content of v; it is called only if
+// the pointer v is new to the pool.
 func share[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
 	n, known := p.met[v]
 	if !known {
@@ -29,7 +31,7 @@ func share[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
 	w.count(n)
 }
 
-// number is the number of a record.
+// number returns the number of a record, and appends the record to the pool if it is new.
 func (p *pool[T]) number(record []byte) int {
 	n, known := p.numbers[string(record)]
 	if !known {
@@ -40,6 +42,7 @@ func (p *pool[T]) number(record []byte) int {
 	return n
 }
 
+// timesOf writes the number of a Times.
 func (w *imageWriter) timesOf(t *Times) {
 	share(w, &w.times, t, func(t *Times) {
 		w.time(t.Created)
@@ -47,6 +50,7 @@ func (w *imageWriter) timesOf(t *Times) {
 	})
 }
 
+// mention writes the number of a Mention.
 func (w *imageWriter) mention(m *Mention) {
 	share(w, &w.mentions, m, func(m *Mention) {
 		w.raw(m.Target)
@@ -55,6 +59,7 @@ func (w *imageWriter) mention(m *Mention) {
 	})
 }
 
+// saying writes the number of a TraitValue.
 func (w *imageWriter) saying(s *TraitValue) {
 	share(w, &w.sayings, s, func(s *TraitValue) {
 		w.flags(s.Defined, s.Task)
@@ -69,7 +74,7 @@ func (w *imageWriter) saying(s *TraitValue) {
 	})
 }
 
-// The kinds of values of fields and annotations.
+// The tags of values of fields and annotations in an image.
 const (
 	valueNone byte = iota
 	valueFalse
@@ -81,7 +86,8 @@ const (
 	valueNested
 )
 
-// value writes a value as markdown.Entry has it. There are no others.
+// value writes a value of one of the types that markdown.Entry can have. It panics for any other
+// type.
 func (w *imageWriter) value(v any) {
 	switch v := v.(type) {
 	case nil:

@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// annotations writes the places of the annotations with them, each before the first that stands there.
-// An id that another note has too, or had, may not be held by this one: that is a text.
+// annotations writes the annotations of a note. The place of each is written only if it differs
+// from that of the annotation before it. An id is written as its number if this file owns it in the
+// lookup of ids; an id that is also used in another note may not be owned by this file, and is then
+// written as a text.
 func (w *imageWriter) annotations(n *Note) {
 	all := n.Annotations
 	w.count(len(all))
@@ -14,6 +16,7 @@ func (w *imageWriter) annotations(n *Note) {
 	file, line, position := w.files[n.Path], 0, 0
 	for i, t := range all {
 		moved := i == 0 || !alikePlaced(all[i-1], t)
+		// Most ids are owned by the file, and need no text of their own.
 		id, held := w.held.find(t.ID, file)
 		w.flags(moved, t.Field, t.claims, !held)
 		if moved {
@@ -32,7 +35,7 @@ func (w *imageWriter) annotations(n *Note) {
 	}
 }
 
-// places is how many places annotations have.
+// places returns the number of places that annotations written in this order need.
 func places(all []*Trait) int {
 	n := 0
 	for i := range all {
@@ -43,11 +46,11 @@ func places(all []*Trait) int {
 	return n
 }
 
-// alikePlaced reports whether two annotations, one after the other, share a place.
+// alikePlaced reports whether two consecutive annotations have equal places.
 func alikePlaced(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b.Place }
 
-// place writes a place; the line as the difference to that of the place before, the text as a part of
-// the content, where it is one.
+// place writes a place. The line is written as the difference to before. The text is written as a
+// range of the content if it occurs in it.
 func (w *imageWriter) place(p *Place, before int) {
 	w.int(p.Line - before)
 	w.int(p.Scope)
@@ -70,15 +73,15 @@ func (w *imageWriter) place(p *Place, before int) {
 	}
 }
 
-// HeldIDs are the ids of traits, in order, each with the number of the file that has it.
+// A heldIDs is the ids of traits or nodes, sorted, with the number of the file that contains each.
 type heldIDs struct {
 	ids    []string
 	files  []byte
-	byFile []int // positions of ids, by file, then in order
-	ends   []int // of each file, in byFile
+	byFile []int // positions in ids, by file, then id
+	ends   []int // for each file, the end of its range in byFile
 }
 
-// sort orders the ids by file.
+// sort fills byFile and ends, by a counting sort. files is the number of files.
 func (h *heldIDs) sort(files int) {
 	of := numbers(h.files)
 	next := make([]int, files+1) // of each file, where its next id goes
@@ -96,7 +99,7 @@ func (h *heldIDs) sort(files int) {
 	h.ends = next[:files]
 }
 
-// find is the number of an id that a file has.
+// find returns the position of an id in ids, if the file owns it.
 func (h *heldIDs) find(id string, file int) (number int, held bool) {
 	begin := 0
 	if file > 0 {
@@ -112,9 +115,11 @@ func (h *heldIDs) find(id string, file int) (number int, held bool) {
 	return own[i], true
 }
 
-// minAnnotation is the fewest bytes that an annotation can have.
+// minAnnotation is the smallest number of bytes of an annotation in an image.
 const minAnnotation = 5
 
+// annotations reads the annotations of a note. It allocates all places at once, so their number is
+// stored too.
 func (b *blockReader) annotations(n *Note) {
 	count := b.count(minAnnotation)
 	placed := b.natural()
@@ -151,7 +156,7 @@ func (b *blockReader) annotations(n *Note) {
 	}
 }
 
-// says reads what an annotation says, and its times.
+// says reads the TraitValue and the times of an annotation.
 func (b *blockReader) says(t *Trait) {
 	said := b.below(len(b.sayings))
 	if b.failed {
@@ -162,6 +167,7 @@ func (b *blockReader) says(t *Trait) {
 	t.Times = b.timesOf()
 }
 
+// id reads the number of an id and returns the id.
 func (b *blockReader) id() string {
 	n := b.below(b.held.ids.len())
 	if b.failed {
@@ -170,6 +176,7 @@ func (b *blockReader) id() string {
 	return b.held.ids.at(n)
 }
 
+// place reads a place in the note n. before is the line of the previous place.
 func (b *blockReader) place(n *Note, before int) Place {
 	p := Place{Note: n, Line: before + b.int(), Scope: b.scope(len(n.Sections)), Checkbox: b.raw(), Content: n.ID}
 	if size := b.natural(); size > 0 {

@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// An imageWriter writes the parts of an image, one after the other. What it numbers, it numbers in the
-// order in which it meets it; so no order of a map or of pointers gets into an image.
+// An imageWriter writes the parts of an image, in order. It numbers shared values in the order in
+// which it meets them, so no order of a map or of pointers gets into an image.
 type imageWriter struct {
 	x *Index
-	b []byte // the piece that is being written
+	b []byte // the current piece
 
-	pieces [][]byte // that are complete
-	cut    int      // bytes of the pieces
+	pieces [][]byte // complete
+	cut    int      // total length of pieces
 
-	files  map[string]int // numbers of files, by path
+	files  map[string]int // position of a file, by path
 	flat   flatLister     // of the entries
-	texts  map[string]int // numbers of texts: first the names of entries
-	others []string       // texts that are no names of entries
-	held   heldIDs
-	nodes  heldIDs
+	texts  map[string]int // numbers of texts; the names of entries come first
+	others []string       // texts that are not names of entries, by number
+	held   heldIDs        // ids of traits
+	nodes  heldIDs        // keys of UIDs
 
 	times    pool[Times]
 	mentions pool[Mention]
 	sayings  pool[TraitValue]
 }
 
-// pieceSize is about how many bytes a piece has that is written bit by bit.
+// pieceSize is the approximate size in bytes of a piece that is written incrementally.
 const pieceSize = 1 << 20
 
+// newImageWriter returns a writer of the image of x.
 func newImageWriter(x *Index) *imageWriter {
 	return &imageWriter{
 		x: x, files: make(map[string]int, x.files.Len()),
@@ -38,13 +39,13 @@ func newImageWriter(x *Index) *imageWriter {
 	}
 }
 
-// cutPiece ends the piece that is being written.
+// cutPiece ends the current piece.
 func (w *imageWriter) cutPiece() {
 	w.add(w.b)
 	w.b = nil
 }
 
-// cutLarge ends the piece that is being written if it is large enough, and makes room for the next.
+// cutLarge ends the current piece if it is large enough, and allocates the next one.
 func (w *imageWriter) cutLarge() {
 	if len(w.b) >= pieceSize {
 		w.cutPiece()
@@ -52,7 +53,7 @@ func (w *imageWriter) cutLarge() {
 	}
 }
 
-// add adds a piece as it is. It must not change any more.
+// add appends a piece without a copy. The caller must not change it afterwards.
 func (w *imageWriter) add(piece []byte) {
 	if len(piece) > 0 {
 		w.pieces = append(w.pieces, piece)
@@ -60,7 +61,8 @@ func (w *imageWriter) add(piece []byte) {
 	}
 }
 
-// parts are what writes each part.
+// parts returns the function that writes each part. Parts with numbers of shared values come before
+// the parts with the values, which are collected meanwhile.
 func (w *imageWriter) parts() [imageParts]func() {
 	return [imageParts]func(){
 		partState: w.state, partPaths: w.paths, partNames: w.entries, partIDs: w.traitIDs,
@@ -79,23 +81,25 @@ func (w *imageWriter) parts() [imageParts]func() {
 	}
 }
 
+// uint writes an unsigned number as a varint.
 func (w *imageWriter) uint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
 
-// count writes a number that is never negative.
+// count writes a number that must not be negative.
 func (w *imageWriter) count(n int) { w.uint(uint64(n)) }
 
-// int writes any number.
+// int writes a number that can be negative.
 func (w *imageWriter) int(n int) { w.b = binary.AppendVarint(w.b, int64(n)) }
 
-// raw writes a text where it stands.
+// raw writes a text as its length and its bytes.
 func (w *imageWriter) raw(s string) {
 	w.count(len(s))
 	w.b = append(w.b, s...)
 }
 
-// text writes the number of a text.
+// text writes a text as its number, for texts that occur often.
 func (w *imageWriter) text(s string) { w.count(w.textNumber(s)) }
 
+// textNumber returns the number of a text, and assigns the next one to a new text.
 func (w *imageWriter) textNumber(s string) int {
 	n, known := w.texts[s]
 	if !known {
@@ -106,6 +110,7 @@ func (w *imageWriter) textNumber(s string) int {
 	return n
 }
 
+// flags writes up to eight booleans as one byte; the first is the lowest bit.
 func (w *imageWriter) flags(all ...bool) {
 	bits := byte(0)
 	for i, set := range all {
@@ -116,11 +121,13 @@ func (w *imageWriter) flags(all ...bool) {
 	w.b = append(w.b, bits)
 }
 
+// time writes a time as seconds and nanoseconds. The reader returns it in UTC.
 func (w *imageWriter) time(t time.Time) {
 	w.int(int(t.Unix()))
 	w.count(t.Nanosecond())
 }
 
+// state writes the version, the totals and the settings.
 func (w *imageWriter) state() {
 	x := w.x
 	w.uint(x.version)
@@ -137,6 +144,7 @@ func (w *imageWriter) state() {
 	w.raw(x.texts.obsidianTemplates)
 }
 
+// paths writes the paths of all files and numbers the files.
 func (w *imageWriter) paths() {
 	paths := w.x.files.Keys()
 	for i, path := range paths {
@@ -145,7 +153,7 @@ func (w *imageWriter) paths() {
 	w.b = appendTexts(w.b, paths)
 }
 
-// entries writes the names of entries; with them it collects which files go by them.
+// entries writes the names of entries. It also collects the files of each name, for later parts.
 func (w *imageWriter) entries() {
 	for e := range w.x.entries.all() {
 		w.flat.add(e.name, w.files[e.path])
@@ -157,7 +165,7 @@ func (w *imageWriter) entries() {
 	w.b = appendTexts(w.b, w.flat.names)
 }
 
-// traitIDs writes the ids of traits; with them it collects who has them.
+// traitIDs writes the ids of traits. It also collects the file of each, for a later part.
 func (w *imageWriter) traitIDs() {
 	w.x.traitIDs.each(func(id, path string) {
 		w.held.ids = append(w.held.ids, id)
@@ -167,7 +175,7 @@ func (w *imageWriter) traitIDs() {
 	w.b = appendTexts(w.b, w.held.ids)
 }
 
-// uids writes the keys of the UIDs of nodes; with them it collects who has them.
+// uids writes the keys of the UIDs of nodes. It also collects the file of each, for a later part.
 func (w *imageWriter) uids() {
 	w.x.uids.each(func(key, path string) {
 		w.nodes.ids = append(w.nodes.ids, key)
@@ -176,7 +184,7 @@ func (w *imageWriter) uids() {
 	w.b = appendTexts(w.b, w.nodes.ids)
 }
 
-// folders writes the folders with their versions.
+// folders writes the paths of folders with their versions.
 func (w *imageWriter) folders() {
 	w.count(w.x.folderVersions.Len())
 	w.x.folderVersions.Scan(func(dir string, version uint64) bool {
@@ -186,7 +194,7 @@ func (w *imageWriter) folders() {
 	})
 }
 
-// counts writes what is summed up, by name.
+// counts writes the counts, by name.
 func (w *imageWriter) counts() {
 	w.count(w.x.counts.Len())
 	w.x.counts.Scan(func(name string, sum int) bool {
@@ -196,7 +204,7 @@ func (w *imageWriter) counts() {
 	})
 }
 
-// seeds writes what an audit log tells.
+// seeds writes the times from audit logs, by the id of the note.
 func (w *imageWriter) seeds() {
 	w.count(w.x.seeds.Len())
 	w.x.seeds.Scan(func(id string, s importedTimes) bool {
@@ -215,11 +223,13 @@ func (w *imageWriter) seeds() {
 	})
 }
 
+// span writes the first and the last time of a span.
 func (w *imageWriter) span(s span) {
 	w.time(s.first)
 	w.time(s.last)
 }
 
+// told writes one trait from an audit log.
 func (w *imageWriter) told(t told) {
 	w.raw(t.id)
 	w.text(t.typ)

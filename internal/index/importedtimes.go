@@ -8,25 +8,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A span is when an object was first and last seen, as an audit log that was brought in tells it
+// A span is the times at which an object was first and last seen, from an imported audit log
 // (reference/raven.md §6.9).
 type span struct{ first, last time.Time }
 
-// A importedTimes is what an audit log tells of a note and of what is in it.
+// An importedTimes is the times of a note, and of the sections and traits in it, from imported
+// audit logs.
 type importedTimes struct {
 	span
 	sections map[string]span // by fragment
-	traits   []told          // as they last were, in the order in which they came
+	traits   []told          // in their last state, in the order of their creation
 }
 
-// told is a trait that an audit log tells of.
+// A told is a trait as an audit log describes it.
 type told struct {
-	id, typ, parent, text string // the parent by its fragment
-	line                  int    // 0: not told
+	id, typ, parent, text string // parent is the fragment of the parent's id
+	line                  int    // 0 if the log does not say
 	span
 }
 
-// formers are the traits of a note that the log tells of, for who meets them at a time.
+// formers returns the traits of a note from the log as earlier states, for a note that is created
+// at now.
 func (s importedTimes) formers(note string, now time.Time) []*prevTrait {
 	var all []*prevTrait
 	for _, t := range s.traits {
@@ -42,7 +44,7 @@ func (s importedTimes) formers(note string, now time.Time) []*prevTrait {
 	return all
 }
 
-// dateSections gives the sections of a note that comes now their times.
+// dateSections sets the times of the sections of a note that is created at now.
 func (s importedTimes) dateSections(n *Note, now time.Time) {
 	fresh := &Times{now, now}
 	for i := range n.Sections {
@@ -55,7 +57,7 @@ func (s importedTimes) dateSections(n *Note, now time.Time) {
 	}
 }
 
-// auditLogs are the audit logs that a commit brings in, the oldest first.
+// auditLogs returns the texts of the audit logs in a commit, by path, which is the oldest first.
 func auditLogs(changes []Change) [][]byte {
 	var brought []Change
 	for _, ch := range changes {
@@ -71,9 +73,8 @@ func auditLogs(changes []Change) [][]byte {
 	return logs
 }
 
-// seed takes what audit logs tell, on top of what earlier ones told, for a log may come in several
-// files and commits. It gives the notes that are there already their times. Their traits keep the ids
-// that they go by here.
+// seed imports audit logs, in addition to earlier ones, because a log can come in several files and
+// commits. It also sets the times of notes that exist already. Their traits keep their ids.
 func (d *draft) seed(logs [][]byte) {
 	a := &audit{objects: map[string]span{}, traits: map[string]*told{}, seen: map[string]bool{}}
 	d.seeds.Scan(func(id string, s importedTimes) bool {
@@ -92,7 +93,8 @@ func (d *draft) seed(logs [][]byte) {
 	}
 }
 
-// backdate gives a note the times that the audit log tells.
+// backdate sets the time of creation and change of an existing note to those of the audit log, if
+// these are earlier.
 func (d *draft) backdate(old *Note, s importedTimes) {
 	created, modified := s.before(old.Created, old.Modified)
 	if created.Equal(old.Created) {
@@ -107,9 +109,9 @@ func (d *draft) backdate(old *Note, s importedTimes) {
 	d.swap(old.File, n.File)
 }
 
-// before is when a note was made and changed that came here, and was changed here last, at these
-// times. What is told counts as far as it is older, and the last change only if the note is as it
-// came.
+// before returns the times of creation and change of a note that was created here at came and last
+// changed here at changed. The first time of s counts if it is earlier than came. Its last time
+// counts only if the note did not change since it came.
 func (s span) before(came, changed time.Time) (created, modified time.Time) {
 	created, modified = came, changed
 	if s.first.Before(came) {

@@ -1,10 +1,21 @@
 // Package index is the index of a vault, as a value (DESIGN §1.3).
 //
-// An Index never changes; With is the next one. Whatever somebody holds is some true state of the
-// vault, costs no lock, and may be used from many goroutines. It holds no texts but the lines of
-// traits: only what queries need, and where each text is kept. A lookup is one in a tree, and costs
-// what it yields; where one goes through the vault, its comment says so.
-// The package is pure: times and texts come with the commits.
+// An Index is immutable; With returns the next one. So every Index is a consistent state of the
+// vault, and several goroutines can use it without a lock. It contains no texts of notes except the
+// lines of traits: only the values that queries need, and where each text is stored. A lookup
+// searches a tree, and takes time in proportion to its results; functions that go through the whole
+// vault say so. The package is pure: times and texts come with the commits.
+//
+// The main parts are:
+//
+//   - A File, and the Note, the Sections, the Traits and the Refs in it, are the parsed form of one
+//     text. They are immutable, and states of the vault share them.
+//   - The entries map names, such as a type, a tag or the bucket of a reference, to the paths of
+//     the files that have them. Almost all queries start with a range of entries. The counts have
+//     the number of occurrences by name.
+//   - The trees of ids and UIDs map each to the path of the file that contains the trait or node.
+//   - A draft is the mutable form of an index, in which With and a Builder apply commits.
+//   - An Image is the serialized form of an index, from which a process starts.
 package index
 
 import (
@@ -19,39 +30,39 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An Index is the state of a vault at one version. Its zero value is not used; begin with Empty.
+// An Index is the state of a vault at one version. The zero value is not usable; start with Empty.
 type Index struct {
 	version uint64
 	time    time.Time
 
 	files    tree[*File]         // by path
-	entries  entries             // by what the files are found
-	traitIDs traitOwners         // by id, the path of the note
-	uids     traitOwners         // by the key of a UID, the path of the file
-	pins     tree[*Trait]        // what claims an id, NUL, spot
-	seeds    tree[importedTimes] // what an audit log tells, by the id of the note
-	rows     tree[Row]           // of the notes that are in lists, by path
-	counts   tree[int]           // by the name of an entry, of what goes by it, where that is summed up
+	entries  entries             // the names by which files are looked up
+	traitIDs traitOwners         // ids of traits, with the path of the note
+	uids     traitOwners         // keys of UIDs, with the path of the file
+	pins     tree[*Trait]        // traits with a pin, by pin, NUL and the key of the location
+	seeds    tree[importedTimes] // times from audit logs, by the id of the note
+	rows     tree[Row]           // of the notes that are in lists (IsListed), by path
+	counts   tree[int]           // by the name of an entry; see kind.summed and tally
 
-	folderVersions tree[uint64] // by the path of a folder, with its slash; see FolderVersion
+	folderVersions tree[uint64] // by path of a folder, with a slash at the end; see FolderVersion
 	notesVersion   uint64
 
 	memories *memory.Index
 
 	totals Totals
-	held   int64 // bytes that the files take, for Size
+	held   int64 // bytes of memory of the files, for Size
 
 	settings
 }
 
-// A tree holds values by key, and is copied on write.
+// A tree is a map with sorted keys that is copied on write.
 type tree[V any] = btree.Map[string, V]
 
 // Totals are sums over the vault.
 type Totals struct {
 	Notes       int
-	Sections    int // embedded objects too
-	Traits      int // that the schema knows
+	Sections    int // including embedded objects
+	Traits      int // that the schema defines, without checkboxes
 	Refs        int
 	Bytes       int64 // of all notes
 	Quarantined int
@@ -60,15 +71,15 @@ type Totals struct {
 	Counted     Counted
 }
 
-// Counted are sums over the notes that orientation counts: those that are not Excluded.
+// Counted is sums over the notes that orientation counts: those that are not Excluded.
 type Counted struct {
 	Notes       int
-	Units       int // of search
+	Units       int // passages of search
 	Bytes       int64
 	Quarantined int
 }
 
-// add adds a note, or takes it off.
+// add adds a note if by is 1, and subtracts it if by is -1. It ignores an excluded note.
 func (c *Counted) add(n *Note, by int) {
 	if n.Excluded {
 		return
@@ -81,54 +92,62 @@ func (c *Counted) add(n *Note, by int) {
 	}
 }
 
-// A Commit is what With takes: the files that one commit changed.
+// A Commit is the input of With: the files that one commit changed.
 type Commit struct {
-	Seq     uint64
-	Time    time.Time
+	// Seq becomes the version of the index.
+	Seq uint64
+	// Time is the time of creation and change of everything that the commit creates or changes,
+	// unless a Change says otherwise.
+	Time time.Time
+	// Changes are applied in order.
 	Changes []Change
-	Items   []memory.Change // what became of memories, and of what belongs to them
+	Items   []memory.Change // the changes of memories and of their records
 
-	// Erases says that the commit erases what earlier ones say: who reads the log afterwards does not know with which of
-	// them a folder changed, so all folders count as changed with this one.
+	// Erases says that the commit erases data of earlier commits. A later reader of the log cannot
+	// find out which of them changed a folder, so all folders count as changed by this commit.
 	Erases bool
 }
 
-// A Change is one file that a commit changed.
+// A Change is the change of one file by a commit.
 type Change struct {
+	// Path is relative to the vault, with slashes.
 	Path    string
-	Text    []byte // not kept
+	Text    []byte // not retained by the index
 	Deleted bool
-	Body    Body // where the text is kept
+	Body    Body // where the text is stored
 
-	// From is the path that the file had before, if this commit moves it: what is in it keeps its
-	// identity. That the file is gone there is a change of its own.
+	// From is the path from which the commit moves the file; empty if it does not. Everything in
+	// the file keeps its identity. The deletion at From is a separate Change.
 	From string
 
-	// TraitIDs are the ids of the annotations in the text, as Note.TraitIDs gave them when the commit
-	// was made. Without them, and where their number does not fit the text, the ids are found anew.
+	// TraitIDs are the ids of the annotations in the text, as Note.TraitIDs returned them when the
+	// commit was made. Without them, or if their number does not fit the text, the ids are
+	// computed.
 	TraitIDs []string
 
-	// Nodes are the UIDs of the nodes in the text, as File.NodeIDs gave them when the commit was made; a zero one is
-	// of a node that the commit brings. Without them, and where their number does not fit the text, the UIDs are found anew.
+	// Nodes are the UIDs of the nodes in the text, as File.NodeIDs returned them when the commit
+	// was made. A zero UID means a new node. Without them, or if their number does not fit the
+	// text, the UIDs are computed.
 	Nodes []UID
 
-	// Past, of a note that was gone and comes back, or to which parts come back, has the times of it and
-	// of what is in it. Nil: they begin now, or go on.
+	// Past has the times of a deleted note that is restored, or of a note to which parts are
+	// restored, and of everything in it. If it is nil, the times are computed.
 	Past *Past
 
-	// Since, of a file that is read for the first time, is when it was changed last: what is in it is
-	// as old as that, but for what an audit log tells of. Zero: it begins now.
+	// Since is the last modification time of a file that is imported. It is the time of creation of
+	// everything in the file, except where an audit log says otherwise. The zero time means the
+	// time of the commit.
 	Since time.Time
 }
 
-// A Body names the place of a text in the log: the run, and the part of it. To the index it is
-// opaque.
+// A Body is the place of a text in the log: a run, and the number of a part of it. The index does
+// not interpret it.
 type Body struct {
 	Run  uint64
 	Part int
 }
 
-// Empty is the index of a vault without files, at version 0.
+// Empty returns the index of a vault without files, at version 0.
 func Empty() *Index {
 	return &Index{
 		settings: settings{}.read(settingTexts{}), entries: newEntries(&baseList{}),
@@ -136,22 +155,22 @@ func Empty() *Index {
 	}
 }
 
-// Version is the number of the last commit.
+// Version returns the sequence number of the last commit.
 func (x *Index) Version() uint64 { return x.version }
 
-// Time is the time of the last commit.
+// Time returns the time of the last commit, in UTC; the zero time for Empty.
 func (x *Index) Time() time.Time { return x.time }
 
-// Totals are the sums over the vault.
+// Totals returns the sums over the vault.
 func (x *Index) Totals() Totals { return x.totals }
 
-// Memories is what is known of the vault's memories.
+// Memories returns the index of the vault's memories.
 func (x *Index) Memories() *memory.Index { return x.memories }
 
-// File is the file at a path, a note or another.
+// File returns the file at a path, which can be a note or any other file.
 func (x *Index) File(path string) (*File, bool) { return x.files.Get(path) }
 
-// Note is the note at a path.
+// Note returns the note at a path. A note that the setting exclude hides is not found; see Kept.
 func (x *Index) Note(path string) (*Note, bool) {
 	f, ok := x.files.Get(path)
 	if !ok || f.Note == nil {
@@ -160,23 +179,26 @@ func (x *Index) Note(path string) (*Note, bool) {
 	return f.Note, true
 }
 
-// Kept is the note at a path, also one that exclude makes a mere file: for who keeps what a note has, not for
-// answers.
+// Kept returns the note at a path, even if the setting exclude hides it. Use it to preserve the
+// data of notes, not for answers.
 func (x *Index) Kept(path string) (*Note, bool) {
 	f, _ := x.files.Get(path)
 	n := f.parsed()
 	return n, n != nil
 }
 
-// Hides reports whether a file at a path is no note because of exclude, whether there is one or not.
+// Hides reports whether the setting exclude makes a file at this path a mere file. The file need
+// not exist.
 func (x *Index) Hides(path string) bool {
 	return !x.hiding.IsEmpty() && isNote(path) && x.hiding.Excludes(path, nil)
 }
 
-// HiddenPaths yields the paths of the files that are no notes because of exclude, by path.
+// HiddenPaths yields the paths of the files that are not notes because of the setting exclude,
+// sorted.
 func (x *Index) HiddenPaths() iter.Seq[string] { return x.entries.paths(isHidden.name(""), "") }
 
-// ByID is the note of an id: its path without `.md`, or its path if it ends otherwise.
+// ByID returns the note with an id: its path without `.md`, or the whole path if it has another
+// ending.
 func (x *Index) ByID(id string) (*Note, bool) {
 	n, ok := x.Note(id + ".md")
 	if !ok && vault.HasNoteEnding(id) {
@@ -185,8 +207,8 @@ func (x *Index) ByID(id string) (*Note, bool) {
 	return n, ok
 }
 
-// Folded is the path of a file that differs from this one by case or normalization at most: the
-// same path, if there is such a file, else the first of them.
+// Folded returns the path of an existing file that equals path except for case and normalization:
+// path itself, if it exists, else the first in sorted order. If there is none, it returns false.
 func (x *Index) Folded(path string) (string, bool) {
 	if _, ok := x.files.Get(path); ok {
 		return path, true
@@ -202,8 +224,8 @@ func (x *Index) Folded(path string) (string, bool) {
 	return fold, ok
 }
 
-// NotesFolded returns the notes at a path and at all that differ from it by case or normalization only, by
-// path.
+// NotesFolded returns the notes whose paths equal path except for case and normalization, the note
+// at path included, by path.
 func (x *Index) NotesFolded(path string) []*Note {
 	var notes []*Note
 	fold := vault.Fold(path)
@@ -222,14 +244,14 @@ func (x *Index) NotesFolded(path string) []*Note {
 // Files yields all files by path, bytewise.
 func (x *Index) Files() iter.Seq[*File] { return x.FilesAfter("") }
 
-// FilesAfter yields the files behind a path, by path.
+// FilesAfter yields the files whose paths are greater than path, by path.
 func (x *Index) FilesAfter(path string) iter.Seq[*File] {
 	return func(yield func(*File) bool) {
 		x.files.Ascend(path, func(p string, f *File) bool { return p == path || yield(f) })
 	}
 }
 
-// Notes yields the notes behind a path, by path.
+// Notes yields the notes whose paths are greater than after, by path.
 func (x *Index) Notes(after string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		for f := range x.FilesAfter(after) {
@@ -240,7 +262,8 @@ func (x *Index) Notes(after string) iter.Seq[*Note] {
 	}
 }
 
-// OfType yields the notes of a type behind a path, by path.
+// OfType yields the notes of a type whose paths are greater than after, by path. It yields no
+// embedded objects, and nothing for the type section.
 func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		if typ == vault.Section {
@@ -254,20 +277,21 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 	}
 }
 
-// key joins two parts of which neither holds NUL. It sorts by the first, then the second.
+// key joins two texts, of which the first must not contain NUL. Keys sort by the first, then the
+// second.
 func key(first, second string) string { return first + "\x00" + second }
 
-// Count is the number of objects of a type, embedded ones too; for the type section, of plain
-// sections.
+// Count returns the number of objects of a type, embedded ones included; for the type section, the
+// number of plain sections.
 func (x *Index) Count(typ string) int { return x.count(byType, typ) }
 
-// count is a sum.
+// count returns the count of a name.
 func (x *Index) count(k kind, name string) int {
 	n, _ := x.counts.Get(k.name(name))
 	return n
 }
 
-// Untyped yields the notes behind a path that say no type and are no daily notes, by path.
+// Untyped yields the notes after a path that declare no type and are not daily notes, by path.
 func (x *Index) Untyped(after string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		for n := range x.notesBy(isUntyped.name(""), after) {
@@ -278,11 +302,11 @@ func (x *Index) Untyped(after string) iter.Seq[*Note] {
 	}
 }
 
-// UntypedCount is the number of notes that Untyped yields from the beginning.
+// UntypedCount returns the number of notes that Untyped yields from the beginning.
 func (x *Index) UntypedCount() int { return x.count(isUntyped, "") }
 
-// Quarantined yields the notes that do not parse, by path.
+// Quarantined yields the quarantined notes, by path.
 func (x *Index) Quarantined() iter.Seq[*Note] { return x.notesBy(isBroken.name(""), "") }
 
-// Unindexed yields the notes with more things than are indexed, by path.
+// Unindexed yields the notes that have more things than are indexed, by path.
 func (x *Index) Unindexed() iter.Seq[*Note] { return x.notesBy(isUnindexed.name(""), "") }

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Lines of a note, for what changed in the own text of its objects.
+// A noteLines is the lines of a note, to find the changes in the own texts of its objects.
 type noteLines struct {
 	note  *Note
 	lines [][]byte
-	told  []bool // by number from 1, whether a line is told of otherwise
+	told  []bool // by line number from 1; the line is covered by another event
 }
 
-// newLines parts the text of a note. Lines with traits and declarations are told of otherwise.
+// newLines splits the text of a note into lines. Lines with traits and declarations are covered by
+// the events of these.
 func newLines(n *Note, text []byte) noteLines {
 	lines := slices.AppendSeq(make([][]byte, 0, n.LineCount), bytes.Lines(text))
 	l := noteLines{n, lines, make([]bool, 1+max(len(lines), n.LineCount))}
@@ -29,7 +30,7 @@ func newLines(n *Note, text []byte) noteLines {
 	return l
 }
 
-// span are the numbers of the first and the last line of an object's own text.
+// span returns the numbers of the first and the last line of an object's own text.
 func (l noteLines) span(o Object) (first, last int) {
 	first, last = l.note.BodyLine, len(l.lines)
 	if o.Section != nil {
@@ -42,7 +43,8 @@ func (l noteLines) span(o Object) (first, last int) {
 	return first, min(last, len(l.lines))
 }
 
-// own is the own text of an object, without lines that are told of otherwise; these follow.
+// own returns the lines of the own text of an object in two lists: those that are not covered by
+// another event, and those that are.
 func (l noteLines) own(o Object) (plain, told [][]byte) {
 	first, last := l.span(o)
 	for i := first; i <= last; i++ {
@@ -55,8 +57,8 @@ func (l noteLines) own(o Object) (plain, told [][]byte) {
 	return plain, told
 }
 
-// alike reports whether an object has the lines that another one has, and of the same of them is told
-// otherwise.
+// alike reports whether two objects have the same lines, and the same of them are covered by other
+// events.
 func (l noteLines) alike(o Object, of noteLines, other Object) bool {
 	first, last := l.span(o)
 	begin, end := of.span(other)
@@ -72,7 +74,8 @@ func (l noteLines) alike(o Object, of noteLines, other Object) bool {
 	return true
 }
 
-// ownTexts are the own texts of an object before and after, as far as they tell something new.
+// ownTexts returns the own texts of an object before and after a change, without lines that are
+// covered by other events. It returns zero Texts if they are alike.
 func ownTexts(was, is noteLines, before, now Object) Texts {
 	if was.alike(before, is, now) {
 		return Texts{}
@@ -83,23 +86,28 @@ func ownTexts(was, is noteLines, before, now Object) Texts {
 	return Texts{Old: bytes.Join(old, nil), New: bytes.Join(next, nil)}
 }
 
+// annotation matches one annotation in a line.
 var annotation = regexp.MustCompile(`@[A-Za-z0-9_-]+([ \t]*\([^)\n]*\))?`)
 
-// bare is a line without annotations and without the blanks around them.
+// bare returns a line without annotations, with spaces collapsed.
 func bare(line []byte) string { return collapsed(annotation.ReplaceAll(line, []byte(" "))) }
 
-// collapsed is a line with one blank for many, and none around it.
+// collapsed returns a line with each run of spaces replaced by one, and without those at its ends.
 func collapsed(line []byte) string {
 	blank := func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
 	return strings.TrimSpace(string(bytes.Join(bytes.FieldsFunc(line, blank), []byte{' '})))
 }
 
-// without drops the lines that are on the other side with an annotation that is no more, or not yet:
-// the trait's event tells of them. here are the lines with annotations on this side.
+// without returns lines without those that are on the other side of the change with an annotation
+// that was added or removed, because the event of the trait covers them. there and here are the
+// lines with annotations on the other side and on this side.
 func without(lines, there, here [][]byte) [][]byte {
 	if there, here = differing(there, here); len(there) == 0 {
 		return lines
 	}
+	// A line that got an annotation is there with it and here without it. Its text without
+	// annotations is counted up for the lines there, and down for those here, which are changed in
+	// another way.
 	left := map[string]int{}
 	for _, line := range there {
 		left[bare(line)]++
@@ -117,8 +125,8 @@ func without(lines, there, here [][]byte) [][]byte {
 	})
 }
 
-// difference counts the lines that are in one text and not in the other. Where lines only changed
-// places, or their ends did, those between the first and the last such line count as new.
+// difference counts the lines that are in one text and not in the other. If only the order of lines
+// or their line endings changed, it counts all lines from the first to the last difference as new.
 func difference(old, now []byte) Lines {
 	was, is := differing(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
 	count := map[string]int{}
@@ -139,7 +147,7 @@ func difference(old, now []byte) Lines {
 	return l
 }
 
-// differing is what is left of two lists of lines without what they begin and end with alike.
+// differing returns two lists of lines without the equal lines at their beginnings and ends.
 func differing(a, b [][]byte) (was, is [][]byte) {
 	for len(a) > 0 && len(b) > 0 && bytes.Equal(a[0], b[0]) {
 		a, b = a[1:], b[1:]

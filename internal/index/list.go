@@ -6,19 +6,24 @@ import (
 	"slices"
 )
 
-// Numbers is a list of numbers, four bytes each, as it stands in an image.
+// A numbers is a list of unsigned numbers of four bytes each, little-endian, in the form that it
+// has in an image.
 type numbers string
 
+// len returns how many numbers are in the list.
 func (n numbers) len() int { return len(n) / 4 }
 
+// at returns the i-th number.
 func (n numbers) at(i int) int {
 	b := n[4*i : 4*i+4]
 	return int(uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24)
 }
 
+// appendNumber appends a number in four bytes.
 func appendNumber(b []byte, n int) []byte { return binary.LittleEndian.AppendUint32(b, uint32(n)) }
 
-// span is where the part of a list begins and ends of which the numbers are the ends.
+// span returns the beginning and the end of the i-th part of another list, where n has the ends of
+// its parts.
 func (n numbers) span(i int) (begin, end int) {
 	if i > 0 {
 		begin = n.at(i - 1)
@@ -26,7 +31,7 @@ func (n numbers) span(i int) (begin, end int) {
 	return begin, n.at(i)
 }
 
-// spans reports whether the numbers are the ends of the parts of a list of that length.
+// spans reports whether n is valid as the ends of the parts of a list of this length.
 func (n numbers) spans(length int) bool {
 	last := 0
 	for i := range n.len() {
@@ -39,7 +44,7 @@ func (n numbers) spans(length int) bool {
 	return last == length && len(n)%4 == 0
 }
 
-// below reports whether all numbers are less than another.
+// below reports whether n is valid and all its numbers are less than limit.
 func (n numbers) below(limit int) bool {
 	for i := range n.len() {
 		if n.at(i) >= limit {
@@ -49,20 +54,23 @@ func (n numbers) below(limit int) bool {
 	return len(n)%4 == 0
 }
 
-// Texts is a list of texts, as it stands in an image: where each ends, then all of them.
+// A texts is a list of texts in the form that it has in an image: the end of each, then the texts
+// joined.
 type texts struct {
 	ends  numbers
 	bytes string
 }
 
+// len returns how many texts are in the list.
 func (t texts) len() int { return t.ends.len() }
 
+// at returns the i-th text.
 func (t texts) at(i int) string {
 	begin, end := t.ends.span(i)
 	return t.bytes[begin:end]
 }
 
-// ascend reports whether the texts are sorted, and each there once.
+// ascend reports whether the texts are sorted and distinct.
 func (t texts) ascend() bool {
 	for i := 1; i < t.len(); i++ {
 		if t.at(i) <= t.at(i-1) {
@@ -72,7 +80,7 @@ func (t texts) ascend() bool {
 	return true
 }
 
-// search is the position of the first text of a sorted list that is not before another.
+// search returns the position of the first text that is not less than s. The list must be sorted.
 func (t texts) search(s string) int {
 	low, high := 0, t.len()
 	for low < high {
@@ -85,13 +93,13 @@ func (t texts) search(s string) int {
 	return low
 }
 
-// find is the position of a text in a sorted list.
+// find returns the position of s in a sorted list, and whether it is there.
 func (t texts) find(s string) (int, bool) {
 	i := t.search(s)
 	return i, i < t.len() && t.at(i) == s
 }
 
-// appendTexts appends a list of texts, and how many there are before it.
+// appendTexts appends the number of texts, then the list in the form of texts.
 func appendTexts(b []byte, all []string) []byte {
 	size := 0
 	for _, s := range all {
@@ -109,7 +117,7 @@ func appendTexts(b []byte, all []string) []byte {
 	return b
 }
 
-// textsOf is a list of texts that appendTexts wrote.
+// textsOf returns the list that appendTexts wrote to s; false if s is not such a list.
 func textsOf(s string) (t texts, ok bool) {
 	if len(s) < 4 {
 		return t, false
@@ -122,13 +130,13 @@ func textsOf(s string) (t texts, ok bool) {
 	return t, t.ends.spans(len(t.bytes))
 }
 
-// listOf is a list of these texts.
+// listOf returns a list of these texts.
 func listOf(all []string) texts {
 	t, _ := textsOf(string(appendTexts(nil, all)))
 	return t
 }
 
-// numbered is the sorted list of texts, each once, with their positions.
+// numbered returns the sorted list of the distinct texts, and the position of each.
 func numbered(all []string) (texts, map[string]int) {
 	position := make(map[string]int)
 	for _, s := range all {

@@ -2,15 +2,16 @@ package index
 
 import "encoding/binary"
 
-// A Location is a place in the order of lists: by path, then line, then position in the line. A list
-// that begins behind a Location goes on where a page ended; the Location itself need not exist any more.
+// A Location is a position in the order of lists: by path, then line, then position in the line. A
+// list that starts after a Location continues where a page ended. The Location itself need not
+// exist any more.
 type Location struct {
 	Path     string
 	Line     int
 	Position int
 }
 
-// key is the spot as a text that sorts as spots do. The zero Location has the empty one.
+// key returns the location as a text that sorts like locations. The zero Location has the key "".
 func (s Location) key() string {
 	if s == (Location{}) {
 		return ""
@@ -21,7 +22,7 @@ func (s Location) key() string {
 	return string(binary.BigEndian.AppendUint32(b, uint32(s.Position)))
 }
 
-// After reports whether the spot comes behind another in the order of lists.
+// After reports whether s comes after t in the order of lists.
 func (s Location) After(t Location) bool {
 	if s.Path != t.Path {
 		return s.Path > t.Path

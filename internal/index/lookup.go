@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// target returns what a reference may lead to: the candidates of the first tier that has one.
+// target returns the objects to which a reference can lead: the candidates of the best tier that
+// has any. References that depend on their note have none here; see relative.
 func (x *Index) target(ref string) target {
 	if len(ref) > maxRef {
 		return target{}
@@ -21,6 +22,7 @@ func (x *Index) target(ref string) target {
 		return target{}
 	}
 	t := target{fragment: strings.TrimSpace(fragment), inside: inside}
+	// An absolute reference is a path in the vault, and never a name.
 	if root, absolute := strings.CutPrefix(base, "/"); absolute {
 		t.candidates = x.atPath(root)
 		return t
@@ -34,13 +36,13 @@ func (x *Index) target(ref string) target {
 	return t
 }
 
-// isRelative reports whether what a reference names begins at the folder of its note.
+// isRelative reports whether a reference is relative to the folder of its note.
 func isRelative(base string) bool {
 	return strings.HasPrefix(base, "./") || strings.HasPrefix(base, "../")
 }
 
-// relative returns what a reference may lead to that depends on its note: `#part`, `./a`, `../a`. It
-// returns false for any other.
+// relative returns the objects to which a reference can lead that depends on its note: `#part`,
+// `./a`, `../a`. It returns false for any other reference, and if n is nil.
 func (x *Index) relative(n *Note, ref string) (target, bool) {
 	if len(ref) > maxRef || n == nil {
 		return target{}, false
@@ -60,13 +62,14 @@ func (x *Index) relative(n *Note, ref string) (target, bool) {
 	return t, true
 }
 
-// namesFolder reports whether a path is one of a folder, by how it ends: no note is meant.
+// namesFolder reports whether the ending of a path shows that it names a folder. Such a reference
+// leads to no note.
 func namesFolder(path string) bool {
 	last := lastSegment(path)
 	return last == "" || last == "." || last == ".."
 }
 
-// atPath returns the note of an id, else those whose ids have the same slug.
+// atPath returns the note with an id or, without one, the notes whose ids have the same slug.
 func (x *Index) atPath(id string) []candidate {
 	if n, ok := x.ByID(id); ok {
 		return []candidate{{n.ID, Object{Note: n}, ByID}}
@@ -80,7 +83,8 @@ func (x *Index) atPath(id string) []candidate {
 	return s.found
 }
 
-// candidates returns the candidates of the first tier that has one, for a reference without fragment.
+// candidates returns the candidates of the best tier that has any, for a reference without
+// fragment.
 func (x *Index) candidates(base string) []candidate {
 	date, isDate := x.day(base)
 	if n, ok := x.ByID(base); ok {
@@ -105,8 +109,8 @@ func (x *Index) candidates(base string) []candidate {
 	return s.decide()
 }
 
-// addBelowRoots takes the notes whose paths are what the reference says below the folders of objects and of notes
-// without a type: without them it is another name of the note.
+// addBelowRoots adds the notes at the path that the reference says below the folder for objects and
+// the folder for notes without a type. A reference can omit these folders.
 func (s *lookup) addBelowRoots() {
 	dirs := s.x.config.Directories
 	for _, root := range []string{dirs.Type, dirs.Page} {
@@ -116,7 +120,7 @@ func (s *lookup) addBelowRoots() {
 	}
 }
 
-// calledAsWritten returns the objects of a name that has a # in it, such as `C#`.
+// calledAsWritten returns the objects with a name that contains a #, such as `C#`.
 func (x *Index) calledAsWritten(name string) []candidate {
 	s := newLookup(x, name)
 	for n := range x.notesBy(byCalled.name(s.bucket), "") {
@@ -138,7 +142,8 @@ func (x *Index) day(base string) (id string, ok bool) {
 	return config.DailyID(base)
 }
 
-// sectionCalled returns the only section of a name, or all that have it.
+// sectionCalled returns the section with a name, if it is the only one; with several, the
+// Resolution is ambiguous.
 func (x *Index) sectionCalled(name string) Resolution {
 	s := lookup{x: x}
 	for _, slug := range []string{name, markdown.Slug(name)} {
@@ -156,12 +161,12 @@ func (x *Index) sectionCalled(name string) Resolution {
 	return target{candidates: s.found}.from(nil)
 }
 
-// A tier says how well a name fits a reference: the less, the better. Only candidates of one tier can be
-// ambiguous.
+// A tier says how well a name fits a reference: a smaller tier fits better. Only candidates of the
+// same tier can be ambiguous.
 type tier int
 
-// The tiers of names, of which those from tierNames to tierSuffix are pairs of an exact and a folded
-// form, in the order of namings.
+// The tiers of names. Those from tierNames to tierSuffix are pairs of an exact and a folded form,
+// in the order of namings.
 const (
 	tierPath        tier = 0
 	tierNames       tier = 1
@@ -169,12 +174,12 @@ const (
 	tierPathSlug    tier = 21
 	tierSlugs       tier = 22 // in the order of namings
 	tierSuffixSlug  tier = 30
-	tierFolderNames tier = 31 // a name of an object in the folder that the reference names
+	tierFolderNames tier = 31 // the name of an object, in a folder that the reference names
 	tierDate        tier = 40
 	noTier          tier = 99
 )
 
-// A likeness says in which form two names are equal.
+// A likeness is the form in which two names are equal, the closest first.
 type likeness int
 
 const (
@@ -184,7 +189,8 @@ const (
 	differs
 )
 
-// tierOf returns the tier of an object that has a name.
+// tierOf returns the tier of an object one of whose names, given in the way by, equals the
+// reference in the form how.
 func tierOf(by naming, how likeness) tier {
 	if how == sameSlug {
 		return tierSlugs + tier(by)
@@ -192,24 +198,25 @@ func tierOf(by naming, how likeness) tier {
 	return tierNames + 2*tier(by) + tier(how)
 }
 
-// sources are the sources of objects by how they are named.
+// sources maps each way of naming to the source that a Resolution reports.
 var sources = map[naming]string{
 	namedByFile: ByShort, namedByField: ByName, namedByTitle: ByTitle, namedByAlias: ByAlias,
 	namedByHeading: ByShort,
 }
 
-// A lookup collects the candidates of the best tier that it has met.
+// A lookup collects the candidates of the best tier so far.
 type lookup struct {
 	x                *Index
 	base             string // the reference without its fragment
-	last, folder     string // its last segment, and what stands before that
+	last, folder     string // its last segment, and the part before that
 	bucket, slugPath string
 
-	tier  tier
+	tier  tier // of found
 	found []candidate
 	known map[string]bool // by id
 }
 
+// newLookup returns a lookup without candidates for a reference without fragment.
 func newLookup(x *Index, base string) *lookup {
 	last := lastSegment(base)
 	return &lookup{
@@ -218,16 +225,20 @@ func newLookup(x *Index, base string) *lookup {
 	}
 }
 
-// slugPath is the form in which ids are compared that are written otherwise.
+// slugPath returns the form in which ids are compared that are not equal as written.
 func slugPath(id string) string { return vault.SlugPath(fold(id)) }
 
-// add takes a candidate of a tier, unless there are better ones.
+// add adds a candidate, unless its tier is worse than that of the candidates so far. A better tier
+// replaces them.
 func (s *lookup) add(t tier, o Object, source string) { s.addID(t, o.ID(), o, source) }
 
+// addID is add with an explicit id, for a day without a note. It ignores an id that was added
+// before.
 func (s *lookup) addID(t tier, id string, o Object, source string) {
 	if t > s.tier {
 		return
 	}
+	// The first candidate, or one of a better tier than all before.
 	if t < s.tier || s.known == nil {
 		s.tier, s.found, s.known = t, nil, map[string]bool{}
 	}
@@ -237,7 +248,7 @@ func (s *lookup) addID(t tier, id string, o Object, source string) {
 	}
 }
 
-// compare says in which form a name is that of the reference.
+// compare returns the closest form in which two names are equal, or differs.
 func (s *lookup) compare(name, with string) likeness {
 	switch {
 	case name == with:
@@ -250,8 +261,10 @@ func (s *lookup) compare(name, with string) likeness {
 	return differs
 }
 
-// consider takes an object if one of its names fits.
+// consider adds an object if one of its names fits the reference.
 func (s *lookup) consider(c calling) {
+	// The reference has a folder, so it is compared with the whole id and not only with its last
+	// segment.
 	if c.by == namedByFile && s.folder != "" {
 		s.considerPath(c.object)
 		return
@@ -274,7 +287,8 @@ func (s *lookup) isIn(n *Note) bool {
 	return strings.HasSuffix("/"+vault.Path(n.Path).Dir(), "/"+s.folder)
 }
 
-// considerPath takes a note if its id ends as the reference says, or has the same slug.
+// considerPath adds a note if its id ends with the reference, or has the same slug. For a note with
+// another ending than .md, the id without the ending is tried too.
 func (s *lookup) considerPath(o Object) {
 	s.considerID(o, o.Note.ID)
 	if stem := vault.Stem(o.Note.ID); stem != o.Note.ID {
@@ -282,6 +296,7 @@ func (s *lookup) considerPath(o Object) {
 	}
 }
 
+// considerID adds the object o if id, a form of its id, fits the reference.
 func (s *lookup) considerID(o Object, id string) {
 	switch slug := slugPath(id); {
 	case strings.HasSuffix(id, "/"+s.base):
@@ -293,7 +308,8 @@ func (s *lookup) considerID(o Object, id string) {
 	}
 }
 
-// addDay takes the day that the reference names. It counts although it has no daily note yet.
+// addDay adds the daily note with an id that the reference names by its date. The note need not
+// exist.
 func (s *lookup) addDay(id string) {
 	o := Object{}
 	if n, ok := s.x.ByID(id); ok {
@@ -307,7 +323,7 @@ func (s *lookup) addDay(id string) {
 	s.addID(tierDate, id, o, ByDate)
 }
 
-// decide returns the candidates, but for sections of notes that are candidates themselves.
+// decide returns the candidates, without sections of notes that are candidates themselves.
 func (s *lookup) decide() []candidate {
 	notes := map[*Note]bool{}
 	for _, c := range s.found {

@@ -2,13 +2,15 @@ package index
 
 import "iter"
 
-// Buckets returns the buckets of the names of the note and of the objects in it. Every reference to one of
-// them is in one of these buckets, but for those inside the note that name a part of it alone (`#part`).
+// Buckets returns the buckets of the names of the note and of the objects in it. Every reference to
+// one of them is in one of these buckets, except for references in the note itself that name only a
+// part of it (`#part`).
 func (n *Note) Buckets() []string { return n.buckets() }
 
-// Mentioning yields, by path, the notes with a reference, or the value of a trait that is a reference, in one
-// of some buckets. Such a reference may lead to a note with a name in that bucket, or to another note. Notes
-// with a trait that is a list of references are yielded whatever they refer to.
+// Mentioning yields, by path, the notes with a reference, or a trait whose value is a reference, in
+// one of the buckets. Such a reference can lead to a note with a name in that bucket, or to another
+// note. Notes with a trait that is a list of references are always yielded, independent of its
+// values.
 func (x *Index) Mentioning(buckets []string) iter.Seq[*Note] {
 	var names []string
 	inBuckets := func(prefix func(bucket string) string) {

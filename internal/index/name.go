@@ -10,36 +10,36 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// The kinds of names by which a note is found for a reference.
+// The kinds of names of entries by which references find notes.
 const (
-	byCalled  kind = 'a' // the bucket of a name of the note, or of an object in it
+	byCalled  kind = 'a' // the bucket of a name of the note or of an object in it
 	bySection kind = 's' // the slug of a section
 )
 
-// A calling is one name of an object of a note.
+// A calling is one name of an object in a note.
 type calling struct {
 	by     naming
 	object Object
 	name   string // as it is written
 }
 
-// A naming is how an object came by a name.
+// A naming is the way in which an object got a name.
 type naming int
 
-// The ways in which objects are named, in the order in which a reference prefers them.
+// The ways in which objects are named. A reference prefers earlier ones.
 const (
 	namedByFile    naming = iota // the last segment of the note's id
 	namedByField                 // the name field of the object's type
 	namedByTitle                 // the field title, or the heading that is the note's title
 	namedByAlias                 // the fields alias and aliases
-	namedByHeading               // the slug of the section that the object is; never that of a plain section
+	namedByHeading               // the slug of a section with a declaration
 )
 
-// clean is a text without NUL, which parts the texts in keys.
+// clean returns a text with each NUL replaced by U+FFFD, because NUL separates the texts in keys.
 func clean(s string) string { return strings.ReplaceAll(s, "\x00", "\ufffd") }
 
-// fold returns the form in which two names are equal that differ by case, by how their characters are
-// composed, or by width only.
+// fold returns the form in which two names are equal that differ only in case, in the composition
+// of characters, or in width.
 func fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -47,7 +47,7 @@ func fold(s string) string {
 	return vault.Fold(sameWidth(s))
 }
 
-// sameWidth is a text with the usual forms of characters that are written full or half as wide.
+// sameWidth returns a text with characters of full and half width replaced by their usual forms.
 func sameWidth(s string) string {
 	if !strings.ContainsFunc(s, hasWidth) {
 		return s
@@ -63,27 +63,28 @@ func sameWidth(s string) string {
 	return b.String()
 }
 
-// hasWidth reports whether a character is of the Unicode block of full and half width forms, or the wide
-// space.
+// hasWidth reports whether a character is in the Unicode block of half and full width forms, or is
+// the ideographic space.
 func hasWidth(r rune) bool { return r == 0x3000 || r >= 0xFF00 && r <= 0xFFEF }
 
+// isASCII reports whether s contains only ASCII characters.
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-// slugOf returns the form in which two names are equal that have the same slug. Names that fold to the
-// same text have the same slug.
+// slugOf returns the slug of the folded name. Names that fold to the same text have the same slug.
 func slugOf(name string) string { return vault.Slug(fold(name)) }
 
-// bucketOf returns the bucket of a name or a reference: the slug of the last segment of what stands
-// before the first #. Each reference to an object is in the bucket of one of its names, because equal,
-// folded and slug forms of one name have one bucket.
+// bucketOf returns the bucket of a name or a reference: the slug of the last path segment before
+// the first #. A reference to an object is always in the bucket of one of its names, because equal,
+// folded and slug forms of a name have the same bucket.
 func bucketOf(name string) string {
 	base, _, _ := strings.Cut(trimRef(name), "#")
 	return clean(slugOf(vault.Stem(lastSegment(base))))
 }
 
-// ownBuckets returns the names of the entries under which the note is found by its path and its title.
+// ownBuckets returns the names of the entries under which the note is found by its path, its title
+// and its declarations.
 func (n *Note) ownBuckets() []string {
 	all := []string{byCalled.name(bucketOf(n.ID))}
 	if n.Title != "" {
@@ -98,7 +99,7 @@ func (n *Note) ownBuckets() []string {
 }
 
 // fieldBuckets returns the names of the entries under which the note is found by the fields of its
-// objects: aliases, and the name fields of their types.
+// objects: aliases, titles, and the name fields of their types.
 func (x *Index) fieldBuckets(n *Note) []string {
 	var all []string
 	for i := -1; i < len(n.Sections); i++ {
@@ -109,13 +110,13 @@ func (x *Index) fieldBuckets(n *Note) []string {
 	return distinct(all)
 }
 
-// distinct sorts a list and returns it with each text once.
+// distinct sorts all in place and returns it without duplicates.
 func distinct(all []string) []string {
 	slices.Sort(all)
 	return slices.Clip(slices.Compact(all))
 }
 
-// fieldNames returns the names that the fields of an object give.
+// fieldNames returns the names that the fields of an object give to it.
 func (x *Index) fieldNames(o Object) []calling {
 	if len(o.Fields()) == 0 {
 		return nil
@@ -133,13 +134,13 @@ func (x *Index) fieldNames(o Object) []calling {
 	return all
 }
 
-// titleField returns the text of the field title.
+// titleField returns the text of the field title; "" if there is none.
 func titleField(o Object) string {
 	f, _ := o.Field("title")
 	return textOf(f.Value)
 }
 
-// aliases are the texts of the fields for other names.
+// aliases returns the distinct texts of the fields alias and aliases.
 func aliases(o Object) []string {
 	var all []string
 	for _, field := range []string{"alias", "aliases"} {
@@ -157,7 +158,7 @@ func aliases(o Object) []string {
 	return all
 }
 
-// callings yields the names of a note and of the objects in it. A plain section has none.
+// callings yields the names of a note and of the objects in it. Plain sections have none.
 func (x *Index) callings(n *Note) iter.Seq[calling] {
 	return func(yield func(calling) bool) {
 		whole := Object{Note: n}
@@ -179,7 +180,7 @@ func (x *Index) callings(n *Note) iter.Seq[calling] {
 	}
 }
 
-// buckets returns the buckets that may have references to the note or to what is in it.
+// buckets returns the buckets that can contain references to the note or to objects in it, sorted.
 func (n *Note) buckets() []string {
 	var all []string
 	for _, names := range [][]string{n.names, n.fieldNames} {

@@ -1,10 +1,11 @@
 package index
 
-// mostNamesakes is how many notes may have a name that is said to name them.
+// mostNamesakes is the largest number of notes with a name for which Named returns any.
 const mostNamesakes = 20
 
-// Named returns the paths of the notes of which a text is a name: that of the file, the title, the name field or an
-// alias, whatever its case and what parts its words. There are none if very many have the name.
+// Named returns the paths of the notes that have text as a name: that of the file, the title, the
+// name field or an alias. Case and word separators do not matter. It returns nil if more than 20
+// notes have the name.
 func (x *Index) Named(text string) []string {
 	text = trimRef(text)
 	if text == "" || len(text) > maxRef {
@@ -24,7 +25,7 @@ func (x *Index) Named(text string) []string {
 	return paths
 }
 
-// isName reports whether what is looked up is a name of a note as a whole, or its id.
+// isName reports whether the reference is the id or a name of the note as a whole.
 func (s *lookup) isName(n *Note) bool {
 	if s.compare(n.ID, s.base) != differs {
 		return true

@@ -8,18 +8,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// MaxNearest is how many ids Nearest and NearestTraits return at most.
+// MaxNearest is the largest number of ids that Nearest and NearestTraits return.
 const MaxNearest = 5
 
-// A ranking keeps the nearest ids.
+// A ranking keeps the ids with the best ranks, at most MaxNearest.
 type ranking struct{ all []ranked }
 
+// A ranked is an id with its rank.
 type ranked struct {
-	id   string
-	rank int // the less, the nearer
+	id   string // of an object or a trait
+	rank int    // a smaller rank is nearer
 }
 
-// add takes an id, unless there is one.
+// add adds an id, or lowers the rank of one that was added before.
 func (r *ranking) add(id string, rank int) {
 	if i := slices.IndexFunc(r.all, func(a ranked) bool { return a.id == id }); i >= 0 {
 		r.all[i].rank = min(r.all[i].rank, rank)
@@ -33,7 +34,7 @@ func (r *ranking) add(id string, rank int) {
 	r.all = r.all[:min(len(r.all), MaxNearest)]
 }
 
-// ids are the ids, the nearest first.
+// ids returns the ids, the nearest first.
 func (r *ranking) ids() []string {
 	var ids []string
 	for _, a := range r.all {
@@ -42,18 +43,20 @@ func (r *ranking) ids() []string {
 	return ids
 }
 
-// The ranks of ids that are near for another reason than their letters. Letters of the last segment
-// that differ rank behind the same segment in another folder.
+// The ranks of ids that are near for other reasons than a small edit distance, which is a rank
+// itself. An id whose last segment has an edit distance ranks after one with the same segment in
+// another folder.
 const (
-	rankSame   = 0   // but for case
+	rankSame   = 0   // equal except for case
 	rankCalled = 1   // the last segment is a name, alias or title
 	rankFolder = 2   // the last segment is the same
-	rankBegins = 35  // the last segment begins so
-	rankAway   = 100 // behind all that are in the same folder
+	rankBegins = 35  // the last segment begins with the text
+	rankAway   = 100 // added for another folder: after all ids in the same folder
 )
 
-// Nearest returns ids of objects that an id may mean which names none, the nearest first: those that
-// differ in case, in the folder or in a few letters, or go by the name. It looks at each note once.
+// Nearest returns up to MaxNearest ids of objects for an id that names none, the nearest first: ids
+// that differ in case, in the folder or in a few letters, and objects with the text as a name. It
+// goes through all notes of the vault, unless the id contains a # and the note before it resolves.
 func (x *Index) Nearest(id string) []string {
 	if len(id) > maxRef {
 		return nil
@@ -76,6 +79,7 @@ func (x *Index) Nearest(id string) []string {
 	return ids
 }
 
+// nearestSections returns the ids of the sections whose slugs differ in a few letters.
 func (n *Note) nearestSections(slug string) []string {
 	var near ranking
 	measure := fault.NewMeasure(slug)
@@ -87,6 +91,7 @@ func (n *Note) nearestSections(slug string) []string {
 	return near.ids()
 }
 
+// nearestNotes returns the ids of the notes near to an id without a fragment.
 func (x *Index) nearestNotes(id string) []string {
 	var near ranking
 	name := lastSegment(id)
@@ -118,8 +123,8 @@ func (x *Index) nearestNotes(id string) []string {
 	return near.ids()
 }
 
-// rankOf ranks a name against another, whose lower case and measure are given. It returns false for
-// one that is not near.
+// rankOf returns the rank of a name relative to another, given its lower case and measure. It
+// returns false for a name that is not near.
 func rankOf(name, lower string, measure fault.Measure) (rank int, near bool) {
 	switch d, near := measure.To(name); {
 	case strings.EqualFold(name, lower):
@@ -132,13 +137,14 @@ func rankOf(name, lower string, measure fault.Measure) (rank int, near bool) {
 	return rankBegins, begins
 }
 
-// NearestTraits returns ids of traits that an id may mean which names none, the nearest first: those
-// of the same type whose ids differ in a few letters.
+// NearestTraits returns up to MaxNearest ids of traits for an id that names none, the nearest
+// first: those of the same type that differ in a few letters. It goes through all traits of the
+// type.
 func (x *Index) NearestTraits(id string) []string {
 	typ, _, ok := strings.Cut(id, "-")
 	for at := range id {
 		if _, defined := x.schema.Trait(id[:at]); defined && id[at] == '-' {
-			typ = id[:at] // the longest: a trait may be called as another with a dash behind it
+			typ = id[:at] // the longest type, because a type can be another one followed by a dash
 		}
 	}
 	if !ok || len(id) > maxRef {

@@ -11,15 +11,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A NodePart is what is known of the own text of a node; see markdown.Body.
+// A NodePart is the data of a node that depends on its own text; see markdown.Body.
 type NodePart struct {
-	UID       UID   // zero of a section that is no node
-	BodyBytes int32 // of its own text
+	UID       UID   // zero for a section that is not a node
+	BodyBytes int32 // length of its own text in bytes
 	Embeds    bool  // its own text is one transclusion: the first of the Refs with its scope and the form Embed
 }
 
-// readNodes takes which sections are nodes, and what their own texts are. sections are the positions of the sections
-// by heading, -1 for the title.
+// readNodes sets which sections are nodes, and the data of their own texts. sections has the
+// position of the section of each heading, -1 for the title.
 func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 	bodies := doc.Bodies(text)
 	n.read(bodies[0])
@@ -38,9 +38,10 @@ func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 	}
 }
 
+// read sets the data of the own text of a node.
 func (p *NodePart) read(b markdown.Body) { p.BodyBytes, p.Embeds = int32(b.End-b.Start), b.Embeds }
 
-// bodySum is a hash of the own text of a section; 0 of an empty one.
+// bodySum returns a hash of the own text of a section; 0 only for an empty one.
 func bodySum(text []byte) uint64 {
 	if len(text) == 0 {
 		return 0
@@ -49,7 +50,8 @@ func bodySum(text []byte) uint64 {
 	return max(binary.BigEndian.Uint64(d[:]), 1)
 }
 
-// nodes yields the places of the UIDs of a note: its own, and those of the sections that are nodes, in text order.
+// nodes yields pointers to the UIDs of a note: its own, and those of the sections that are nodes,
+// in text order.
 func (n *Note) nodes(yield func(*UID) bool) {
 	if !yield(&n.UID) {
 		return
@@ -61,8 +63,8 @@ func (n *Note) nodes(yield func(*UID) bool) {
 	}
 }
 
-// NodeIDs are the UIDs of the note and of those of its sections that are nodes, in text order: what a commit of the
-// note must keep, and Change.Nodes takes.
+// NodeIDs returns the UIDs of the note and of its sections that are nodes, in text order. A commit
+// of the note must store them; Change.Nodes takes them.
 func (n *Note) NodeIDs() []UID {
 	all := make([]UID, 0, 1+len(n.Sections))
 	for u := range n.nodes {
@@ -71,8 +73,9 @@ func (n *Note) NodeIDs() []UID {
 	return all
 }
 
-// NodeIDs are the UIDs of the nodes that the file is: of a note, hidden or not, those of Note.NodeIDs; of the file of a folder, that of
-// the folder; none of another file.
+// NodeIDs returns the UIDs of the nodes in the file: for a note, hidden or not, those of
+// Note.NodeIDs; for the file of a folder, that of the folder. It returns nil for any other file,
+// and for a nil File.
 func (f *File) NodeIDs() []UID {
 	if n := f.parsed(); n != nil {
 		return n.NodeIDs()
@@ -83,7 +86,7 @@ func (f *File) NodeIDs() []UID {
 	return nil
 }
 
-// Node is the object of a UID. That of a folder is none; see NodeFolder.
+// Node returns the object with a UID. For the UID of a folder it returns false; see NodeFolder.
 func (x *Index) Node(u UID) (Object, bool) {
 	n, ok := x.Note(x.uids.get(u.key()))
 	if !ok {
@@ -99,19 +102,22 @@ func (x *Index) Node(u UID) (Object, bool) {
 	return n.Object(i), true
 }
 
-// FileOf is the path of the file that has the node of a UID, "" if none has. A folder without a file of its own has none.
+// FileOf returns the path of the file that contains the node with a UID, "" if there is none. A
+// folder without a file of its own is in no file.
 func (x *Index) FileOf(u UID) string { return x.uids.get(u.key()) }
 
-// nameNodes gives the nodes of a note, which is not entered yet, their UIDs: those that the commit says; else those that
-// they had before; else new ones.
+// nameNodes sets the UIDs of the nodes of a note that is not in the lookups yet: those that the
+// commit has; else those that they had before; else new ones.
 func (d *draft) nameNodes(n, was *Note, given []UID) {
 	taken := map[UID]bool{}
+	// Without UIDs from the commit, nodes keep those of their matches in the note before.
 	if !n.takeNodes(given, taken) {
 		d.meetNodes(n, was, taken)
 	}
 	ordinal := -1
 	for u := range n.nodes {
 		ordinal++
+		// Each attempt hashes another number. Steps of maxNodes avoid the ordinals of other nodes.
 		for attempt := ordinal; *u == (UID{}); attempt += maxNodes {
 			if next := derivedUID(d.time, d.version, n.Path, attempt); !taken[next] && d.mayTake(next, n.Path) {
 				*u, taken[next] = next, true
@@ -120,10 +126,11 @@ func (d *draft) nameNodes(n, was *Note, given []UID) {
 	}
 }
 
-// maxNodes is more than a note has nodes.
+// maxNodes is larger than the number of nodes of any note.
 const maxNodes = 1 << 20
 
-// takeNodes gives the nodes the UIDs of a list, zero ones aside, and reports whether the list fits the note.
+// takeNodes sets the UIDs of the nodes to those of a list, except zero ones and duplicates. It
+// reports whether the length of the list fits the note; if not, it changes nothing.
 func (n *Note) takeNodes(given []UID, taken map[UID]bool) bool {
 	count := 0
 	for range n.nodes {
@@ -142,7 +149,8 @@ func (n *Note) takeNodes(given []UID, taken map[UID]bool) bool {
 	return true
 }
 
-// meetNodes gives the nodes of a note the UIDs that they had before.
+// meetNodes sets the UIDs of the nodes of a note to those that they had in was, unless another file
+// has them now.
 func (d *draft) meetNodes(n, was *Note, taken map[UID]bool) {
 	if was == nil {
 		return
@@ -163,13 +171,13 @@ func (d *draft) meetNodes(n, was *Note, taken map[UID]bool) {
 	}
 }
 
-// mayTake reports whether a note may have a UID: whether no other file has it.
+// mayTake reports whether the file at path can have a UID: whether no other file has it.
 func (d *draft) mayTake(u UID, path string) bool {
 	holder := d.holderOfUID(u)
 	return holder == "" || holder == path
 }
 
-// holderOfUID is the path of the file whose node has a UID, "" if none has.
+// holderOfUID returns the path of the file that contains the node with a UID, "" if there is none.
 func (d *draft) holderOfUID(u UID) string {
 	path, changed := d.nodeIDs[u.key()]
 	if !changed {
@@ -178,7 +186,7 @@ func (d *draft) holderOfUID(u UID) string {
 	return path
 }
 
-// swapNodes enters the UIDs of a file in the place of those of another; either may be nil.
+// swapNodes replaces the UIDs of the file old by those of now in the lookup; either can be nil.
 func (d *draft) swapNodes(old, now *File) {
 	was, is := old.NodeIDs(), now.NodeIDs()
 	if now != nil && old != nil && slices.Equal(was, is) && d.holds(old.Path, was) {
@@ -197,7 +205,7 @@ func (d *draft) swapNodes(old, now *File) {
 	}
 }
 
-// holds reports whether a file has all of these UIDs.
+// holds reports whether the file at a path has all of these UIDs in the lookup.
 func (d *draft) holds(path string, all []UID) bool {
 	for _, u := range all {
 		if d.holderOfUID(u) != path {
@@ -207,22 +215,22 @@ func (d *draft) holds(path string, all []UID) bool {
 	return true
 }
 
-// enterNodes brings the tree of the UIDs up to date.
+// enterNodes writes the pending changes of d.nodeIDs to the tree of UIDs.
 func (d *draft) enterNodes() {
 	d.uids.change(d.nodeIDs)
 	clear(d.nodeIDs)
 }
 
-// A nodeMeeting brings the sections of a note together with those that they were before.
+// A nodeMeeting matches the sections of a note with its sections before a change.
 type nodeMeeting struct {
 	note, was *Note
-	met       []*Section // by position of the section
-	left      []bool     // by position of the section before: nobody has it yet
+	met       []*Section // by position of the section; nil if not matched
+	left      []bool     // by position of the earlier section; a node that is not matched
 }
 
-// meetSections finds for each section that is a node what it was before: one that declares the same id; else the same
-// slugs from the note down; else the same heading, in the same order; else the same text (reference/tree.md C2).
-// Nil is a newcomer.
+// meetSections returns for each section that is a node its earlier state, nil for a new one. It
+// matches sections with the same declared id; then with the same slugs from the note down; then
+// with the same headings, in the same order; then with the same text (reference/tree.md C2).
 func meetSections(n, was *Note) []*Section {
 	m := nodeMeeting{n, was, make([]*Section, len(n.Sections)), make([]bool, len(was.Sections))}
 	for i := range was.Sections {
@@ -245,7 +253,7 @@ func meetSections(n, was *Note) []*Section {
 	return m.met
 }
 
-// slugPath is the slugs of a section and of those above it.
+// slugPath returns the slugs of a section and of its parents as a key, the innermost first.
 func (n *Note) slugPath(i int) string {
 	var b strings.Builder
 	for ; i >= 0; i = int(n.Sections[i].TopParent) {
@@ -255,7 +263,8 @@ func (n *Note) slugPath(i int) string {
 	return b.String()
 }
 
-// by matches what has the same key, the k-th with the k-th. An empty key matches nothing.
+// by matches sections with the same key, the k-th with the k-th. Sections with an empty key are not
+// matched.
 func (m *nodeMeeting) by(key func(*Note, int) string) {
 	queues := map[string][]int{}
 	for i, left := range m.left {
@@ -281,13 +290,15 @@ func (m *nodeMeeting) by(key func(*Note, int) string) {
 	}
 }
 
+// meet matches a section with an earlier one, by their positions.
 func (m *nodeMeeting) meet(i, before int) { m.met[i], m.left[before] = &m.was.Sections[before], false }
 
-// maxAligned is how many headings, before times after, are aligned at most: beyond it, the k-th of a text is the k-th.
+// maxAligned is the largest product of the numbers of headings before and after for which headings
+// are aligned. Above it, the k-th section with a heading is matched with the k-th.
 const maxAligned = 1 << 18
 
-// sameHeadings matches what has the same heading: of the two texts, the longest common part of the lists of headings
-// that are left.
+// sameHeadings matches sections with the same heading: those in the longest common subsequence of
+// the headings that are not matched yet.
 func (m *nodeMeeting) sameHeadings() {
 	var old, now []int
 	for i, left := range m.left {
@@ -307,10 +318,11 @@ func (m *nodeMeeting) sameHeadings() {
 	m.align(old, now)
 }
 
-// align matches the longest common part of two lists of headings.
+// align matches the sections in the longest common subsequence of two lists of headings. It takes
+// time and memory in proportion to the product of their lengths.
 func (m *nodeMeeting) align(old, now []int) {
 	same := func(i, j int) bool { return m.was.Sections[old[i]].Title == m.note.Sections[now[j]].Title }
-	longest := make([][]int32, len(old)+1) // of what is behind i and j
+	longest := make([][]int32, len(old)+1) // of the rest of the lists, from i and j
 	for i := range longest {
 		longest[i] = make([]int32, len(now)+1)
 	}
@@ -334,21 +346,21 @@ func (m *nodeMeeting) align(old, now []int) {
 	}
 }
 
-// A Folder is what the file of a folder (`_folder.md`) says of the folder. It never changes.
+// A Folder is the description of a folder in its own file (`_folder.md`). It is immutable.
 type Folder struct {
 	NodePart
-	DeclaredType string // as the file says it; empty if it does not
+	DeclaredType string // as in the file; empty if it declares none
 	Title        string // of its title heading; empty if there is none
 	Fields       []Field
 	Tags         []Tag
 	Created      time.Time
 	Modified     time.Time
 
-	// Problem is why the fields cannot be used; nil: they can.
+	// Problem is the reason why the fields cannot be used; nil if they can.
 	Problem *markdown.Problem
 }
 
-// newFolder reads the file of a folder.
+// newFolder parses the file of a folder.
 func newFolder(f *File, text []byte) *Folder {
 	doc := markdown.Parse(text)
 	n := &Note{File: f}
@@ -366,7 +378,8 @@ func newFolder(f *File, text []byte) *Folder {
 	return all
 }
 
-// Order is the names of children that the file lists in its field `order`: `website`, or `archive/` for a folder.
+// Order returns the names of children in the field `order` of the file: `website`, or `archive/`
+// for a folder.
 func (f *Folder) Order() []string {
 	order, _ := find(f.Fields, "order")
 	list, ok := order.Value.([]any)
@@ -382,7 +395,8 @@ func (f *Folder) Order() []string {
 	return all
 }
 
-// Folder is what the own file of a folder says. The folder is its path with a slash at the end, "" for the vault.
+// Folder returns the description of a folder that has a file of its own. dir is the path of the
+// folder with a slash at the end, "" for the vault.
 func (x *Index) Folder(dir string) (*Folder, bool) {
 	f, ok := x.files.Get(dir + vault.FolderFile)
 	if !ok || f.Folder == nil {
@@ -391,7 +405,7 @@ func (x *Index) Folder(dir string) (*Folder, bool) {
 	return f.Folder, true
 }
 
-// FolderType is what the type that the file of a folder declares means in the schema of the vault; "" if it declares
+// FolderType returns the type in the schema that the file of a folder declares; "" if it declares
 // none that the schema knows.
 func (x *Index) FolderType(dir string) string {
 	f, ok := x.Folder(dir)
@@ -404,8 +418,8 @@ func (x *Index) FolderType(dir string) string {
 	return ""
 }
 
-// FolderUID is the UID of a folder: that which its file has, else one that follows from its path. It does not tell
-// whether there is the folder.
+// FolderUID returns the UID of a folder: that of its file or, without one, a UID derived from its
+// path. It does not check whether the folder exists.
 func (x *Index) FolderUID(dir string) UID {
 	if f, ok := x.Folder(dir); ok {
 		return f.UID
@@ -413,8 +427,8 @@ func (x *Index) FolderUID(dir string) UID {
 	return x.freeFolderUID(dir, func(u UID) string { return x.uids.get(u.key()) })
 }
 
-// freeFolderUID is the first of the UIDs that follow from a path and that no file has but that of the folder. Where a
-// folder moved, its UID went with its file.
+// freeFolderUID returns the first UID derived from a path that no other file has. Another file can
+// have one because the UID of a moved folder moves with its file.
 func (x *Index) freeFolderUID(dir string, holder func(UID) string) UID {
 	for attempt := 0; ; attempt++ {
 		u := folderUID(dir, attempt)
@@ -424,9 +438,10 @@ func (x *Index) freeFolderUID(dir string, holder func(UID) string) UID {
 	}
 }
 
-// NodeFolder is the path of the folder of a UID, with a slash at the end, "" for the vault. Of a folder without a file
-// of its own it asks about every folder.
+// NodeFolder returns the path of the folder with a UID, with a slash at the end, "" for the vault.
+// For a folder without a file of its own it goes through all folders.
 func (x *Index) NodeFolder(u UID) (dir string, ok bool) {
+	// The index by UID has all folders with a file of their own.
 	if path := x.uids.get(u.key()); path != "" {
 		dir, ok = strings.CutSuffix(path, vault.FolderFile)
 		f, known := x.Folder(dir)
@@ -444,13 +459,15 @@ func (x *Index) NodeFolder(u UID) (dir string, ok bool) {
 	return dir, ok
 }
 
-// settleFolder gives the file of a folder its UID and its times.
+// settleFolder sets the UID and the times of the file of a folder. was is the file before the
+// change, nil if there was none.
 func (d *draft) settleFolder(f *File, was *File, ch Change) {
 	now := f.Folder
 	now.Created, now.Modified = d.time, d.time
 	if was != nil && was.Folder != nil {
 		now.UID, now.Created = was.Folder.UID, was.Folder.Created
 	}
+	// The UID in the commit takes precedence over that of the file before.
 	if len(ch.Nodes) == 1 && ch.Nodes[0] != (UID{}) {
 		now.UID = ch.Nodes[0]
 	}
@@ -464,18 +481,20 @@ func (d *draft) settleFolder(f *File, was *File, ch Change) {
 	}
 }
 
-// FolderVersion is the commit that changed the children of a folder, or its own file, last. The folder is its path with
-// a slash at the end, "" for the vault. 0: there is no such folder, or, of the vault, nothing in it yet.
+// FolderVersion returns the version that last changed the children of a folder, or its own file.
+// dir has a slash at the end, or is "" for the vault. It returns 0 if there is no such folder and,
+// for the vault, if nothing is in it yet.
 func (x *Index) FolderVersion(dir string) uint64 {
 	v, _ := x.folderVersions.Get(dir)
 	return v
 }
 
-// NotesVersion is the commit that changed a note, or the file of a folder, last.
+// NotesVersion returns the version that last changed a note or the file of a folder.
 func (x *Index) NotesVersion() uint64 { return x.notesVersion }
 
-// FolderPaths yields the paths of the folders behind one, each with a slash at the end, bytewise in order; the vault is
-// none. A folder is one if a note, or the file of a folder, is in it or below it.
+// FolderPaths yields the paths of the folders after a path, each with a slash at the end, sorted
+// bytewise. The vault is not among them. A folder exists if a note, or the file of a folder, is in
+// it or below it.
 func (x *Index) FolderPaths(after string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		x.folderVersions.Ascend(after, func(dir string, _ uint64) bool {
@@ -484,7 +503,8 @@ func (x *Index) FolderPaths(after string) iter.Seq[string] {
 	}
 }
 
-// inTree reports whether a file makes its folder one: a note, or the file of a folder.
+// inTree reports whether the file at a path makes its folder exist: a note, or the file of a
+// folder.
 func inTree(path string) bool { return isNote(path) || isFolder(path) }
 
 // isFolder reports whether a path is that of the file of a folder.
@@ -492,8 +512,9 @@ func isFolder(path string) bool {
 	return vault.Path(path).Kind() == vault.KindFolder && path[0] != '.'
 }
 
-// touchFolders notes what a change does to folders: came says that a file is new, went that it is no more. It is
-// called before the files have a new one, and after they have one less.
+// touchFolders updates the versions of folders for the change of one file. came says that the file
+// is new, went that it is deleted. It must be called before a new file is in d.files, and after a
+// deleted one is removed from it.
 func (d *draft) touchFolders(path string, came, went bool) {
 	if !inTree(path) {
 		return
@@ -503,7 +524,7 @@ func (d *draft) touchFolders(path string, came, went bool) {
 		return
 	}
 	dir := vault.Path(path).Dir()
-	for dir != "" && !d.hasFolder(dir) { // then the folder above has one more, or one less
+	for dir != "" && !d.hasFolder(dir) { // dir comes or goes: the folder above changes
 		if came {
 			d.folderVersions.Set(dir, d.version)
 		} else {
@@ -514,7 +535,7 @@ func (d *draft) touchFolders(path string, came, went bool) {
 	d.folderVersions.Set(dir, d.version)
 }
 
-// touchAll notes that all folders changed.
+// touchAll sets the version of all folders, and of the notes, to the current one.
 func (d *draft) touchAll() {
 	all := append(d.folderVersions.Keys(), "")
 	for _, dir := range all {
@@ -523,7 +544,8 @@ func (d *draft) touchAll() {
 	d.notesVersion = d.version
 }
 
-// hasFolder reports whether a note or the file of a folder is in a folder, or below it.
+// hasFolder reports whether a folder exists: whether a note or the file of a folder is in it or
+// below it.
 func (d *draft) hasFolder(dir string) (has bool) {
 	d.files.Ascend(dir, func(path string, _ *File) bool {
 		inside := strings.HasPrefix(path, dir)

@@ -5,15 +5,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A NoteLink is a link or an image of Markdown in a note that leads to no note: to a URL, or to another
-// file. Its Scope is the position of the section that it is in; -1: the note. Its Written is empty: images do not contain
-// it, and only a rewrite of the text, which parses it, needs it.
+// A NoteLink is a Markdown link or image in a note that leads to a URL or to a file that is not a
+// note. Its Scope is the position of the section that contains it, -1 for the note. Its Written is
+// empty, because images do not contain it: only a rewrite of the text needs it, and that parses the
+// text.
 type NoteLink struct{ markdown.Link }
 
-// Key returns the target in a form in which equal targets are equal (markdown.Link.Key).
+// Key returns the target in a form in which equal targets are equal (markdown.Link.Key). n is the
+// note that contains the link.
 func (l *NoteLink) Key(n *Note) string { return l.Link.Key(vault.Path(n.Path).Dir()) }
 
-// readLinks takes the links of a text. section says which section a heading became.
+// readLinks sets the links of a note. section maps the position of a heading to that of its
+// section.
 func (n *Note) readLinks(links []markdown.Link, section func(int) int) {
 	if len(links) == 0 {
 		return
@@ -25,12 +28,14 @@ func (n *Note) readLinks(links []markdown.Link, section func(int) int) {
 	}
 }
 
-// isThing reports whether a link is a thing of its own: one to a file is a reference too.
+// isThing reports whether a link is counted as a thing. A link to a file is not, because it is
+// counted as a reference.
 func isThing(l markdown.Link) bool { return l.Scheme != markdown.SchemeFile || l.Ext == "" }
 
-// schemes are the schemes of links by the numbers that images have for them.
+// schemes lists the schemes of links by the numbers that they have in images.
 var schemes = []string{markdown.SchemeFile, markdown.SchemeURL, markdown.SchemeOther}
 
+// links writes links, with each line as the difference to the previous one.
 func (w *imageWriter) links(all []NoteLink) {
 	w.count(len(all))
 	line := 0
@@ -47,9 +52,10 @@ func (w *imageWriter) links(all []NoteLink) {
 	}
 }
 
-// minLink is the fewest bytes that a link can have.
+// minLink is the smallest number of bytes of a link in an image.
 const minLink = 8
 
+// links reads the links of a note.
 func (b *blockReader) links(n *Note) {
 	count := b.count(minLink)
 	if count == 0 {

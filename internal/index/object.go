@@ -9,13 +9,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An Object is a note, an object that is embedded in one, or a plain section.
+// An Object is a note, an object that is embedded in a note, or a plain section.
 type Object struct {
 	Note    *Note
-	Section *Section // nil: the note as a whole
+	Section *Section // nil for the note as a whole
 }
 
-// ID is the object's own id.
+// ID returns the object's id: that of the note and, for a section, # and its slug.
 func (o Object) ID() string {
 	if o.Section == nil {
 		return o.Note.ID
@@ -23,7 +23,7 @@ func (o Object) ID() string {
 	return o.Note.ID + "#" + o.Section.Slug
 }
 
-// Type is the type of the object in the vault's schema.
+// Type returns the type of the object in the vault's schema.
 func (o Object) Type() string {
 	if o.Section == nil {
 		return o.Note.Type
@@ -31,7 +31,7 @@ func (o Object) Type() string {
 	return o.Section.Type
 }
 
-// Location is where the object stands in lists. A note comes before what is in it.
+// Spot returns the location of the object in lists. A note comes before everything in it.
 func (o Object) Spot() Location {
 	if o.Section == nil {
 		return Location{Path: o.Note.Path}
@@ -39,7 +39,7 @@ func (o Object) Spot() Location {
 	return Location{Path: o.Note.Path, Line: o.Section.Line}
 }
 
-// Fields are the fields of the object; a plain section has none.
+// Fields returns the fields of the object; a plain section has none.
 func (o Object) Fields() []Field {
 	if o.Section == nil {
 		return o.Note.Fields
@@ -47,13 +47,13 @@ func (o Object) Fields() []Field {
 	return o.Section.Fields
 }
 
-// Field finds a field by its name.
+// Field returns the first field with a name.
 func (o Object) Field(name string) (Field, bool) { return find(o.Fields(), name) }
 
-// Values are the fields as a map.
+// Values returns the fields as a map.
 func (o Object) Values() map[string]any { return values(o.Fields()) }
 
-// Parent is the object that this one stands in. A note stands in none.
+// Parent returns the object that directly contains this one. For a note it returns false.
 func (o Object) Parent() (Object, bool) {
 	switch {
 	case o.Section == nil:
@@ -64,7 +64,7 @@ func (o Object) Parent() (Object, bool) {
 	return Object{o.Note, &o.Note.Sections[o.Section.Parent]}, true
 }
 
-// Parents yields the objects that this one stands in, from the nearest to the note.
+// Parents yields the objects that contain this one, from the innermost to the note.
 func (o Object) Parents() iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for above, ok := o.Parent(); ok && yield(above); above, ok = above.Parent() {
@@ -72,7 +72,8 @@ func (o Object) Parents() iter.Seq[Object] {
 	}
 }
 
-// Typed is the object itself, or, of a plain section, the nearest object around it that is none.
+// Typed returns the object itself or, for a plain section, the innermost object around it that is
+// not one.
 func (o Object) Typed() Object {
 	for o.Section != nil && o.Section.Type == vault.Section {
 		o, _ = o.Parent()
@@ -80,7 +81,7 @@ func (o Object) Typed() Object {
 	return o
 }
 
-// within reports whether the object is the other one or stands in it.
+// within reports whether the object is the other one or is in it.
 func (o Object) within(other Object) bool {
 	if o.Note != other.Note {
 		return false
@@ -96,7 +97,7 @@ func (o Object) within(other Object) bool {
 	return false
 }
 
-// Number is the position of the object's section in the note, -1 for the note itself.
+// Number returns the position of the object's section in the note, -1 for the note itself.
 func (o Object) Number() int {
 	if o.Section == nil {
 		return -1
@@ -104,7 +105,7 @@ func (o Object) Number() int {
 	return o.Section.number
 }
 
-// Object is the object of a section, by its position in the note; of -1, the note itself.
+// Object returns the object of a section, by its position in the note; for -1, the note itself.
 func (n *Note) Object(section int) Object {
 	if section < 0 {
 		return Object{Note: n}
@@ -112,8 +113,9 @@ func (n *Note) Object(section int) Object {
 	return Object{n, &n.Sections[section]}
 }
 
-// Find is the object that an id names. `.md` may stand behind the note's id, a daily note goes by
-// its date too, and a note by the slug of its title (reference/raven.md §6.2, §6.5).
+// Find returns the object that an id names. The note's id can be followed by `.md`. A daily note is
+// also found by its date, and a note with its title's slug as a fragment (reference/raven.md §6.2,
+// §6.5).
 func (x *Index) Find(id string) (Object, bool) {
 	name, slug, inside := strings.Cut(id, "#")
 	name = strings.TrimSuffix(name, ".md")
@@ -130,7 +132,7 @@ func (x *Index) Find(id string) (Object, bool) {
 	return n.at(slug)
 }
 
-// at is what a fragment of the note's id names.
+// at returns the object that a fragment of the note's id names.
 func (n *Note) at(slug string) (Object, bool) {
 	if slug != "" && slug == n.TitleSlug {
 		return Object{Note: n}, true
@@ -139,8 +141,8 @@ func (n *Note) at(slug string) (Object, bool) {
 	return Object{n, s}, ok
 }
 
-// NameOf is what an object is called: the value of its type's name field, else its title or heading,
-// else the last segment of its id (reference/raven.md §6.2).
+// NameOf returns the display name of an object: the value of its type's name field, else its title
+// or heading, else the last segment of its id (reference/raven.md §6.2).
 func (x *Index) NameOf(o Object) string {
 	if name := x.nameField(o); name != "" {
 		return name
@@ -155,7 +157,7 @@ func (x *Index) NameOf(o Object) string {
 	return lastSegment(o.ID())
 }
 
-// nameField is the text in the name field of the object's type.
+// nameField returns the text in the name field of the object's type; "" if there is none.
 func (x *Index) nameField(o Object) string {
 	t, ok := x.schema.Type(o.Type())
 	if !ok || t.NameField() == "" {
@@ -165,7 +167,7 @@ func (x *Index) nameField(o Object) string {
 	return textOf(f.Value)
 }
 
-// textOf is a value that is one text, "" for any other.
+// textOf returns a value that is a text or a reference as a text, "" for any other value.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -176,11 +178,12 @@ func textOf(v any) string {
 	return ""
 }
 
+// lastSegment returns the part of an id or path after the last slash.
 func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// Objects yields the objects of a type behind a spot, by path, then line: notes and embedded ones;
-// for the type section, plain sections. Of the empty type, all but plain sections. These two go
-// through the notes behind the spot.
+// Objects yields the objects of a type after a location, by path, then line: notes and embedded
+// objects. The type section yields plain sections, and the empty type everything except plain
+// sections. These two go through all notes after the location.
 func (x *Index) Objects(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for n := range x.NotesWith(typ, after.Path) {
@@ -193,8 +196,8 @@ func (x *Index) Objects(typ string, after Location) iter.Seq[Object] {
 	}
 }
 
-// NotesWith yields, by path and from a path on, the notes that are or hold objects of a type; of the
-// types section and "", of which most notes hold some, all notes.
+// NotesWith yields, by path and from a path on, the notes that are or contain objects of a type.
+// For the types section and "" it yields all notes, because most of them contain some.
 func (x *Index) NotesWith(typ, from string) iter.Seq[*Note] {
 	if typ == vault.Section || typ == "" {
 		return x.notesFrom(from)
@@ -202,8 +205,8 @@ func (x *Index) NotesWith(typ, from string) iter.Seq[*Note] {
 	return x.notesBy(byType.name(typ), from)
 }
 
-// NotesWithField yields, by path and from a path on, the notes that are or hold an object with a field of
-// its own of a name, or one of some types.
+// NotesWithField yields, by path and from a path on, the notes that are or contain an object that
+// has a field with this name or is of one of these types.
 func (x *Index) NotesWithField(name string, types []string, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		paths := slices.Collect(x.entries.paths(byField.name(clean(name)), from))
@@ -219,7 +222,7 @@ func (x *Index) NotesWithField(name string, types []string, from string) iter.Se
 	}
 }
 
-// merged returns the texts of a sorted list and of another, sorted, each once.
+// merged returns the sorted union of two sorted lists, without duplicates.
 func merged(list []string, other iter.Seq[string]) []string {
 	all, i := make([]string, 0, len(list)), 0
 	for text := range other {
@@ -235,8 +238,7 @@ func merged(list []string, other iter.Seq[string]) []string {
 	return append(all, list[i:]...)
 }
 
-// ObjectsBehind yields the objects of a type behind a spot that the note is or holds, as Index.Objects
-// does.
+// ObjectsBehind yields the objects of a type after a location in the note, like Index.Objects.
 func (n *Note) ObjectsBehind(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		marks, mark := n.objectMarks(), markOfType(typ)
@@ -252,7 +254,7 @@ func (n *Note) ObjectsBehind(typ string, after Location) iter.Seq[Object] {
 	}
 }
 
-// isOf reports whether Objects has the object among those of a type.
+// isOf reports whether Objects yields the object for a type.
 func (o Object) isOf(typ string) bool {
 	if typ == "" {
 		return o.Type() != vault.Section

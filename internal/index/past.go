@@ -2,16 +2,15 @@ package index
 
 import "time"
 
-// A Past is when a note, and what is in it, was first seen and last changed, as it was at some
-// version: what a commit that brings the note back with the same text must keep, for nothing else
-// tells.
+// A Past is the times of a note, and of everything in it, at some version. A commit that restores
+// the note with the text of that version must store them, because they are recorded nowhere else.
 type Past struct {
-	Note     Times   `json:"note"`
+	Note     Times   `json:"note"`               // of the note as a whole
 	Sections []Times `json:"sections,omitempty"` // by position
 	Traits   []Times `json:"traits,omitempty"`   // by position of the annotation
 }
 
-// Past is what a commit must keep of a note for it to come back as it is.
+// Past returns the current times of a note, for a commit that restores it later.
 func (n *Note) Past() *Past {
 	p := &Past{Note: Times{n.Created, n.Modified}}
 	for i := range n.Sections {
@@ -23,9 +22,10 @@ func (n *Note) Past() *Past {
 	return p
 }
 
-// Returned are the times of a note that gets an earlier text back: p are those that it and its parts had
-// with this text, before and now the note without and with it. What the note has all along keeps its
-// times, and what returns has those of p. Where the parts of now are not those of p, they are as in now.
+// Returned returns the times of a note that gets an earlier text back. p has the times with this
+// text; before and now are the note before and after it gets the text. Sections and traits that are
+// in before keep their times of now; those that return have those of p. If the number of sections
+// or traits differs between p and now, those of now are used.
 func (p *Past) Returned(before, now *Note) *Past {
 	all := now.Past()
 	if len(p.Sections) == len(all.Sections) {
@@ -53,8 +53,9 @@ func (p *Past) Returned(before, now *Note) *Past {
 	return all
 }
 
-// restore gives a note, which is not entered yet, the times that it had. Where the schema makes
-// other traits of its fields now than it did then, its traits keep the times that they were given.
+// restore sets the times of a note that is not in the lookups yet. It does nothing if p is nil. If
+// the number of sections or traits does not fit, for example because the schema defines other field
+// traits, these keep their times.
 func (p *Past) restore(n *Note) {
 	if p == nil {
 		return
@@ -71,9 +72,11 @@ func (p *Past) restore(n *Note) {
 	}
 }
 
-// A sharer gives the same value for the same times: most of what is in a note came at once.
+// A sharer returns the same pointer for equal times, because most things in a note were created
+// together.
 type sharer map[[2]time.Time]*Times
 
+// times returns a shared Times equal to t, in UTC.
 func (s sharer) times(t Times) *Times {
 	t.Created, t.Modified = t.Created.UTC(), t.Modified.UTC()
 	k := [2]time.Time{t.Created, t.Modified}

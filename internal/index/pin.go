@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// pinRounds bounds how often pins are gone through after a commit. One round gives every pin its
-// trait; a second finds what became free by that.
+// pinRounds limits the number of passes over the pins after a commit. The first pass gives each pin
+// to its trait; a second one handles pins that became free by that.
 const pinRounds = 3
 
-// claim enters what a trait claims by the pin on its line.
+// claim records the claim of a trait on the id of the pin on its line, if it has one.
 func (d *draft) claim(t *Trait) {
 	if t.claims && !d.hides(t.Note.Path) {
 		d.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)
@@ -18,7 +18,7 @@ func (d *draft) claim(t *Trait) {
 	}
 }
 
-// unclaim takes the claims of a note's traits out.
+// unclaim removes the claims of the traits of a note.
 func (d *draft) unclaim(n *Note) {
 	if n == nil || d.pins.Len() == 0 {
 		return
@@ -31,7 +31,7 @@ func (d *draft) unclaim(n *Note) {
 	}
 }
 
-// claims are the traits that claim an id, by path and line.
+// claims returns the traits that claim an id, by path and line.
 func (x *Index) claims(pin string) []*Trait {
 	var all []*Trait
 	prefix := key(clean(pin), "")
@@ -45,8 +45,9 @@ func (x *Index) claims(pin string) []*Trait {
 	return all
 }
 
-// heir is the trait that has a right to a pin: the first by path and line that claims it, unless a
-// trait that does not has it as its id. The note at the path but is about to get its ids: it has none.
+// heir returns the trait that is entitled to a pin: the first by path and line that claims it. It
+// returns nil if a trait without such a claim has the id already. The traits of the note at the
+// path but do not count as having it, because their ids are about to be assigned.
 func (d *draft) heir(pin, but string) *Trait {
 	all := d.claims(pin)
 	if len(all) == 0 {
@@ -59,10 +60,13 @@ func (d *draft) heir(pin, but string) *Trait {
 	return all[0]
 }
 
-// rightful reports whether a trait that is about to get its id may have the one that it claims.
+// rightful reports whether a trait that is about to get its id can have the one that it claims.
 func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin(), t.Note.Path) == t }
 
-// settlePins gives each pin that was touched to its heir.
+// settlePins gives each pin for which something changed to its heir.
+//
+// Renewing a note can move other ids, which is why it takes several passes. After the last one, ids
+// that are still contested stay as they are.
 func (d *draft) settlePins() {
 	for range pinRounds {
 		touched := slices.Sorted(maps.Keys(d.contested))
@@ -74,7 +78,7 @@ func (d *draft) settlePins() {
 	clear(d.contested)
 }
 
-// settlePin takes a pin from who should not have it, and gives it to who should.
+// settlePin takes a pin from notes that are not entitled to it, and gives it to its heir.
 func (d *draft) settlePin(pin string) {
 	heir := d.heir(pin, "")
 	if heir == nil {
@@ -86,13 +90,13 @@ func (d *draft) settlePin(pin string) {
 			d.renew(t.Note)
 		}
 	}
-	heir = d.heir(pin, "") // what was renewed is another value now
+	heir = d.heir(pin, "") // d.renew replaced the traits
 	if heir != nil && d.holder(pin) != heir {
 		d.renew(heir.Note)
 	}
 }
 
-// Duplicates yields the traits whose `@id(…)` is without effect because another trait has the id.
+// Duplicates yields the traits whose `@id(…)` has no effect because another trait has the id.
 func (x *Index) Duplicates(yield func(*Trait) bool) {
 	x.pins.Scan(func(_ string, t *Trait) bool { return t.Pinned() || yield(t) })
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// newFile reads a file that a commit changed.
+// newFile parses a file that a commit changed. It does not depend on the index, so several
+// goroutines can call it at once.
 func newFile(version uint64, ch Change) *File {
 	f := &File{
 		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body, Version: version,
@@ -25,7 +26,8 @@ func newFile(version uint64, ch Change) *File {
 	return f
 }
 
-// newNote reads a note. What the schema says of it, its times and its ids are the index's business.
+// newNote parses a note. It does not set the parts that depend on the schema, the times and the
+// ids.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
 	head := doc.Head()
@@ -35,6 +37,8 @@ func newNote(f *File, text []byte) *Note {
 		problem: problemOf(doc), facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
 	}
 	n.readFields(doc.Frontmatter)
+	// The note has too many things. Only its title and its fields are indexed, and it counts as one
+	// node.
 	if n.leaveOut(doc) {
 		n.BodyBytes = int32(len(bytes.TrimSpace(text[doc.Body:])))
 		n.names = n.ownBuckets()
@@ -59,8 +63,8 @@ func newNote(f *File, text []byte) *Note {
 	return n
 }
 
-// problemOf is why the head of a note cannot be used; nil if it can, or has a placeholder for a whole value, as
-// templates do.
+// problemOf returns the reason why the head of a note cannot be used; nil if it can, or if a whole
+// value in it is a placeholder, as in templates.
 func problemOf(doc *markdown.Doc) *markdown.Problem {
 	if doc.Template {
 		return nil
@@ -68,7 +72,8 @@ func problemOf(doc *markdown.Doc) *markdown.Problem {
 	return doc.Problem
 }
 
-// SearchSections are the sections of a note as search takes them.
+// SearchSections returns the sections of a note for package search. text must be the text of the
+// note.
 func (n *Note) SearchSections(text []byte) []search.Section {
 	all := make([]search.Section, len(n.Sections))
 	at, line := 0, 1
@@ -81,13 +86,14 @@ func (n *Note) SearchSections(text []byte) []search.Section {
 	return all
 }
 
-// countUnits is how many units search cuts the text of the note into.
+// countUnits returns the number of passages into which search splits the text of the note.
 func (n *Note) countUnits(text []byte) int {
 	return search.CountUnits(&search.Note{
 		Text: text, Body: n.BodyStart, Sections: n.SearchSections(text),
 	})
 }
 
+// readFields sets the fields and the declared type from the frontmatter.
 func (n *Note) readFields(fm *markdown.Frontmatter) {
 	if fm == nil {
 		return
@@ -101,8 +107,8 @@ func (n *Note) readFields(fm *markdown.Frontmatter) {
 	}
 }
 
-// declared is the type that a note says with this value. What is no text reads as a page
-// (reference/raven.md §1.3), and so does what cannot be the name of a type.
+// declared returns the type that a note declares with this value. A value that is not a text, or
+// that contains control characters, counts as page (reference/raven.md §1.3).
 func declared(v any) string {
 	s, ok := v.(string)
 	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {
@@ -111,8 +117,8 @@ func declared(v any) string {
 	return s
 }
 
-// readSections takes the headings, and says which section each became. A title heading is another
-// name of the note, and no section.
+// readSections adds the sections, and returns the position of the section of each heading. A title
+// heading becomes a name of the note, and not a section; its position is -1.
 func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 	number := make([]int, len(headings))
 	n.Sections = slices.Grow(n.Sections, untitled(headings))
@@ -137,7 +143,7 @@ func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 	return number
 }
 
-// untitled is the number of headings that are no title.
+// untitled returns the number of headings that are not titles.
 func untitled(headings []markdown.Heading) int {
 	count := 0
 	for i := range headings {
@@ -148,7 +154,7 @@ func untitled(headings []markdown.Heading) int {
 	return count
 }
 
-// declared takes the declaration of a section.
+// declared sets the declaration of a section; e is nil if it has none.
 func (s *Section) declared(e *markdown.Embedded, text []byte) {
 	if e == nil {
 		return
@@ -161,7 +167,7 @@ func (s *Section) declared(e *markdown.Embedded, text []byte) {
 	}
 }
 
-// readTraits takes the annotations and the checkboxes of a text.
+// readTraits adds the annotations and the checkboxes of a text.
 func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	traits := withTasks(doc.Traits, doc.Tasks)
 	if len(traits) == 0 {
@@ -176,6 +182,7 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 		if sayings[i].Task {
 			sayings[i].Type = TaskType
 		}
+		// A value that is equal to its text is not stored twice; see TraitValue.Value.
 		if t.Value != nil && t.Value != any(t.Raw) {
 			sayings[i].value = t.Value
 		}
@@ -184,7 +191,7 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	}
 }
 
-// readPlaces are the places of annotations: those of a line have one.
+// readPlaces returns the place of each annotation. Annotations on the same line share one.
 func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Place {
 	lines := 0
 	for i := range traits {
@@ -206,13 +213,13 @@ func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Pla
 	return places
 }
 
-// together reports whether two annotations stand on one line.
+// together reports whether two annotations are on the same line.
 func together(a, b markdown.Trait) bool {
 	return a.Line == b.Line && a.Scope == b.Scope && a.Content == b.Content &&
 		a.ContentText == b.ContentText && a.Pin == b.Pin
 }
 
-// pin takes what `@id(…)` on the line of an annotation says.
+// pin records the `@id(…)` on the line of an annotation.
 func (n *Note) pin(t markdown.Trait) {
 	if t.Pin == "" {
 		return
@@ -223,7 +230,8 @@ func (n *Note) pin(t markdown.Trait) {
 	n.pins[t.Line] = t.Pin
 }
 
-// partOf is a text as a part of another, which needs no room of its own, if it is one.
+// partOf returns text as a substring of whole, which needs no memory of its own, or unchanged if it
+// is not one.
 func partOf(whole, text string) string {
 	if i := strings.Index(whole, text); i >= 0 {
 		return whole[i : i+len(text)]
@@ -231,7 +239,7 @@ func partOf(whole, text string) string {
 	return text
 }
 
-// readBlocks takes the ids of blocks; of one that stands twice, the first.
+// readBlocks sets the lines of blocks. If an id occurs twice, the first counts.
 func (n *Note) readBlocks(blocks []markdown.Block) {
 	for _, b := range blocks {
 		if n.Blocks == nil {
@@ -243,7 +251,7 @@ func (n *Note) readBlocks(blocks []markdown.Block) {
 	}
 }
 
-// readTags takes the tags of a text, each once.
+// readTags adds the distinct tags of a text.
 func (n *Note) readTags(tags []markdown.Tag, section func(int) int) {
 	seen := map[string]bool{}
 	for _, t := range tags {

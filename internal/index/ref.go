@@ -10,48 +10,50 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Ref is a reference of a note to an object: a wikilink, a Markdown link to a note or a file, or a text
-// in a field that the schema says is a reference.
+// A Ref is a reference in a note: a wikilink, a Markdown link to a note or a file, or a text in a
+// field that is a reference by the schema.
 type Ref struct {
 	*Mention
-	Field    string // the field that it stands in, where that is known; empty in the text
+	Field    string // the field that contains it, if known; empty in the text
 	Line     int
-	Position int  // the offset of the reference; of a Bare one, its place in the field
-	Scope    int  // position of the section that it stands in; -1: the note
-	InField  bool // it stands in the frontmatter or in a declaration
-	Bare     bool // without brackets
+	Position int  // offset of the reference; for a Bare one, its index in the field
+	Scope    int  // position of the section that contains it; -1 for the note
+	InField  bool // it is in the frontmatter or in a declaration
+	Bare     bool // written without brackets
 	Form     markdown.Form
 }
 
-// A Mention is how a reference is written. References that are written alike may share it.
+// A Mention is the text of a reference. References with the same text can share it.
 type Mention struct {
-	Target  string // as it is written
-	Display string
+	Target  string // as written
+	Display string // the text that is shown instead of the target; empty if there is none
 
 	name string // of the entries by which it is found
 }
 
+// newMention returns a Mention with its name.
 func newMention(target, display string) *Mention {
 	return &Mention{target, display, byRef.name(key(bucketOf(target), clean(target)))}
 }
 
-// A Link is a reference together with what refers, and where to.
+// A Link is a reference, with the object that contains it and its resolution.
 type Link struct {
-	Source Object
+	Source Object // the object that contains the reference
 	Ref    *Ref
 	To     Resolution
 }
 
-// IsFile reports whether the reference names a file that is no note, by its ending.
+// IsFile reports whether the ending of the target shows that it is a file other than a note.
 func (r *Ref) IsFile() bool {
 	base, _, _ := strings.Cut(r.Target, "#")
 	return markdown.IsFileName(base)
 }
 
-// Location is where the reference stands in lists.
+// Spot returns the location of the reference in lists.
 func (l Link) Spot() Location { return Location{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
 
-// readRefs takes the references of a text. number says which section a heading became.
+// readRefs sets the references of a text. number maps the position of a heading to that of its
+// section.
 func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
 	if len(refs) == 0 {
 		return
@@ -65,7 +67,7 @@ func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
 	}
 }
 
-// bareRefs replaces the references without brackets by those that the schema finds.
+// bareRefs replaces the references without brackets by those that the current schema defines.
 func (d *draft) bareRefs(n *Note) {
 	refs := slices.DeleteFunc(slices.Clone(n.Refs), func(r Ref) bool { return r.Bare })
 	for i := -1; i < len(n.Sections); i++ {
@@ -83,7 +85,7 @@ func (d *draft) bareRefs(n *Note) {
 	slices.SortStableFunc(refs, func(a, b Ref) int {
 		return cmp.Or(a.Line-b.Line, a.Position-b.Position)
 	})
-	for i := 1; i < len(refs); i++ { // no two in one spot, so that a list can go on behind each
+	for i := 1; i < len(refs); i++ { // distinct locations, so that a list can continue after each
 		if a, b := refs[i-1], &refs[i]; a.Line == b.Line && a.Position >= b.Position {
 			b.Position = a.Position + 1
 		}
@@ -96,7 +98,7 @@ func (d *draft) bareRefs(n *Note) {
 	}
 }
 
-// alike is the mention that is written like this one: it stands for all.
+// alike returns the shared Mention with the same text as m.
 func (d *draft) alike(m *Mention) *Mention {
 	if known := d.mentions[*m]; known != nil {
 		return known
@@ -105,7 +107,7 @@ func (d *draft) alike(m *Mention) *Mention {
 	return m
 }
 
-// appendBare adds the texts of a field.
+// appendBare appends the texts of a field as references.
 func appendBare(refs []Ref, f Field, scope int) []Ref {
 	list, ok := f.Value.([]any)
 	if !ok {
@@ -123,7 +125,7 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 	return refs
 }
 
-// RefsOf are the references in the own text and the fields of an object, in order.
+// RefsOf returns the references in the own text and the fields of an object, in order.
 func (o Object) RefsOf() []*Ref {
 	var all []*Ref
 	for i := range o.Note.Refs {
@@ -134,7 +136,7 @@ func (o Object) RefsOf() []*Ref {
 	return all
 }
 
-// RefsOn are the references on a line of the note, in order.
+// RefsOn returns the references on a line of the note, in order.
 func (n *Note) RefsOn(line int) []*Ref {
 	var all []*Ref
 	first := sort.Search(len(n.Refs), func(i int) bool { return n.Refs[i].Line >= line })

@@ -1,24 +1,25 @@
 package index
 
-// A Reindex is the entry of the audit log for a file that somebody edited outside: all that was found
-// in it, in one line (spec/raven-agent-improvements.md, "Handling External Edits";
-// reference/raven.md §6.9). Things are named by their kind and id: `trait:due-1f2e3d4c`,
-// `object:daily/2025-02-01#standup`, `file:schema.yaml`.
+// A Reindex is the entry of the audit log for a file with an outside edit: all changes found in it,
+// in one line (spec/raven-agent-improvements.md, "Handling External Edits"; reference/raven.md
+// §6.9). Things are named by kind and id: `trait:due-1f2e3d4c`, `object:daily/2025-02-01#standup`,
+// `file:schema.yaml`.
 type Reindex struct {
 	Op         string                    `json:"op"` // always reindex
 	File       string                    `json:"file"`
-	Cause      string                    `json:"cause,omitempty"` // what changed the file, if that is known
+	Cause      string                    `json:"cause,omitempty"` // such as CauseGit; empty if unknown
 	Discovered []string                  `json:"discovered,omitempty"`
 	Modified   []string                  `json:"modified,omitempty"`
 	Removed    []string                  `json:"removed,omitempty"`
-	Changes    map[string]map[string]any `json:"changes,omitempty"` // by what was modified, or is a discovered trait
+	Changes    map[string]map[string]any `json:"changes,omitempty"` // of Modified and of discovered traits
 }
 
-// CauseGit is the cause of changes that git made: a checkout of another branch, a reset, a pull.
+// CauseGit is the cause of changes by git: a checkout of another branch, a reset, a pull.
 const CauseGit = "git checkout"
 
-// Reindexed is the entry that stands for the events of a file. Of a trait that was discovered it tells
-// what an entry of its own would: without that nobody could find the id again from the audit log alone.
+// Reindexed returns the entry that replaces the events of a file. For a discovered trait it has the
+// same data as an entry of its own, because otherwise the id could not be found again from the
+// audit log alone.
 func Reindexed(path string, events []Event) Reindex {
 	r := Reindex{Op: "reindex", File: path, Changes: map[string]map[string]any{}}
 	for _, e := range events {
@@ -39,7 +40,7 @@ func Reindexed(path string, events []Event) Reindex {
 	return r
 }
 
-// beginning is what a trait that was not there before is, as changes from nothing.
+// beginning returns the data of a new trait as changes from null.
 func (e *Event) beginning() map[string]any {
 	return map[string]any{
 		"trait": OldNew{nil, e.Trait}, "parent": OldNew{nil, e.Parent}, "value": OldNew{nil, e.Value},
@@ -47,15 +48,15 @@ func (e *Event) beginning() map[string]any {
 	}
 }
 
-// Counts are how many things a Reindex names.
+// Counts are the numbers of things in a Reindex.
 type Counts struct{ Discovered, Modified, Removed int }
 
-// Counts counts what the entry names.
+// Counts counts the things in the entry.
 func (r Reindex) Counts() Counts {
 	return Counts{len(r.Discovered), len(r.Modified), len(r.Removed)}
 }
 
-// Add adds the counts of another entry.
+// Add adds other counts to c.
 func (c *Counts) Add(more Counts) {
 	c.Discovered += more.Discovered
 	c.Modified += more.Modified

@@ -9,7 +9,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// resettle puts each note that has another meaning by the new settings in its place again.
+// resettle applies the new settings to each note for which they make a difference. before has the
+// old settings.
+//
+// It must be called before the other changes of the commit are applied. The entries find the notes
+// that are affected: each declared type that has another meaning, and each type and trait whose
+// definition changed.
 func (d *draft) resettle(before settings) {
 	paths := map[string]bool{}
 	for declared := range d.entries.names(byDeclared) {
@@ -32,7 +37,7 @@ func (d *draft) resettle(before settings) {
 		clear(d.hidden)
 		d.collectExcluded(paths)
 	}
-	for path := range d.HiddenPaths() { // these have no entries that tell whether they mean something else
+	for path := range d.HiddenPaths() { // hidden notes have no entries to find them by
 		paths[path] = true
 	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -41,15 +46,15 @@ func (d *draft) resettle(before settings) {
 	}
 }
 
-// collect adds the paths of the notes that go by a name.
+// collect adds the paths of the notes with a name.
 func (x *Index) collect(paths map[string]bool, k kind, name string) {
 	for path := range x.entries.paths(k.name(name), "") {
 		paths[path] = true
 	}
 }
 
-// collectMoved adds the notes that have another type, or are templates now or no longer, because of the folder that
-// they are in. It asks about every note, which only a change of the folders does.
+// collectMoved adds the notes that have another type, or become or cease to be templates, because
+// of their folder. It goes through all notes; it is called only for a change of the folders.
 func (d *draft) collectMoved(paths map[string]bool, before settings) {
 	for n := range d.Notes("") {
 		if before.typeOf(n) != d.typeOf(n) || n.isTemplate(before.config) != n.isTemplate(d.config) {
@@ -58,8 +63,8 @@ func (d *draft) collectMoved(paths map[string]bool, before settings) {
 	}
 }
 
-// collectExcluded adds the notes that are left out by the patterns now and were not, or were and are not. It asks
-// about every note, which only a change of the patterns does.
+// collectExcluded adds the notes that become or cease to be excluded, and those that are hidden
+// now. It goes through all notes; it is called only for a change of the patterns.
 func (d *draft) collectExcluded(paths map[string]bool) {
 	for n := range d.Notes("") {
 		if d.excludes(n.Path) != n.Excluded || d.hides(n.Path) {
@@ -68,8 +73,8 @@ func (d *draft) collectExcluded(paths map[string]bool) {
 	}
 }
 
-// typeMeanings say of each type what notes of it are settled by: the name field, and which fields are
-// references, times, and traits.
+// typeMeanings returns, for each type, a text with everything in it that affects notes of the type:
+// the name field, and the fields that are references, times or traits.
 func typeMeanings(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Types {
@@ -86,7 +91,8 @@ func typeMeanings(s *vault.Schema) map[string]string {
 	return all
 }
 
-// traitMeanings say of each trait what annotations of it are settled by: its type and its default.
+// traitMeanings returns, for each trait, a text with everything in it that affects annotations: its
+// type and its default.
 func traitMeanings(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Traits {
@@ -95,7 +101,8 @@ func traitMeanings(s *vault.Schema) map[string]string {
 	return all
 }
 
-// changed are the names that mean something else in the second map than in the first.
+// changed returns the names with different meanings in the two maps, or with a meaning in only one
+// of them.
 func changed(was, is map[string]string) map[string]bool {
 	names := map[string]bool{}
 	for name, meaning := range is {

@@ -7,46 +7,48 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// The sources of a resolution: by what the object was found.
+// The sources of a resolution: the property by which the object was found.
 const (
 	ByID      = "id"
-	ByPath    = "path"       // its id, written otherwise
+	ByPath    = "path"       // its id in another spelling
 	ByShort   = "short_name" // the last segment of its id
 	ByName    = "name_field"
 	ByTitle   = "title"
 	ByAlias   = "alias"
 	BySuffix  = "suffix" // the end of its id
 	ByDate    = "date"
-	BySection = "section" // the name of the only section of that name, in an argument
-	ByKeyword = "keyword" // a word for a day, in an argument
+	BySection = "section" // the name of a section, unique in the vault; for arguments only
+	ByKeyword = "keyword" // a word for a day; for arguments only
 )
 
-// A Resolution is what a reference leads to (reference/raven-rest.md §25).
+// A Resolution is the result of resolving a reference (reference/raven-rest.md §25).
 type Resolution struct {
-	ID      string   // "": to nothing, or to several things
-	Object  Object   // without a Note where the ID is that of a day that has no daily note yet
-	Source  string   // by what it was found
-	Matches []string // the ids of the candidates, sorted, where there are several
+	ID      string   // "" if it leads to nothing or is ambiguous
+	Object  Object   // its Note is nil if the ID is that of a day without a daily note
+	Source  string   // one of the constants ByID to ByKeyword
+	Matches []string // the sorted ids of the candidates, if ambiguous
 
-	// FragmentMissing says that what the reference names inside the object, behind #, does not exist.
+	// FragmentMissing says that the object exists, but not the part of it that the reference names
+	// after #.
 	FragmentMissing bool
-	Line            int // of the block that the reference names; 0: it names none
+	Line            int // of the block that the reference names; 0 if it names none
 }
 
-// A Resolver resolves references in one state of the vault, and finds the candidates of each way of
-// writing once. It is for one query and one goroutine.
+// A Resolver resolves references in one state of the vault, and caches the candidates for each
+// text. It must be used by one goroutine at a time, and for one query, because it keeps everything
+// that it has found.
 type Resolver struct {
 	x    *Index
 	memo map[string]target
 }
 
-// Resolver makes a Resolver.
+// Resolver returns a new Resolver with an empty cache.
 func (x *Index) Resolver() *Resolver { return &Resolver{x, map[string]target{}} }
 
-// Resolve is Index.Resolve, remembered.
+// Resolve returns the same as Index.Resolve, from the cache if possible.
 func (r *Resolver) Resolve(ref string) Resolution { return r.target(ref).from(nil) }
 
-// From is Index.From, remembered.
+// From returns the same as Index.From, from the cache if possible.
 func (r *Resolver) From(n *Note, ref string) Resolution {
 	if t, ok := r.x.relative(n, ref); ok {
 		return t.from(n)
@@ -54,7 +56,7 @@ func (r *Resolver) From(n *Note, ref string) Resolution {
 	return r.target(ref).from(n)
 }
 
-// target returns what a reference may lead to, wherever it is.
+// target returns the objects to which a reference can lead, independent of its note.
 func (r *Resolver) target(ref string) target {
 	found, ok := r.memo[ref]
 	if !ok {
@@ -64,16 +66,16 @@ func (r *Resolver) target(ref string) target {
 	return found
 }
 
-// maxRef is the length in bytes beyond which a reference leads nowhere: no text can have one, and no
-// path comes near it.
+// maxRef is the largest length of a reference in bytes. A longer one leads to nothing: no text can
+// contain one, and no path is nearly as long.
 const maxRef = 4096
 
-// Resolve finds what a reference leads to, as it is written between the brackets, in a note that is
-// not known. A reference that depends on its note (`#part`, `../a`) leads to nothing.
+// Resolve resolves a reference, as written between the brackets, whose note is not known. A
+// reference that depends on its note (`#part`, `../a`) leads to nothing.
 func (x *Index) Resolve(ref string) Resolution { return x.target(ref).from(nil) }
 
-// From finds what a reference in a note leads to: among several candidates, to the one in the note's
-// own folder.
+// From resolves a reference in the note n. Among several candidates it prefers one in the folder of
+// the note.
 func (x *Index) From(n *Note, ref string) Resolution {
 	if t, ok := x.relative(n, ref); ok {
 		return t.from(n)
@@ -81,14 +83,15 @@ func (x *Index) From(n *Note, ref string) Resolution {
 	return x.target(ref).from(n)
 }
 
-// ResolveArg finds what an argument of a command names: a reference, with or without brackets; `today`,
-// `tomorrow` or `yesterday`; or a section, if it is the only one of that name. What does not exist inside
-// an object leads to nothing.
+// ResolveArg resolves an argument of a command: a reference, with or without brackets; `today`,
+// `tomorrow` or `yesterday`; or a section, if its name is unique. If a part inside an object does
+// not exist, the result is the zero Resolution.
 func (x *Index) ResolveArg(arg string, c vault.Clock) Resolution {
 	arg = strings.TrimSpace(arg)
 	if ref, ok := vault.ParseRef(arg); ok {
 		arg = string(ref)
 	}
+	// c.Day also accepts dates. These are references, and are resolved below.
 	if day, ok := c.Day(arg); ok && slices.Contains(vault.DayWords(), arg) {
 		r := Resolution{ID: x.Config().DailyPath(day).ID(), Source: ByKeyword}
 		r.Object, _ = x.Find(r.ID)
@@ -104,8 +107,8 @@ func (x *Index) ResolveArg(arg string, c vault.Clock) Resolution {
 	return r
 }
 
-// trimRef is a reference or a name without blanks, without `.md` behind the note's id, and with its
-// characters composed: a file name that macOS gave leads to what is called so.
+// trimRef returns a reference or a name without spaces around it, without `.md` after the note's
+// id, and with its characters composed, because macOS returns decomposed file names.
 func trimRef(ref string) string {
 	ref = vault.CleanPath(strings.TrimSpace(ref))
 	base, fragment, inside := strings.Cut(ref, "#")
@@ -116,26 +119,27 @@ func trimRef(ref string) string {
 	return base
 }
 
-// A target is what a reference may lead to, before it is known which note it is in.
+// A target is the set of objects to which a reference can lead, independent of its note.
 type target struct {
-	candidates []candidate // of one tier, each object once
-	fragment   string      // what it names inside the object
-	inside     bool        // it names something inside the object
+	candidates []candidate // of one tier, distinct
+	fragment   string      // the part inside the object that the reference names
+	inside     bool        // it names a part inside the object
 }
 
-// A candidate is something that a reference may lead to.
+// A candidate is one object to which a reference can lead.
 type candidate struct {
 	id     string
-	object Object // without a Note: a day that has no daily note yet
+	object Object // its Note is nil for a day without a daily note
 	source string
 }
 
-// isFixed reports whether the target does not depend on the note that the reference is in.
+// isFixed reports whether the target is the same in every note.
 func (t target) isFixed() bool { return len(t.candidates) <= 1 }
 
-// from returns what the reference leads to in a note; nil: a note that is not known.
+// from returns the resolution of the reference in a note. A nil n means that the note is not known.
 func (t target) from(n *Note) Resolution {
 	left := t.candidates
+	// Of several candidates, one in the folder of the note is meant.
 	if n != nil && len(left) > 1 {
 		if own := beside(left, n); len(own) > 0 {
 			left = own
@@ -166,7 +170,7 @@ func beside(all []candidate, n *Note) []candidate {
 	return own
 }
 
-// within returns what the reference names inside a candidate.
+// within returns the resolution if the reference leads to the candidate c, or to a part of it.
 func (t target) within(c candidate) Resolution {
 	r := Resolution{ID: c.id, Object: c.object, Source: c.source}
 	if !t.inside {

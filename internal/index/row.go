@@ -10,37 +10,38 @@ import (
 	"unsafe"
 )
 
-// A Row is what lists look at first of a note. The rows of a vault are beside each other in memory, by path, so that
-// a list that goes over all notes fetches only those of them that may be in it. Notes that are in no list (IsListed)
-// have no row.
+// A Row is the data of a note that lists read first. The rows of a vault are next to each other in
+// memory, by path, so a list over all notes fetches only the notes that can be in the result. Notes
+// that are in no list (IsListed) have no row.
 type Row struct {
 	DayOf
 	Marks Marks
-	card  *Card // that of the note: a look at it need not fetch the note first
+	card  *Card // the card of the note, so that reading it does not fetch the note
 }
 
-// A DayOf is a note with the day of it (Card.Day): what orders of lists compare.
+// A DayOf is a note with its day (Card.Day), for comparisons in sorted lists.
 type DayOf struct {
 	*Note
 	day rowDay
 }
 
-// Card is what lists show of the note, as Note.Card.
+// Card returns the card of the note, like Note.Card.
 func (r *Row) Card() *Card { return r.card }
 
-// Marks are a set of things that a note says, made smaller: a note that says something has its mark, and may have
-// the mark of something else.
+// Marks is a set of hashed values of a note, as in a Bloom filter. A note with a value has the mark
+// of the value; a note that has the mark may have another value instead.
 type Marks uint64
 
-// Has reports whether all of some marks are among the marks.
+// Has reports whether all marks of the other set are in this one.
 func (m Marks) Has(all Marks) bool { return m&all == all }
 
-// A Marked is a kind of thing that has a mark.
+// A Marked is a kind of value that has a mark.
 type Marked byte
 
-// The kinds of things that have marks. Of the last three the mark says only that the note has the field.
+// The kinds of values that have marks. The marks of the last three say only that the note has a
+// value of the kind.
 const (
-	MarkedProject Marked = 'p' // a slug, as Note.Project
+	MarkedProject Marked = 'p' // a slug, as in Note.Project
 	MarkedTag     Marked = 't' // a slug
 	MarkedChain   Marked = 'c' // a slug
 	MarkedEntity  Marked = 'e' // a slug
@@ -52,7 +53,7 @@ const (
 	MarkedPaymentStatus Marked = 'y'
 )
 
-// Of is the mark of a value; of the empty one, which is none, there is no mark.
+// Of returns the mark of a value. The empty value has no mark: it returns 0.
 func (m Marked) Of(value string) Marks {
 	if value == "" {
 		return 0
@@ -64,7 +65,7 @@ func (m Marked) Of(value string) Marks {
 	return 1 << (sum >> 8 % 64)
 }
 
-// rowOf is the row of a note.
+// rowOf returns the row of a note.
 func rowOf(n *Note) Row {
 	c := n.Card()
 	m := MarkedProject.Of(n.Project()) | MarkedChain.Of(c.Chain()) | MarkedEpisode.Of(c.Episode()) |
@@ -79,15 +80,16 @@ func rowOf(n *Note) Row {
 	return Row{DayOf{n, rowDayOf(c.Day())}, m, c}
 }
 
-// rowDay is the beginning of Card.Day: all of it, if it is a date.
+// A rowDay is the first bytes of Card.Day: all of it, for a date or an ISO time.
 type rowDay struct {
 	text   [dayBytes]byte
-	length uint8 // of the text; dayBytes+1 if it is longer
+	length uint8 // of the whole text; dayBytes+1 if it is longer than dayBytes
 }
 
-// dayBytes is how many bytes of a day a row has: those of a time as ISO has it.
+// dayBytes is the number of bytes of a day in a row: enough for an ISO time.
 const dayBytes = len("2026-01-02T00:00:00.000Z")
 
+// rowDayOf returns the beginning of a day.
 func rowDayOf(text string) rowDay {
 	var d rowDay
 	copy(d.text[:], text)
@@ -95,8 +97,9 @@ func rowDayOf(text string) rowDay {
 	return d
 }
 
-// DayBegins returns the first ten characters of the day of the note (Card.Day), or all of a shorter one. It is not
-// ok if one of them is not ASCII: then Card.Day tells.
+// DayBegins returns the first ten characters of the day of the note (Card.Day), or all of a shorter
+// one. It returns false if one of them is not ASCII; use Card.Day then. The result refers to the
+// memory of the row.
 func (r *Row) DayBegins() (day []byte, ok bool) {
 	const characters = 10
 	day = r.day.text[:min(int(r.day.length), characters)]
@@ -108,7 +111,7 @@ func (r *Row) DayBegins() (day []byte, ok bool) {
 	return day, true
 }
 
-// CompareDay compares the days of two notes (Card.Day), as strings.Compare does.
+// CompareDay compares the days of two notes (Card.Day) like strings.Compare.
 func (d *DayOf) CompareDay(other *DayOf) int {
 	for at := 0; at < dayBytes; at += 8 { // bytes.Compare takes several times as long
 		a, b := binary.BigEndian.Uint64(d.day.text[at:]), binary.BigEndian.Uint64(other.day.text[at:])
@@ -122,10 +125,10 @@ func (d *DayOf) CompareDay(other *DayOf) int {
 	return cmp.Compare(d.day.length, other.day.length)
 }
 
-// unlisted are the names of folders whose notes are in no list, at any depth and in any case.
+// unlisted lists the names of folders whose notes are in no list, at any depth and in any case.
 var unlisted = []string{"templates", "meta", "node_modules", ".git"}
 
-// IsListed reports whether a note at a path is in lists of notes.
+// IsListed reports whether a note at this path is in lists of notes.
 func IsListed(path string) bool {
 	for {
 		folder, below, ok := strings.Cut(path, "/")
@@ -141,8 +144,8 @@ func IsListed(path string) bool {
 	}
 }
 
-// Rows yields the rows of the notes in a folder and below it, and of the note at the path itself, by path; for ""
-// those of all notes.
+// Rows yields the rows of the notes in a folder and below it, by path, after that of the note at
+// the path itself. For "" it yields all rows.
 func (x *Index) Rows(folder string) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		if folder == "" {
@@ -158,7 +161,7 @@ func (x *Index) Rows(folder string) iter.Seq[Row] {
 	}
 }
 
-// enterRow puts the row of a note in the place of that of another at its path; nil is none.
+// enterRow replaces the row of the note old by that of now; either can be nil.
 func (d *draft) enterRow(old, now *Note) {
 	switch {
 	case now != nil && IsListed(now.Path):

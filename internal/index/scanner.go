@@ -8,20 +8,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A scanner reads what an imageWriter wrote. Once something is not as it must be, it has failed, and
-// all that it reads is nothing.
+// A scanner reads values that an imageWriter wrote. At the first invalid input it fails; after
+// that, all its methods return zero values, so callers need not check each call.
 type scanner struct {
-	s      string // of the image
+	s      string // a part or block of the image
 	at     int
 	failed bool
 }
 
+// fail records the failure and moves to the end of the input.
 func (s *scanner) fail() {
 	s.failed = true
 	s.at = len(s.s)
 }
 
-// uint reads a number.
+// uint reads an unsigned number, a varint.
 func (s *scanner) uint() uint64 {
 	var v uint64
 	for shift := 0; s.at < len(s.s) && shift < 64; shift += 7 {
@@ -36,7 +37,7 @@ func (s *scanner) uint() uint64 {
 	return 0
 }
 
-// natural reads a number that is not negative.
+// natural reads a number that must not be negative.
 func (s *scanner) natural() int {
 	v := s.uint()
 	if v > math.MaxInt {
@@ -46,13 +47,13 @@ func (s *scanner) natural() int {
 	return int(v)
 }
 
-// int reads any number.
+// int reads a number that can be negative.
 func (s *scanner) int() int {
 	v := s.uint()
 	return int(v>>1) ^ -int(v&1)
 }
 
-// below reads a number that is less than n.
+// below reads a number that must be less than n.
 func (s *scanner) below(n int) int {
 	v := s.uint()
 	if v >= uint64(n) {
@@ -62,8 +63,8 @@ func (s *scanner) below(n int) int {
 	return int(v)
 }
 
-// count reads how many things follow of which each takes so many bytes at least, so that no more is
-// made than there can be.
+// count reads the number of elements that follow, of at least size bytes each. It fails if the rest
+// of the input is too short for them. So damaged input cannot cause a large allocation.
 func (s *scanner) count(size int) int {
 	v := s.uint()
 	if v > uint64((len(s.s)-s.at)/size) {
@@ -73,7 +74,7 @@ func (s *scanner) count(size int) int {
 	return int(v)
 }
 
-// bytes reads so many bytes.
+// bytes reads n bytes. The result refers to the memory of the image.
 func (s *scanner) bytes(n int) string {
 	if n > len(s.s)-s.at {
 		s.fail()
@@ -83,10 +84,10 @@ func (s *scanner) bytes(n int) string {
 	return s.s[s.at-n : s.at]
 }
 
-// raw reads a text where it stands.
+// raw reads a text that is stored as its length and its bytes.
 func (s *scanner) raw() string { return s.bytes(s.natural()) }
 
-// flags reads which of some things hold.
+// flags reads up to eight booleans, from the lowest bit.
 func (s *scanner) flags() byte {
 	if s.at == len(s.s) {
 		s.fail()
@@ -96,25 +97,28 @@ func (s *scanner) flags() byte {
 	return s.s[s.at-1]
 }
 
+// time reads a time, in UTC.
 func (s *scanner) time() time.Time {
 	seconds := s.int()
 	return time.Unix(int64(seconds), int64(s.below(1e9))).UTC()
 }
 
-// done reports whether all was read, and was as it must be.
+// done reports whether the whole input was read without failure.
 func (s *scanner) done() bool { return !s.failed && s.at == len(s.s) }
 
+// span reads the first and the last time of a span.
 func (s *scanner) span() span { return span{s.time(), s.time()} }
 
+// digest reads a digest.
 func (s *scanner) digest() (d Digest) {
 	copy(d[:], s.bytes(len(d)))
 	return d
 }
 
-// maxNesting is how deep a list may stand in others: no text has room for more.
+// maxNesting is the largest depth of lists in lists. No text that is parsed has deeper ones.
 const maxNesting = 10_000
 
-// value reads a value that may hold others so deep.
+// value reads a value in which lists can be nested to this depth.
 func (s *scanner) value(depth int) any {
 	switch s.flags() {
 	case valueNone:
@@ -142,6 +146,7 @@ func (s *scanner) value(depth int) any {
 	return nil
 }
 
+// list reads a list in which lists can be nested to this depth.
 func (s *scanner) list(depth int) []any {
 	all := make([]any, s.count(1))
 	for i := range all {

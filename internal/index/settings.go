@@ -6,24 +6,25 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// settings are what the vault's own files say about the others.
+// settings are the parsed contents of the vault's own files: schema.yaml, raven.yaml and
+// rookery.yaml, and settings of Obsidian.
 type settings struct {
 	schema    *vault.Schema
 	schemaErr error
 	config    vault.Config
 	configErr error
-	exclusion *vault.Exclusion // what orientation leaves out
-	hiding    *vault.Exclusion // what is no note
+	exclusion *vault.Exclusion // the notes that are excluded from orientation
+	hiding    *vault.Exclusion // the notes that are mere files
 	texts     settingTexts
 
-	dailyAs string // how the folder of the daily notes is spelled in the vault; "" as in the configuration
+	dailyAs string // spelling of the folder of daily notes; "" for that in config
 }
 
-// settingTexts are the texts of the files that hold the settings. They are small, and raven.yaml and
-// rookery.yaml are read together.
+// settingTexts are the texts of the files with settings. They are small. All of them are kept,
+// because raven.yaml and rookery.yaml are parsed together.
 type settingTexts struct{ schema, raven, rookery, obsidianDaily, obsidianTemplates string }
 
-// with is the texts after a change of a file.
+// with returns the texts after a change of a file.
 func (t settingTexts) with(ch Change) settingTexts {
 	text := &t.schema
 	switch ch.Path {
@@ -39,14 +40,15 @@ func (t settingTexts) with(ch Change) settingTexts {
 	default:
 		return t
 	}
+	// A deleted file has the same meaning as an empty one.
 	if *text = string(ch.Text); ch.Deleted {
 		*text = ""
 	}
 	return t
 }
 
-// read is the settings that the texts say. What does not load has its defaults, and the error is
-// kept.
+// read returns the settings in the texts. A file that does not parse has its defaults, and the
+// error is stored.
 func (s settings) read(t settingTexts) settings {
 	s.texts = t
 	s.config, s.configErr = vault.ParseConfig([]byte(t.raven), []byte(t.rookery))
@@ -54,6 +56,7 @@ func (s settings) read(t settingTexts) settings {
 	s.exclusion = vault.NewExclusion(s.config.Exclude)
 	s.hiding = s.config.Hiding()
 	s.schema, s.schemaErr = vault.ParseSchema([]byte(t.schema))
+	// A schema that does not parse counts as empty: only the built-in types remain.
 	if s.schemaErr != nil {
 		s.schema = vault.NewSchema()
 	}
@@ -61,13 +64,15 @@ func (s settings) read(t settingTexts) settings {
 	return s
 }
 
-// Schema is the schema of the vault; of one whose schema.yaml does not load, the built-in types.
+// Schema returns the schema of the vault. If schema.yaml does not parse, it has only the built-in
+// types.
 func (x *Index) Schema() *vault.Schema { return x.schema }
 
-// SchemaErr is why schema.yaml does not load, nil if it does.
+// SchemaErr returns the error of parsing schema.yaml, nil if it parses.
 func (x *Index) SchemaErr() error { return x.schemaErr }
 
-// Config is how the vault is set up; what does not load has its default.
+// Config returns the configuration of the vault, with the defaults for a file that does not parse.
+// Its DailyDirectory has the spelling that the vault uses.
 func (x *Index) Config() vault.Config {
 	c := x.config
 	if x.dailyAs != "" {
@@ -76,8 +81,8 @@ func (x *Index) Config() vault.Config {
 	return c
 }
 
-// spellDaily finds out how the folder of the daily notes is spelled: where there is none of that name with notes, it
-// is one that differs by case only.
+// spellDaily finds the spelling of the folder of daily notes: that of the configuration if it
+// contains notes, else that of a folder that differs only in case.
 func (x *Index) spellDaily() {
 	x.dailyAs = ""
 	want := x.config.DailyDirectory
@@ -95,7 +100,8 @@ func (x *Index) spellDaily() {
 	x.dailyAs = found
 }
 
-// folderLike returns the folder in a folder that has a name, but for its case; the one of exactly that name first.
+// folderLike returns the folder in a folder with a name, ignoring case. An exact match is
+// preferred.
 func (x *Index) folderLike(in, name string) (path string, ok bool) {
 	if in != "" {
 		in += "/"
@@ -111,11 +117,12 @@ func (x *Index) folderLike(in, name string) (path string, ok bool) {
 	return "", false
 }
 
-// ConfigErr is why raven.yaml or rookery.yaml does not load, nil if they do.
+// ConfigErr returns the error of parsing raven.yaml or rookery.yaml, nil if both parse.
 func (x *Index) ConfigErr() error { return x.configErr }
 
-// typeOf is what the type that a note says means: a daily note has one type under two names, and
-// what the schema does not know is a page (reference/raven.md §1.3, §6.5).
+// typeOf returns the type of a note in the schema. A daily note that declares no type has the type
+// vault.Daily, unless it is quarantined. A template, and a note whose type the schema does not
+// know, is a page (reference/raven.md §1.3, §6.5).
 func (s settings) typeOf(n *Note) string {
 	if n.isTemplate(s.config) {
 		return vault.Page
@@ -129,11 +136,11 @@ func (s settings) typeOf(n *Note) string {
 	return vault.Page
 }
 
-// isTemplate reports whether a note is a template, and so no object.
+// isTemplate reports whether a note is a template, and therefore not an object.
 func (n *Note) isTemplate(c vault.Config) bool { return c.IsTemplate(vault.Path(n.Path)) }
 
-// meaning is the type of the schema that a note of the declared type has. Section is none: headings
-// are sections, notes never.
+// meaning returns the type in the schema for a declared type; page if there is none. The type
+// section is not possible for a note.
 func (s settings) meaning(declared string) string {
 	if t, ok := s.schema.Type(declared); ok && t.Name != vault.Section {
 		return t.Name

@@ -6,36 +6,40 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// Size is about how many bytes of memory the index holds, as if it shared nothing with others: good to
-// bound what is kept by. It is a sum that is kept, and takes no time.
+// Size returns about how many bytes of memory the index takes, as if it shared nothing with other
+// indexes. It is meant for limits of caches. The sum of the files is maintained by each commit, so
+// a call takes constant time.
 func (x *Index) Size() int64 {
-	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // what is said alike is held once
+	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // equal TraitValues are stored once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
 	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
 		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+len(t.obsidianTemplates))
 }
 
-// What things take on the average that are not looked at one by one.
+// Estimated average sizes, in bytes, of things that are not measured one by one.
 const (
-	treeItem  = 48 // in a node of a tree, which is not full: a text and a pointer or another text
+	treeItem  = 48 // in a node of a tree, which is not full: a text, and a pointer or another text
 	shortText = 24 // a name or an id
 	mapItem   = 64
 	seedSize  = 512
 )
 
+// size returns about how many bytes the entries take.
 func (s *entries) size() int64 {
 	l := s.list
 	list := len(l.names.ends) + len(l.names.bytes) + len(l.ends) + len(l.files) + len(l.paths.bytes)
 	return int64(list + (s.came.Len()+s.went.Len())*(treeItem+shortText))
 }
 
+// size returns about how many bytes the ids take.
 func (h *traitOwners) size() int64 {
 	list := len(h.list.ids.ends) + len(h.list.ids.bytes) + len(h.list.files)
-	return int64(list + h.over.Len()*treeItem) // the note holds the text
+	return int64(list + h.over.Len()*treeItem) // the text of the id is counted with the note
 }
 
-// size is about how many bytes a file takes that the others of the vault do not share; 0 for nil.
+// size returns about how many bytes a file takes that other files of the vault do not share; 0 for
+// nil.
 func (f *File) size() int64 {
 	if f == nil {
 		return 0
@@ -50,6 +54,7 @@ func (f *File) size() int64 {
 	return int64(size)
 }
 
+// size returns about how many bytes a note takes, without its texts that are shared.
 func (n *Note) size() int {
 	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
 		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +
@@ -80,7 +85,7 @@ func (n *Note) size() int {
 	return size
 }
 
-// sizeOf is about how many bytes fields take.
+// sizeOf returns about how many bytes fields take.
 func sizeOf(fields []Field) int {
 	size := len(fields) * int(unsafe.Sizeof(Field{}))
 	for _, f := range fields {
@@ -89,6 +94,7 @@ func sizeOf(fields []Field) int {
 	return size
 }
 
+// valueSize returns about how many bytes a value of a field takes, besides the interface itself.
 func valueSize(v any) int {
 	switch v := v.(type) {
 	case string:

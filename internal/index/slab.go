@@ -2,17 +2,19 @@ package index
 
 import "unsafe"
 
-// slabBytes is how many bytes a slab has at most: as many as the heap gives a place of their own.
+// slabBytes is the largest size of a piece of a slab, in bytes, unless one list is longer: the heap
+// gives a piece of this size a span of its own.
 const slabBytes = 64 << 10
 
-// A slab makes lists out of larger pieces of memory. Lists that are made one by one go into whatever holes
-// the heap has, and keep what is around them from being given back. It is for one goroutine.
+// A slab allocates lists from larger pieces of memory. Lists that are allocated one by one fill
+// gaps of the heap, and keep the memory around them from being freed. A slab must be used by one
+// goroutine at a time.
 type slab[T any] struct {
 	free []T
-	last int // items of the last piece
+	last int // number of items of the last piece
 }
 
-// take makes a list of so many zero values; nil of none. To append to it copies it.
+// take returns a list of n zero values; nil for 0. Its capacity is n, so append copies it.
 func (s *slab[T]) take(n int) []T {
 	if n == 0 {
 		return nil
@@ -27,10 +29,10 @@ func (s *slab[T]) take(n int) []T {
 	return list
 }
 
-// one makes one zero value.
+// one returns a pointer to one zero value.
 func (s *slab[T]) one() *T { return &s.take(1)[0] }
 
-// slabs are what the parts of notes are made of.
+// slabs are the slabs for the parts of notes.
 type slabs struct {
 	files       slab[File]
 	notes       slab[Note]

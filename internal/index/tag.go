@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// A Tag is a tag of a note. Two tags that differ by case, composition or width only are one.
+// A Tag is a tag of a note. Tags that differ only in case, composition or width are equal.
 type Tag struct {
-	Name  string // as it is written first in the note
-	Line  int
-	Scope int // position of the section that it stands in; -1: the note
+	Name  string // the first spelling in the note
+	Line  int    // of its first occurrence
+	Scope int    // position of the section that contains it; -1 for the note
 }
 
-// A TaggedIn is a note that has a tag, and where it first stands.
+// A TaggedIn is a note with a tag, and the first occurrence of the tag in it.
 type TaggedIn struct {
 	Note *Note
 	Tag  Tag
 }
 
-// Tagged yields the notes behind a path that have a tag, or one below it (`a/b` is below `a`), by path.
+// Tagged yields the notes after a path that have a tag, or one below it (`a/b` is below `a`), by
+// path.
 func (x *Index) Tagged(tag, after string) iter.Seq[TaggedIn] {
 	tag = TagKey(tag)
 	return func(yield func(TaggedIn) bool) {
@@ -32,8 +33,8 @@ func (x *Index) Tagged(tag, after string) iter.Seq[TaggedIn] {
 	}
 }
 
-// Tags yields all tags with the number of notes that have them, those below not counted, by name: each
-// in the way in which most notes write it.
+// Tags yields all tags, by name, with the number of notes that have each; tags below it are not
+// counted. Each is spelled as in most of the notes.
 func (x *Index) Tags() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		var key, name string
@@ -57,19 +58,20 @@ func (x *Index) Tags() iter.Seq2[string, int] {
 	}
 }
 
-// TagCount is the number of notes that Tagged yields.
+// TagCount returns the number of notes that Tagged yields.
 func (x *Index) TagCount(tag string) int { return x.count(byTag, TagKey(tag)) }
 
-// TagKey is the form in which two tags are equal.
+// TagKey returns the form in which equal tags are equal texts.
 func TagKey(tag string) string { return clean(fold(strings.Trim(tag, "/"))) }
 
-// isBelow reports whether the tag is another, in the form of TagKey, or below it.
+// isBelow reports whether the tag equals other, in the form of TagKey, or is below it.
 func (t Tag) isBelow(other string) bool {
 	rest, ok := strings.CutPrefix(TagKey(t.Name), other)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// tagKeys returns the tags of a note and all that they are below, in the form of TagKey, each once.
+// tagKeys returns the tags of a note and all their parent tags, in the form of TagKey, sorted and
+// distinct.
 func (n *Note) tagKeys() []string {
 	var all []string
 	for _, t := range n.Tags {
@@ -81,5 +83,5 @@ func (n *Note) tagKeys() []string {
 	return distinct(all)
 }
 
-// spelling is a tag for the sums of what notes write.
+// spelling returns the name under which spellings of the tag are counted, without its kind.
 func (t Tag) spelling() string { return key(TagKey(t.Name), t.Name) }

@@ -6,11 +6,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// TaskType is the type of the traits that checkboxes are: a list item that begins with one is a trait of this
-// type, without an annotation. In a vault whose schema has a trait of the name, checkboxes are none.
+// TaskType is the type of the traits for checkboxes: a list item that begins with a checkbox has a
+// trait of this type, without an annotation. If the schema of the vault defines a trait with this
+// name, checkboxes are not traits.
 const TaskType = "task"
 
-// The values of a task.
+// The values of a task, from TaskValue.
 const (
 	TaskTodo       = "todo"
 	TaskDone       = "done"
@@ -18,10 +19,10 @@ const (
 	TaskCancelled  = "cancelled"
 )
 
-// TaskValues are the values that a task can have.
+// TaskValues returns the values that a task can have, in the order of its progress.
 func TaskValues() []string { return []string{TaskTodo, TaskInProgress, TaskDone, TaskCancelled} }
 
-// TaskValue returns the value of a task whose checkbox has a mark.
+// TaskValue returns the value of a task with this mark in its checkbox. An unknown mark means todo.
 func TaskValue(mark string) string {
 	switch {
 	case markdown.IsDone(mark):
@@ -34,7 +35,7 @@ func TaskValue(mark string) string {
 	return TaskTodo
 }
 
-// TaskMark returns the mark of a checkbox for a value of TaskValues.
+// TaskMark returns the mark of a checkbox for a value of TaskValues; false for any other value.
 func TaskMark(value string) (mark string, ok bool) {
 	switch value {
 	case TaskTodo:
@@ -49,8 +50,8 @@ func TaskMark(value string) (mark string, ok bool) {
 	return "", false
 }
 
-// withTasks returns traits together with the checkboxes of a text, in text order: a checkbox is a trait without a
-// name behind those of its line.
+// withTasks returns the annotations and the checkboxes of a text, in text order. A checkbox becomes
+// a trait without a name, after the annotations on its line.
 func withTasks(traits []markdown.Trait, tasks []markdown.Task) []markdown.Trait {
 	if len(tasks) == 0 {
 		return traits
@@ -68,7 +69,8 @@ func withTasks(traits []markdown.Trait, tasks []markdown.Task) []markdown.Trait 
 	return append(all, traits...)
 }
 
-// markPlaces gives the places of the lines that begin with checkboxes their marks. Both lists are by line.
+// markPlaces sets the marks of the checkboxes at the beginnings of lines. Both lists must be sorted
+// by line.
 func markPlaces(places []*Place, tasks []markdown.Task) {
 	for _, p := range places {
 		for len(tasks) > 0 && tasks[0].Line < p.Line {
@@ -80,11 +82,11 @@ func markPlaces(places []*Place, tasks []markdown.Task) {
 	}
 }
 
-// taskEntry is the name of the entries of tasks with a value. No annotation has such a name.
+// taskEntry returns the name of the entries of tasks with a value. No annotation has such a name.
 func taskEntry(value string) string { return valueName("["+TaskType+"]", value) }
 
-// Tasks are the checkboxes of a value; of the empty value, all. In a vault whose schema has a trait called task
-// there are none.
+// Tasks returns the checkboxes with a value; for the empty value, all. It is empty if the schema of
+// the vault defines a trait called task.
 func (x *Index) Tasks(value string) TraitSet {
 	values := TaskValues()
 	if value != "" {
@@ -102,8 +104,8 @@ func (x *Index) Tasks(value string) TraitSet {
 	return s
 }
 
-// told yields the traits whose changes are told of by themselves: a checkbox on the line of another trait is told
-// of with that.
+// told yields the traits that have events of their own. A checkbox on the line of another trait has
+// none, because the event of that trait covers it.
 func (n *Note) told(yield func(*Trait) bool) {
 	for t := range n.Traits() {
 		if t.Task && len(t.Siblings()) > 0 {
@@ -115,14 +117,16 @@ func (n *Note) told(yield func(*Trait) bool) {
 	}
 }
 
-// Done reports whether the line of a trait is done: its checkbox says so, or a trait on the line, `@done` by the
-// value true, or `@status` by the value done, or by the last value of an enum without that.
+// Done reports whether the line of a trait is done. Its checkbox says so, or a trait on the line:
+// `@done` with the value true or, if its type is not bool, with any value except false; `@status`
+// with the value done or, if its enum does not have that, with the last value of the enum.
 func (x *Index) Done(t *Trait) bool {
 	done, _ := x.DoneKnown(t)
 	return done
 }
 
-// DoneKnown is Done, and reports whether anything on the line of the trait says whether it is done.
+// DoneKnown returns the same as Done, and whether anything on the line of the trait says if it is
+// done.
 func (x *Index) DoneKnown(t *Trait) (done, known bool) {
 	done, known = markdown.IsDone(t.Checkbox), t.Checkbox != ""
 	for _, s := range t.OnLine() {
@@ -135,8 +139,8 @@ func (x *Index) DoneKnown(t *Trait) (done, known bool) {
 	return done, known
 }
 
-// saysDone reports whether a trait called status or done says that its line is done, and whether it is of a kind
-// that can.
+// saysDone reports whether a trait called status or done says that its line is done. It returns
+// known false if the schema does not define the trait.
 func (x *Index) saysDone(s *TraitValue) (done, known bool) {
 	def, ok := x.schema.Trait(s.Type)
 	if !ok {
@@ -154,8 +158,8 @@ func (x *Index) saysDone(s *TraitValue) (done, known bool) {
 	return value == any(TaskDone), true
 }
 
-// TaskFields are the dates that the line of a trait says in the notation of the plugins Tasks and Dataview; see
-// markdown.TaskFields. A line without a checkbox says none.
+// TaskFields returns the dates on the line of a trait in the notation of the plugins Tasks and
+// Dataview; see markdown.TaskFields. It returns none for a line without a checkbox.
 func (p *Place) TaskFields() markdown.TaskFields {
 	if p.Checkbox == "" {
 		return markdown.TaskFields{}

@@ -6,13 +6,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// MaxThings is how many indexed things one note has at most: headings, traits, references, links and tags. Of a
-// note with more, and of one that has more in it than is read (markdown.Doc.Crowded), none is indexed; see
-// Note.Unindexed. The values of its fields have a bound of their own, of the same number.
+// MaxThings is the largest number of indexed things in one note: headings, traits, references,
+// links and tags. If a note has more, or more than the parser reads (markdown.Doc.Crowded), none of
+// them is indexed; see Note.Unindexed. The number of values of its fields has a separate limit of
+// the same size.
 const MaxThings = 20_000
 
-// Things returns how many headings, traits, references and tags of a text are indexed. A tag counts once,
-// however often it is in the text. It reads the whole text.
+// Things returns the number of indexed headings, traits, references, links and tags of a text; 0 if
+// there are more than MaxThings. Each distinct tag counts once. It parses the whole text.
 func Things(text []byte) int {
 	if n := thingsOf(markdown.Parse(text)); n <= MaxThings {
 		return n
@@ -20,10 +21,10 @@ func Things(text []byte) int {
 	return 0
 }
 
-// ThingsAtMost returns a number that Things does not exceed, without reading the syntax of the text.
+// ThingsAtMost returns an upper bound of Things, without parsing the text.
 func ThingsAtMost(text []byte) int {
 	most := 1
-	for _, mark := range []byte("#@[\n,") { // a line break: an underlined heading, or a field
+	for _, mark := range []byte("#@[\n,") { // a line break can be an underlined heading or a field
 		most += bytes.Count(text, []byte{mark})
 	}
 	return min(most, MaxThings)
@@ -42,13 +43,13 @@ func thingsOf(doc *markdown.Doc) int {
 		}
 	}
 	if doc.Crowded {
-		n += markdown.MaxOpen // what was not read is not known
+		n += markdown.MaxOpen // the number of things that were not read is unknown
 	}
 	return n
 }
 
-// Things counts what the note has in the index: sections, traits, references and tags, also those that
-// only the schema makes of its fields.
+// Things returns the number of indexed things of the note: sections, traits, references, links and
+// tags, including those that the schema defines in its fields.
 func (n *Note) Things() int {
 	things := len(n.Sections) + len(n.Annotations) + len(n.Refs) + len(n.Tags)
 	for i := range n.Links {
@@ -59,8 +60,8 @@ func (n *Note) Things() int {
 	return things
 }
 
-// leaveOut makes a note one of which nothing but the title and the fields is indexed, if there is too
-// much in it, and reports whether it did. Fields with too many values are left out too.
+// leaveOut reduces a note that contains too much to its title and its fields, and reports whether
+// it did. It also removes the fields if they have too many values.
 func (n *Note) leaveOut(doc *markdown.Doc) bool {
 	things, values := thingsOf(doc), valuesOf(n.Fields)
 	for _, h := range doc.Headings {
@@ -83,7 +84,7 @@ func (n *Note) leaveOut(doc *markdown.Doc) bool {
 	return true
 }
 
-// valuesOf counts the values of fields, each of a list by itself.
+// valuesOf counts the values of fields, including the elements of lists.
 func valuesOf(fields []Field) int {
 	count := 0
 	for _, f := range fields {
@@ -92,7 +93,7 @@ func valuesOf(fields []Field) int {
 	return count
 }
 
-// valuesIn counts the values in the value of a field.
+// valuesIn counts a value and, for a list, its elements at all depths.
 func valuesIn(v any) int {
 	list, ok := v.([]any)
 	if !ok {

@@ -10,46 +10,47 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Trait is an annotation of a note, or a field of it that its type lists among its traits
-// (reference/raven.md §6.3). It never changes. Much of it is shared: with the traits of its line, and
-// with all that say the same.
+// A Trait is an annotation of a note, or a field that the type of the note declares as a trait
+// (reference/raven.md §6.3). It is immutable. Its parts are shared: the Place with the other traits
+// on its line, and the TraitValue with all traits of equal text.
 type Trait struct {
 	*Place
 	*TraitValue
 	*Times
-	ID       string // unique in the vault (§6.4)
-	Position int    // the offset of the annotation; of a field, its number
+	ID       string // unique in the vault (reference/raven.md §6.4)
+	Position int    // offset of the annotation; for a field, its number
 	Field    bool   // it is a field of the frontmatter
 
-	claims bool // it is the one that the pin of its line is meant for
+	claims bool // it claims the pin of its line as its id
 }
 
-// A Place is where the traits of a line stand.
+// A Place is the position and the text of the line of some traits.
 type Place struct {
-	Note        *Note
-	Line        int
-	Scope       int    // position of the section that it stands in; -1: the note
-	Content     string // the line without the markers of lists and quotes; of a field, the note's id
-	ContentText string // and without annotations
-	Checkbox    string // the mark of the checkbox that the line begins with; "" if there is none
+	Note        *Note  // the note that contains the line
+	Line        int    // number of the line in the file, from 1
+	Scope       int    // position of the section that contains it; -1 for the note
+	Content     string // the line without the markers of lists and quotes; for a field, the note's id
+	ContentText string // Content without annotations
+	Checkbox    string // mark of the checkbox at the beginning of the line; "" if there is none
 }
 
-// A TraitValue is what a trait says.
+// A TraitValue is the type and value of a trait.
 type TraitValue struct {
-	Type    string
-	Raw     string // the value as it is written; "" for a bare annotation
-	Defined bool   // the schema has the type: otherwise it is only text
-	Task    bool   // it is a checkbox, and no annotation; see TaskType
+	Type    string // name of the trait, in the spelling of the schema if it is defined
+	Raw     string // the value as written; "" for a bare annotation
+	Defined bool   // it is a trait; otherwise the annotation is only text
+	Task    bool   // it is a checkbox and not an annotation; see TaskType
 
-	value any          // where it is not the text as it is written
-	entry string       // the name of the entry by which the trait is found
-	days  []vault.Date // that it names, if its type is a date or a time
+	value any          // nil if the value is the text as written
+	entry string       // name of the entry by which the trait is found
+	days  []vault.Date // the days of the value, if the type is a date or a time
 }
 
-// Times are when something was first seen, and when it last changed.
+// Times are the time of creation and the time of the last change of a thing in the index, in UTC.
 type Times struct{ Created, Modified time.Time }
 
-// Value is the value by its form: nil, a string, markdown.Ref, or a list; a field's is typed.
+// Value returns the value by its syntax: nil for none, a string, a markdown.Ref, or a list. The
+// value of a field has the type that YAML gives it.
 func (s *TraitValue) Value() any {
 	switch {
 	case s.value != nil:
@@ -60,7 +61,7 @@ func (s *TraitValue) Value() any {
 	return s.Raw
 }
 
-// Pin is what `@id(…)` on the line of the trait says, "" if there is none.
+// Pin returns the text of the `@id(…)` on the line of the trait, "" if there is none.
 func (t *Trait) Pin() string {
 	if t.Field {
 		return ""
@@ -68,16 +69,16 @@ func (t *Trait) Pin() string {
 	return t.Note.pins[t.Line]
 }
 
-// Parent is the object that the trait stands in.
+// Parent returns the object that contains the trait.
 func (t *Trait) Parent() Object { return t.Note.Object(t.Scope) }
 
-// Location is where the trait stands in lists.
+// Spot returns the location of the trait in lists.
 func (t *Trait) Spot() Location { return Location{t.Note.Path, t.Line, t.Position} }
 
-// Pinned reports whether the trait has its id from an `@id(…)` on its line.
+// Pinned reports whether the id of the trait is that of an `@id(…)` on its line.
 func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin() }
 
-// fragment is the part of the parent's id that names the section, "" for the note.
+// fragment returns the part of the parent's id that names the section, "" for the note.
 func (t *Trait) fragment() string {
 	if t.Scope < 0 {
 		return ""
@@ -96,8 +97,9 @@ func (n *Note) Traits() iter.Seq[*Trait] {
 	}
 }
 
-// TraitsBehind yields those of Traits that have a type, stand behind a spot, and say what holds reports true for. The
-// empty type is any; without holds, all are yielded. It does not look at the others.
+// TraitsBehind yields the traits after a location that have a type and for whose values holds
+// returns true. The empty type means any, and a nil holds means all. It does not read the traits of
+// other types.
 func (n *Note) TraitsBehind(typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		all, marks := n.Annotations, n.traitMarks()
@@ -115,8 +117,8 @@ func (n *Note) TraitsBehind(typ string, after Location, holds func(*TraitValue) 
 	}
 }
 
-// nextMark returns the position, from one on, of the first mark that is a given one; of noType, of the first that is
-// another. It returns the number of marks if there is none.
+// nextMark returns the position of the first mark at or after from that equals mark or, for noType,
+// that differs from it. It returns len(marks) if there is none.
 func nextMark(marks []byte, from int, mark typeMark) int {
 	if mark == noType {
 		for from < len(marks) && typeMark(marks[from]) == noType {
@@ -131,8 +133,8 @@ func nextMark(marks []byte, from int, mark typeMark) int {
 	return from + at
 }
 
-// TraitIDs are the ids of all annotations of the note in reading order, of those too that the schema
-// does not know: what a commit of the note must keep, and Change.TraitIDs takes.
+// TraitIDs returns the ids of all annotations of the note in reading order, including those that
+// the schema does not define. A commit of the note must store them; Change.TraitIDs takes them.
 func (n *Note) TraitIDs() []string {
 	var ids []string
 	for _, t := range n.Annotations {
@@ -141,8 +143,8 @@ func (n *Note) TraitIDs() []string {
 	return ids
 }
 
-// Siblings are the other annotations on the line of a trait, in order; of a field, the other fields that
-// are traits.
+// Siblings returns the other traits on the line of a trait, in order, without checkboxes; for a
+// field, the other fields that are traits.
 func (t *Trait) Siblings() []*Trait {
 	var all []*Trait
 	for _, other := range t.OnLine() {
@@ -153,8 +155,8 @@ func (t *Trait) Siblings() []*Trait {
 	return all
 }
 
-// OnLine are the annotations on the line of a trait, itself among them, or the fields that are traits; those
-// too that the schema does not know.
+// OnLine returns all annotations on the line of a trait, including the trait itself and those that
+// the schema does not define; for a field, the fields that are traits.
 func (t *Trait) OnLine() []*Trait {
 	all := t.Note.Annotations
 	body := sort.Search(len(all), func(i int) bool { return !all[i].Field })
@@ -170,7 +172,7 @@ func (t *Trait) OnLine() []*Trait {
 	return all[first:last]
 }
 
-// Traits are the traits in the object's own text and among its fields, in reading order.
+// Traits returns the traits in the object's own text and among its fields, in reading order.
 func (o Object) Traits() []*Trait {
 	var all []*Trait
 	for t := range o.Note.Traits() {
@@ -181,7 +183,8 @@ func (o Object) Traits() []*Trait {
 	return all
 }
 
-// Trait finds a trait by its id.
+// Trait returns the trait with an id. It does not return annotations that the schema does not
+// define.
 func (x *Index) Trait(id string) (*Trait, bool) {
 	n, ok := x.Note(x.traitIDs.get(id))
 	if !ok {
@@ -191,7 +194,7 @@ func (x *Index) Trait(id string) (*Trait, bool) {
 	return t, t != nil && t.Defined
 }
 
-// annotation is the annotation of the note that has an id, nil if none has.
+// annotation returns the annotation of the note with an id, nil if there is none.
 func (n *Note) annotation(id string) *Trait {
 	for _, t := range n.Annotations {
 		if t.ID == id {
@@ -201,8 +204,8 @@ func (n *Note) annotation(id string) *Trait {
 	return nil
 }
 
-// Traits yields the traits of a type behind a spot, by path, line and position; of the empty type,
-// all, for which it goes through the notes behind the spot.
+// Traits yields the traits of a type after a location, by path, line and position. For the empty
+// type it yields all traits, and goes through all notes after the location.
 func (x *Index) Traits(typ string, after Location) iter.Seq[*Trait] {
 	if typ == "" {
 		return traitsOf(x.notesFrom(after.Path), "", after, nil)
@@ -210,7 +213,7 @@ func (x *Index) Traits(typ string, after Location) iter.Seq[*Trait] {
 	return traitsOf(x.NotesWithTrait(typ, after.Path), typ, after, nil)
 }
 
-// traitsOf yields the traits of notes that Note.TraitsBehind yields.
+// traitsOf yields the results of Note.TraitsBehind for each of the notes.
 func traitsOf(notes iter.Seq[*Note], typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		for n := range notes {
@@ -223,15 +226,15 @@ func traitsOf(notes iter.Seq[*Note], typ string, after Location, holds func(*Tra
 	}
 }
 
-// TraitCount is the number of traits of a type.
+// TraitCount returns the number of traits of a type.
 func (x *Index) TraitCount(typ string) int { return x.count(byTrait, typ) }
 
-// TraitValue is the value of a trait as its schema types it: true and false, a number, the text, or
-// a reference as the id that it resolves to, else as it is written. A bare annotation has the default
-// of its trait, and fromDefault says so, or nil.
+// TraitValue returns the value of a trait as its schema types it: a boolean, a number, a text, or a
+// reference as the id of its object, or as written if it does not resolve. For a bare annotation it
+// returns the default of its trait with fromDefault true, or nil if there is no default.
 func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) { return x.ValueOf(t.TraitValue) }
 
-// ValueOf is the TraitValue of the traits that say this.
+// ValueOf returns the TraitValue of the traits with this value.
 func (x *Index) ValueOf(s *TraitValue) (value any, fromDefault bool) {
 	def, ok := x.schema.Trait(s.Type)
 	if !ok {
@@ -241,7 +244,7 @@ func (x *Index) ValueOf(s *TraitValue) (value any, fromDefault bool) {
 	return x.plain(value), fromDefault
 }
 
-// plain is a value in which ids stand for references.
+// plain returns a value in which references are replaced by ids.
 func (x *Index) plain(v any) any {
 	switch v := v.(type) {
 	case markdown.Ref:

@@ -7,32 +7,35 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Holders say which note has the trait of an id, by its path: most in a list that many states share
-// and that is never changed, and in a tree over it, which is copied on write, what changed since.
+// A traitOwners maps ids to the path of the file that contains the trait or node. Most ids are in
+// an immutable list, which many states of the vault share. A tree, copied on write, has the changes
+// since.
 type traitOwners struct {
 	list heldList
-	over tree[string] // the path; "": nobody has the id any more
+	over tree[string] // the path; "" if the id is no longer used
 }
 
-// A heldList is a sorted list of ids, as it stands in an image.
+// A heldList is a sorted list of ids with their paths, in the form that it has in an image.
 type heldList struct {
 	ids   texts
 	files numbers // positions of paths
 	paths texts
 }
 
-// sound reports whether each id has a path, and the ids are sorted.
+// sound reports whether the ids are sorted and distinct, and each has a valid path.
 func (l heldList) sound() bool {
 	return l.ids.ascend() && l.files.len() == l.ids.len() && l.files.below(l.paths.len())
 }
 
+// newHolders returns the owners in a list.
 func newHolders(list heldList) traitOwners {
 	return traitOwners{list, *btree.NewMap[string, string](degree)}
 }
 
+// copied returns a copy that can be changed.
 func (h *traitOwners) copied() traitOwners { return traitOwners{h.list, *h.over.Copy()} }
 
-// get is the path of the note whose trait has an id, "" if none has.
+// get returns the path of the file with an id, "" if there is none.
 func (h *traitOwners) get(id string) string {
 	if path, changed := h.over.Get(id); changed {
 		return path
@@ -43,10 +46,11 @@ func (h *traitOwners) get(id string) string {
 	return ""
 }
 
+// path returns the path of the i-th id.
 func (l heldList) path(i int) string { return l.paths.at(l.files.at(i)) }
 
-// change enters who has which id now, "" for nobody. A large change makes the list anew if that and what
-// changed before are half of the list, as in entries.
+// change sets the path of each id in changed, "" to remove it. It rebuilds the list after a large
+// change if the tree is at least half as large as the list, like entries.change.
 func (h *traitOwners) change(changed map[string]string) {
 	ids := slices.Sorted(maps.Keys(changed))
 	for i := range spread(len(ids)) {
@@ -62,12 +66,13 @@ func (h *traitOwners) change(changed map[string]string) {
 	}
 }
 
+// has reports whether an id is in the list.
 func (l heldList) has(id string) bool {
 	_, held := l.ids.find(id)
 	return held
 }
 
-// each calls f with the ids that somebody has, in order.
+// each calls f for each id that is in use, in order.
 func (h *traitOwners) each(f func(id, path string)) {
 	at := 0
 	before := func(id string) {
@@ -90,7 +95,7 @@ func (h *traitOwners) each(f func(id, path string)) {
 	}
 }
 
-// flatten makes the list anew of all that is known.
+// flatten rebuilds the list from itself and the tree.
 func (h *traitOwners) flatten() {
 	var ids, held []string
 	h.each(func(id, path string) { ids, held = append(ids, id), append(held, path) })

@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// A TraitSet is the traits of a type that have one of some values. It belongs to one state of the
-// vault.
+// A TraitSet is the traits of a type that have one of several values, in one state of the vault.
 type TraitSet struct {
 	x     *Index
 	typ   string
 	names nameSet
 }
 
-// TraitsWith are the traits of a type that have a value. The value is a ValueText; for a trait that is
-// a reference, any that leads to the same object.
+// TraitsWith returns the traits of a type with a value. The value is a ValueText. For a trait that
+// is a reference, values with the same object are equal.
 func (x *Index) TraitsWith(typ, value string) TraitSet {
 	def, ok := x.schema.Trait(typ)
 	switch {
@@ -26,8 +25,9 @@ func (x *Index) TraitsWith(typ, value string) TraitSet {
 	return TraitSet{x, typ, newNameSet([]string{valueName(typ, clean(value))})}
 }
 
-// TraitsBetween are the traits of a type whose ValueTexts lie between two texts, both included, and
-// hold. Dates sort as texts do. The empty end is open.
+// TraitsBetween returns the traits of a type whose ValueTexts are between from and to, both
+// included, and for which holds returns true. Texts are compared bytewise, as dates sort. An empty
+// from or to leaves that end open.
 func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) bool) TraitSet {
 	var names []string
 	if _, ok := x.schema.Trait(typ); !ok {
@@ -48,6 +48,8 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 			gaps++
 		}
 	}
+	// The names are consecutive in the index, except for a tail that holds rejected. Then
+	// membership is a comparison with both ends, without a map.
 	if gaps == 0 || gaps == 1 && !passed {
 		return TraitSet{x, typ, nameSet{all: names, run: true, sum: sum}}
 	}
@@ -56,7 +58,7 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 	return TraitSet{x, typ, set}
 }
 
-// traitsTo are the traits of a type whose reference leads where the given one does.
+// traitsTo returns the traits of a type whose reference leads to the same object as value.
 func (x *Index) traitsTo(typ, value string) TraitSet {
 	r := x.Resolver()
 	want := r.Resolve(value).ID
@@ -81,27 +83,27 @@ func (x *Index) traitsTo(typ, value string) TraitSet {
 	return TraitSet{x, typ, newNameSet(names)}
 }
 
-// valueName is the name of the entries of traits with a value.
+// valueName returns the name of the entries of traits with a value.
 func valueName(typ, value string) string { return byValue.name(key(typ, value)) }
 
-// Behind yields the traits behind a spot, in the order of Index.Traits.
+// Behind yields the traits after a location, in the order of Index.Traits.
 func (s TraitSet) Behind(after Location) iter.Seq[*Trait] {
 	return traitsOf(s.Notes(after.Path), s.typ, after, s.Has)
 }
 
-// Count is how many traits there are. It looks at no note.
+// Count returns the number of traits. It reads no notes.
 func (s TraitSet) Count() int { return s.names.count(s.x) }
 
-// Has reports whether the traits of the vault that say this are in the set.
+// Has reports whether traits with this value are in the set.
 func (s TraitSet) Has(said *TraitValue) bool {
 	return said.Defined && said.Type == s.typ && s.names.has(said.entry)
 }
 
-// manyValues is how many values are too many to look for each.
+// manyValues is the largest number of values for which Notes looks up each one.
 const manyValues = 256
 
-// Notes yields, by path and from a path on, all notes that have a trait of the set. Of many values it
-// yields all that have a trait of the type.
+// Notes yields, by path and from a path on, all notes that have a trait of the set. If the set has
+// many values, it yields all notes with a trait of the type.
 func (s TraitSet) Notes(from string) iter.Seq[*Note] {
 	if len(s.names.all) > manyValues {
 		return s.x.notesBy(byTrait.name(s.typ), from)
@@ -109,19 +111,20 @@ func (s TraitSet) Notes(from string) iter.Seq[*Note] {
 	return s.x.notesByAny(s.names.all, from)
 }
 
-// NotesWithTrait yields, by path, the notes that have an annotation of a type, from a path on.
+// NotesWithTrait yields, by path and from a path on, the notes that have an annotation of a type.
 func (x *Index) NotesWithTrait(typ, from string) iter.Seq[*Note] {
 	return x.notesBy(byTrait.name(typ), from)
 }
 
-// A nameSet is some names of entries that are summed up.
+// A nameSet is a set of names of entries that have counts.
 type nameSet struct {
 	all  []string
-	each map[string]bool // nil: there is one at most, or they are a run
-	run  bool            // all is sorted, and no other name is between the first and the last
-	sum  int             // how often anything goes by one of the names; 0: that is not known yet
+	each map[string]bool // nil if all has at most one name, or is a run
+	run  bool            // all is sorted, and contains every name between its first and its last
+	sum  int             // the sum of the counts; 0 if it is not known yet
 }
 
+// newNameSet returns the set of these names.
 func newNameSet(names []string) nameSet {
 	s := nameSet{all: names}
 	if len(names) > 1 {
@@ -144,7 +147,7 @@ func (s nameSet) has(name string) bool {
 	return s.each[name]
 }
 
-// count is how often anything goes by one of the names.
+// count returns the sum of the counts of the names.
 func (s nameSet) count(x *Index) int {
 	if s.sum > 0 {
 		return s.sum
@@ -157,7 +160,8 @@ func (s nameSet) count(x *Index) int {
 	return sum
 }
 
-// summed yields the names that begin with a prefix and are summed up, with the sums, from one on.
+// summed yields the names with counts that begin with a prefix and are not less than from, with the
+// counts.
 func (x *Index) summed(prefix, from string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		x.counts.Ascend(from, func(name string, n int) bool {

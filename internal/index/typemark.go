@@ -7,15 +7,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A typeMark is one byte made from the name of a type: things with different marks have different types. The marks of
-// the things of a note are beside each other in memory, so that a walk that looks for a type fetches only what may
-// have it.
+// A typeMark is a one-byte hash of the name of a type: things with different marks have different
+// types. The marks of a note are next to each other in memory, so a walk that looks for a type
+// fetches only the things that may have it.
 type typeMark byte
 
-// noType marks plain sections, and annotations that are no traits. Nothing else has this mark.
+// noType is the mark of plain sections, and of annotations that are not traits. Nothing else has
+// it.
 const noType typeMark = 0
 
-// markOfType returns the mark of a type.
+// markOfType returns the mark of a type of objects.
 func markOfType(name string) typeMark {
 	if name == vault.Section {
 		return noType
@@ -24,10 +25,11 @@ func markOfType(name string) typeMark {
 	return typeMark(sum>>8%255 + 1)
 }
 
-// traitMark returns the mark of traits of a type. A trait may have the name that plain sections have as their type.
+// traitMark returns the mark of a type of traits. It is never noType, even for a trait that is
+// called section.
 func traitMark(typ string) typeMark { return max(noType+1, markOfType(typ)) }
 
-// markTypes fills in the marks of a note, which has as many as it and its sections and annotations are.
+// markTypes sets the marks of a note. marks must have the length markCount, and be zero.
 func (n *Note) markTypes(marks []byte) {
 	n.typeMarks = marks
 	n.typeMarks[0] = byte(markOfType(n.Type))
@@ -42,10 +44,10 @@ func (n *Note) markTypes(marks []byte) {
 	}
 }
 
-// markCount returns how many marks a note has.
+// markCount returns the number of marks of a note.
 func (n *Note) markCount() int { return 1 + len(n.Sections) + len(n.said) }
 
-// objectMarks returns the marks of the note, and of its sections.
+// objectMarks returns the marks of the note and of its sections.
 func (n *Note) objectMarks() []byte { return n.typeMarks[:1+len(n.Sections)] }
 
 // traitMarks returns the marks of the annotations.

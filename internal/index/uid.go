@@ -9,17 +9,18 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// A UID is the identity of a node: of a note, of a section whose heading is at the top of its note, or of a folder. It
-// stays when the address changes (reference/tree.md C2). No text says it: the log keeps it. The zero UID is none.
+// A UID is the identity of a node: a note, a section whose heading is not in a list or a quote, or
+// a folder. It stays the same when the address changes (reference/tree.md C2). It is stored in the
+// log, not in the texts. The zero UID means none.
 type UID [16]byte
 
-// uidPrefix begins a UID as it is written.
+// uidPrefix is the beginning of a UID in text form.
 const uidPrefix = "n_"
 
-// String writes the UID: `n_` and a ULID.
+// String returns the text form of the UID: `n_` and a ULID.
 func (u UID) String() string { return uidPrefix + ulid.ULID(u).String() }
 
-// ParseUID reads what String wrote; ok is false for any other text.
+// ParseUID parses the result of String; ok is false for any other text.
 func ParseUID(s string) (u UID, ok bool) {
 	written, ok := strings.CutPrefix(s, uidPrefix)
 	if !ok {
@@ -32,7 +33,7 @@ func ParseUID(s string) (u UID, ok bool) {
 	return UID(id), true
 }
 
-// PackUIDs writes UIDs one behind the other; nil of none.
+// PackUIDs returns UIDs as consecutive bytes, 16 each; nil for an empty list.
 func PackUIDs(all []UID) []byte {
 	if len(all) == 0 {
 		return nil
@@ -44,7 +45,8 @@ func PackUIDs(all []UID) []byte {
 	return b
 }
 
-// UnpackUIDs reads what PackUIDs wrote; nil of bytes that it did not write.
+// UnpackUIDs parses the result of PackUIDs. It returns nil if the length of b is not a multiple of
+// 16.
 func UnpackUIDs(b []byte) []UID {
 	size := len(UID{})
 	if len(b) == 0 || len(b)%size != 0 {
@@ -57,26 +59,29 @@ func UnpackUIDs(b []byte) []UID {
 	return all
 }
 
-// uidKey is how many bytes at the end of a UID tell nodes apart: all but the time.
+// uidKey is the number of bytes at the end of a UID that distinguish nodes: all except the time.
 const uidKey = 10
 
-// key is the part of the UID by which its note is found.
+// key returns the part of the UID by which its file is found.
 func (u UID) key() string { return string(u[len(u)-uidKey:]) }
 
-// derivedUID is the UID of a node that a commit brings and that says none: everybody who reads the log finds the same.
+// derivedUID returns the UID of a new node for which the commit has none. It depends only on the
+// arguments, so every reader of the log computes the same one.
 func derivedUID(at time.Time, seq uint64, path string, ordinal int) UID {
 	b := binary.BigEndian.AppendUint64(nil, seq)
 	b = binary.BigEndian.AppendUint64(b, uint64(ordinal))
 	return hashedUID(ulid.Timestamp(at), append(b, path...))
 }
 
-// folderUID is the UID of a folder whose own file says none: it follows from its path.
+// folderUID returns a UID that depends only on the path of a folder and attempt, for a folder whose
+// own file has none.
 func folderUID(dir string, attempt int) UID {
 	b := binary.BigEndian.AppendUint64([]byte("folder\x00"), uint64(attempt))
 	return hashedUID(0, append(b, dir...))
 }
 
-// hashedUID is a UID of a time, in milliseconds, and of the hash of some bytes.
+// hashedUID returns a UID with a time, in milliseconds, and the hash of b. It returns the zero UID
+// if the time is invalid.
 func hashedUID(ms uint64, b []byte) UID {
 	var id ulid.ULID
 	if id.SetTime(min(ms, ulid.MaxTime())) != nil {

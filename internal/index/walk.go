@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// notesBy yields the notes that go by a name, from a path on, by path.
+// notesBy yields the notes with a name, from a path on, by path.
 func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		c := x.cursor()
@@ -21,7 +21,7 @@ func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
 	}
 }
 
-// notesByAny yields the notes that go by any of some names, each once, from a path on, by path.
+// notesByAny yields the notes with any of several names, each once, from a path on, by path.
 func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
 	if len(names) == 1 {
 		return x.notesBy(names[0], from)
@@ -39,6 +39,7 @@ func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
 			if !yield(c.note(path)) {
 				return
 			}
+			// Other names of the same note are skipped, so each note is yielded once.
 			for len(heads) > 0 && heads[0].path == path {
 				x.entries.advance(&heads)
 			}
@@ -46,7 +47,7 @@ func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
 	}
 }
 
-// byPath is a heap of entries of different names, of which the first in the order of paths is on top.
+// byPath is a heap of entries with different names. The entry with the smallest path is on top.
 type byPath []entry
 
 func (h byPath) Len() int           { return len(h) }
@@ -60,7 +61,8 @@ func (h *byPath) Pop() any {
 	return last
 }
 
-// advance puts the next entry of its name in the place of the one on top.
+// advance replaces the entry on top by the next one with the same name, or removes it if there is
+// none.
 func (s *entries) advance(heads *byPath) {
 	top := (*heads)[0]
 	if next, ok := s.first(top.name, top.path+"\x00"); ok {
@@ -71,7 +73,7 @@ func (s *entries) advance(heads *byPath) {
 	heap.Pop(heads)
 }
 
-// first is the first entry of a name from a path on.
+// first returns the first entry with a name, from a path on.
 func (s *entries) first(name, from string) (first entry, ok bool) {
 	s.between(entry{name, from}, name)(func(e entry) bool {
 		first, ok = e, true
@@ -80,20 +82,21 @@ func (s *entries) first(name, from string) (first entry, ok bool) {
 	return first, ok
 }
 
-// A cursor finds one note after the other. It is quick where they stand near each other, and come in
-// the order of their paths.
+// A cursor looks up one note after the other. It is fast for paths that are close together and come
+// in order.
 type cursor struct {
 	files btree.MapIter[string, *File]
-	there bool // it stands at a file
+	there bool // files is at a file
 }
 
+// cursor returns a cursor that is not at a file yet.
 func (x *Index) cursor() *cursor { return &cursor{files: x.files.Iter()} }
 
-// stride is how many files a cursor tries before it looks for one from the root of the tree, which
-// takes about as long.
+// stride is the number of files that a cursor steps over before it seeks from the root of the tree,
+// which takes about as long.
 const stride = 8
 
-// note is the note at a path, which must be there.
+// note returns the note at a path, which must exist; nil if the file at the path is not a note.
 func (c *cursor) note(path string) *Note {
 	for tries := 0; c.there && tries < stride; tries++ {
 		if c.files.Key() == path {
@@ -105,8 +108,8 @@ func (c *cursor) note(path string) *Note {
 	return c.files.Value().Note
 }
 
-// firstBehind is the position of the first of so many things in the note that stands behind a spot, by
-// the spots of all; their number if none does.
+// firstBehind returns the position of the first thing in the note whose location is after a given
+// one; number if there is none. The things are given by their number and their locations, in order.
 func (n *Note) firstBehind(after Location, number int, spot func(int) Location) int {
 	if after.Path == "" {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// With is the index after one more commit. The old one stays as it is. It takes time in proportion
-// to what the commit changes; a change of the settings looks only at the notes that have another
-// meaning by it, and reads no text for it.
+// With returns the index after one more commit. It does not change x. It takes time in proportion
+// to the changes of the commit. A change of the settings processes only the notes that it affects,
+// and parses no texts.
 func (x *Index) With(c Commit) *Index {
 	d := newDraft(x)
 	d.apply(read(c))
@@ -18,8 +18,9 @@ func (x *Index) With(c Commit) *Index {
 	return d.Index
 }
 
-// clone is a copy whose trees may be changed: they are copied on write. Copy marks the tree that it
-// is called on, so it is called on the clone's, and x can be cloned by many at once.
+// clone returns a copy whose trees can be changed, because they are copied on write. Copy writes to
+// the tree on which it is called. It is called on the trees of the copy, so several goroutines can
+// clone x at once.
 func (x *Index) clone() *Index {
 	y := *x
 	y.files = *y.files.Copy()
@@ -34,30 +35,30 @@ func (x *Index) clone() *Index {
 	return &y
 }
 
-// A draft is an index that nobody else has yet, and that may be changed. The files, the pins and the
-// seeds are as the last commit left them; of the rest the tree knows only what enter has brought in.
+// A draft is a private, mutable index. Its files, pins and seeds are current. Its other lookups are
+// those before the pending changes until applyLookups is called.
 type draft struct {
 	*Index
-	contested map[string]bool   // ids over which a change may have decided
-	moved     map[string]*File  // by the path that they leave, as they were
-	entered   map[string]*File  // by path, what the lookups still have there; nil: nothing
-	ids       map[string]string // of traits, over traitIDs: the path, "" where the id is free now
-	nodeIDs   map[string]string // of nodes, by the key of their UID, over uids: likewise
+	contested map[string]bool   // ids whose owner may have to change, for settlePins
+	moved     map[string]*File  // files that the commit moves, before the move, by their old path
+	entered   map[string]*File  // changed files, by path, as the lookups have them; nil if new
+	ids       map[string]string // pending changes of traitIDs: the path, "" if the id becomes free
+	nodeIDs   map[string]string // pending changes of uids, by the key of the UID, likewise
 	words     map[term]string
 	sayings   map[said]*TraitValue
 	mentions  map[Mention]*Mention
-	folders   map[string]bool // of those that were asked about, whether the exclusion has them
-	hidden    map[string]bool // likewise, whether hiding has them
-	remembers bool            // its memories are a copy of its own
+	folders   map[string]bool // cache of excludes, for folders
+	hidden    map[string]bool // cache of hides, for folders
+	remembers bool            // memories is a private copy
 }
 
-// said is how something is written: the type of an annotation, its value, and whether it is a checkbox.
+// A said is the text of an annotation or a checkbox, as a key: equal ones share a TraitValue.
 type said struct {
 	typ, raw string
 	task     bool
 }
 
-// newDraft is a draft that begins as an index.
+// newDraft returns a draft that starts as a copy of x.
 func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
@@ -67,12 +68,14 @@ func newDraft(x *Index) *draft {
 	}
 }
 
-// apply takes a commit in: the settings first, by which the rest is read.
+// apply applies a commit: first its changes of settings, because they determine the rest, then its
+// other changes.
 func (d *draft) apply(r *reading) {
 	d.version, d.time = r.Seq, r.Time.UTC()
 	d.moved = map[string]*File{}
 	before, texts := d.settings, d.texts
 	for _, ch := range r.Changes {
+		// The settings of the commit apply to all its changes, wherever they are in the list.
 		texts = texts.with(ch)
 		if f, ok := d.files.Get(ch.From); ok && ch.From != "" {
 			d.moved[ch.From] = f
@@ -90,6 +93,7 @@ func (d *draft) apply(r *reading) {
 	for i, ch := range r.Changes {
 		d.change(ch, r.files[i])
 	}
+	// Only now are all claims of the commit known.
 	d.settlePins()
 	d.takeItems(r)
 	if r.Erases {
@@ -97,7 +101,7 @@ func (d *draft) apply(r *reading) {
 	}
 }
 
-// takeItems takes in what became of memories.
+// takeItems applies the changes of memories.
 func (d *draft) takeItems(r *reading) {
 	if len(r.Items) == 0 {
 		return
@@ -108,7 +112,7 @@ func (d *draft) takeItems(r *reading) {
 	d.memories.Apply(memory.Commit{Seq: r.Seq, Time: r.Time.UnixMilli(), Changes: r.Items})
 }
 
-// change takes one file in, as it was read.
+// change applies the change of one file. f is the parsed file, nil if it is deleted.
 func (d *draft) change(ch Change, f *File) {
 	old, _ := d.files.Get(ch.Path)
 	d.unclaim(noteOf(old))
@@ -116,7 +120,7 @@ func (d *draft) change(ch Change, f *File) {
 		if d.swap(old, nil); old != nil {
 			d.touchFolders(ch.Path, false, true)
 		}
-		d.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
+		d.seeds.Delete(vault.Path(ch.Path).ID()) // a later note with this path is another one
 		return
 	}
 	d.touchFolders(ch.Path, old == nil, false)
@@ -136,7 +140,7 @@ func (d *draft) change(ch Change, f *File) {
 	d.swap(old, f)
 }
 
-// before is the note that a change makes another of; nil if it makes a new one.
+// before returns the note that a change replaces or moves; nil for a new note.
 func (d *draft) before(ch Change, old *File) *Note {
 	if n := old.parsed(); n != nil {
 		return n
@@ -144,7 +148,8 @@ func (d *draft) before(ch Change, old *File) *Note {
 	return d.moved[ch.From].parsed()
 }
 
-// recognise gives a note and what is in it their times and ids, by what it was before.
+// recognise sets the times and ids of a note and of everything in it. was is the note before the
+// change; nil for a new one, whose times come from the commit and from audit logs.
 func (d *draft) recognise(n, was *Note, ch Change) {
 	d.nameNodes(n, was, ch.Nodes)
 	if was != nil {
@@ -166,7 +171,8 @@ func (d *draft) recognise(n, was *Note, ch Change) {
 	d.identify(n, identity{told.formers(n.ID, came), ch.TraitIDs, came})
 }
 
-// dateSections gives the sections their times. One that goes by the same slug as before is the same.
+// dateSections sets the times of the sections. A section with the same slug as before is the same
+// section, and its time of change stays if its own text does.
 func (n *Note) dateSections(was *Note, now time.Time) {
 	old := make(map[string]*Section, len(was.Sections))
 	for i := range was.Sections {
@@ -187,7 +193,7 @@ func (n *Note) dateSections(was *Note, now time.Time) {
 	}
 }
 
-// isNote reports whether the file of a path is a note.
+// isNote reports whether the file at a path is a note, by its path alone.
 func isNote(path string) bool {
 	return vault.Path(path).Kind() == vault.KindNote && path[0] != '.'
 }

@@ -9,21 +9,22 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// An edit replaces the target of one reference.
+// An edit replaces the target of one reference in a text.
 type edit struct {
 	at     markdown.Span
 	with   string
 	line   int
-	source index.Object // that the reference is in
-	field  string       // likewise; empty in the text
+	source index.Object // object that contains the reference
+	field  string       // field that contains the reference; empty in the text
 
-	// holds reports whether a text reads as the edit means it.
+	// holds reports whether a parsed text has the intended target at the place of the edit.
 	holds func(*markdown.Doc) bool
-	// instead makes the edit in another way, where a replaced span does not read as it is meant; nil: none.
+	// instead makes the edit in another way, if the result of replacing the span does not parse as
+	// intended; nil if there is none.
 	instead func(text []byte) ([]byte, error)
 }
 
-// apply makes edits of a text. Their spans do not overlap.
+// apply returns the text with the edits. Their spans must not overlap.
 func apply(text []byte, edits []edit) []byte {
 	edits = slices.SortedFunc(slices.Values(edits), func(a, b edit) int {
 		return cmp.Compare(a.at.Start, b.at.Start)
@@ -39,7 +40,8 @@ func apply(text []byte, edits []edit) []byte {
 	return out.Bytes()
 }
 
-// holds reports whether a text reads as all edits mean it.
+// holds reports whether a text parses as all edits intend, with the same number of headings and as
+// valid as before.
 func (w *rewriting) holds(text []byte, edits []edit) bool {
 	d := markdown.Parse(text)
 	if (d.Problem == nil) != (w.doc.Problem == nil) || len(d.Headings) != len(w.doc.Headings) {
@@ -53,10 +55,12 @@ func (w *rewriting) holds(text []byte, edits []edit) bool {
 	return true
 }
 
-// maxTried is how many edits of a note are tried one by one if they do not hold together.
+// maxTried is the largest number of edits of a note that are tried one by one if they cannot be
+// made together.
 const maxTried = 200
 
-// result makes the edits. What does not read as it is meant is left as it was, and its line is reported.
+// result makes the edits. Those that would not parse as intended are not made, and their lines are
+// reported in Unwritable.
 func (w *rewriting) result() Result {
 	done, text := w.edits, apply(w.text, w.edits)
 	if len(done) > 0 && !w.holds(text, done) {
@@ -68,13 +72,15 @@ func (w *rewriting) result() Result {
 	}
 }
 
-// oneByOne makes those edits that hold, from the end of the text to its beginning.
+// oneByOne makes the edits that parse as intended, from the end of the text to its beginning. It
+// returns these edits and the new text.
 func (w *rewriting) oneByOne() (done []edit, text []byte) {
 	text = w.text
 	all := slices.SortedFunc(slices.Values(w.edits), func(a, b edit) int {
 		return cmp.Compare(b.at.Start, a.at.Start)
 	})
 	var later []edit
+	// Edits at the end come first, so that the spans of the others stay valid.
 	for i, e := range all {
 		if i >= maxTried {
 			w.unwritable = append(w.unwritable, e.line)
@@ -86,13 +92,15 @@ func (w *rewriting) oneByOne() (done []edit, text []byte) {
 			later = append(later, e)
 		}
 	}
+	// The other way of an edit can move text, so these come after all edits by span.
 	for _, e := range later {
 		text, done = w.instead(e, text, done)
 	}
 	return done, text
 }
 
-// instead makes an edit in its other way, if it has one that holds.
+// instead makes an edit in its other way. If it has none, or that does not parse as intended, its
+// line is reported.
 func (w *rewriting) instead(e edit, text []byte, done []edit) ([]byte, []edit) {
 	if e.instead != nil {
 		if one, err := e.instead(text); err == nil && w.holds(one, append(done, e)) {
@@ -103,7 +111,7 @@ func (w *rewriting) instead(e edit, text []byte, done []edit) ([]byte, []edit) {
 	return text, done
 }
 
-// sourcesOf returns the objects that edits are in, in text order.
+// sourcesOf returns the objects that contain edits, in the order of the edits.
 func sourcesOf(edits []edit) []Source {
 	var all []Source
 	at := map[string]int{}

@@ -16,6 +16,7 @@ func (w *rewriting) anchors() {
 			continue
 		}
 		was := w.was.From(w.from, target)
+		// A link that leads nowhere, or still leads to the same section, stays as it is.
 		if was.ID == "" || was.FragmentMissing || w.leads(target, was) {
 			continue
 		}
@@ -30,7 +31,8 @@ func (w *rewriting) anchors() {
 	}
 }
 
-// files rewrites the relative links of a note in another folder to files that are no notes: they did not move.
+// files rewrites the relative links to files that are not notes, if the note moved to another
+// folder, because the files did not move.
 func (w *rewriting) files() {
 	for i, link := range w.doc.Links {
 		if !w.enter(link.Line) || !w.moved() {
@@ -49,8 +51,8 @@ func (w *rewriting) files() {
 	}
 }
 
-// fileLink returns the target of a link to a file, relative to the folder that the note is in now. It returns
-// false if the link has not to change.
+// fileLink returns the target of a link to a file, relative to the current folder of the note. It
+// returns false if the link need not change.
 func (w *rewriting) fileLink(link markdown.Link) (string, bool) {
 	file, end := link.Target, ""
 	if i := strings.IndexAny(file, "?#"); i >= 0 {

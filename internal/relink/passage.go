@@ -6,18 +6,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A Passage are lines of a note that were in another note in the first state: a section that moved, or a copy. Or they
-// are new: a section that is restored.
+// A Passage is a range of lines of a note that was in another note in the first state, because a
+// section was moved or copied, or that is new, because a section was restored.
 type Passage struct {
-	Lines markdown.Span // of the text as it is; from the first, counted from 1, up to, not including, the last
-	From  string        // the id of the note that they were in; empty: they are new, and their references stay
+	Lines markdown.Span // line numbers in the current text, from 1; Start is included, End is not
+	From  string        // id of the note that contained them; empty if they are new, so their references stay
 
-	// IDs are new ids by old ones, for references in these lines alone: in a copy, what leads to the original of
-	// something that is copied too leads to its copy.
+	// IDs maps old ids to new ones for references in these lines only. In a copy, a reference to
+	// the original of something that is copied too must lead to the copy.
 	IDs map[string]string
 }
 
-// Passages is Rewrite for a note with lines that come from other notes. What they refer to is what it was there.
+// Passages is Rewrite for a note with lines from other notes. Their references keep the targets
+// that they had in these notes.
 func (r *Relinker) Passages(id string, text []byte, passages []Passage) Result {
 	is, ok := r.after.ByID(id)
 	if !ok || is.Quarantine != nil {
@@ -28,7 +29,7 @@ func (r *Relinker) Passages(id string, text []byte, passages []Passage) Result {
 		Relinker: r, from: was, own: was, note: is, text: text, doc: markdown.Parse(text), passages: passages,
 	}
 	if !had {
-		w.own = nil // what is in no passage is new: it leads where it leads
+		w.own = nil // lines outside passages are new: their references stay
 	}
 	w.freeAnchors()
 	w.values()
@@ -38,8 +39,13 @@ func (r *Relinker) Passages(id string, text []byte, passages []Passage) Result {
 	return w.result()
 }
 
-// freeAnchors makes links to a place in the same note into links to the note that they were in, where the place is in
-// another note now. References lead on from there.
+// freeAnchors rewrites links to a place in the same note, if the place is in another note now. They
+// become links to the note from which they come; the methods that rewrite references then continue
+// from there.
+//
+// It makes its edits at once, and parses the new text, because the other methods need the spans of
+// the references in it. If the result does not have exactly these references, none of the edits is
+// made, and their lines are reported.
 func (w *rewriting) freeAnchors() {
 	var edits []edit
 	for _, link := range w.doc.Anchors {
@@ -70,7 +76,8 @@ func (w *rewriting) freeAnchors() {
 	w.freed = len(edits)
 }
 
-// enter goes to a line: what follows is about a reference in it. It reports whether there was a reference before.
+// enter sets from and copied for the passage that contains a line. Callers use it before they
+// resolve a reference in the line. It reports whether the line was in a note before.
 func (w *rewriting) enter(line int) bool {
 	if w.passages == nil {
 		return true
@@ -92,7 +99,8 @@ func (w *rewriting) enter(line int) bool {
 	return w.from != nil
 }
 
-// To returns the id that something has in the second state; see Relinker.To. In a copy it is that of the copy.
+// To returns the id in the second state for an id of the first; see Relinker.To. In a copy, it is
+// the id of the copy.
 func (w *rewriting) To(id string) string {
 	if to, ok := w.copied[id]; ok {
 		return to

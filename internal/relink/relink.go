@@ -1,9 +1,14 @@
-// Package relink rewrites references after notes, or sections in them, got other ids, so that each leads to
-// what it led to before (reference/raven-rest.md §9 and §11). It is pure: it reads two states of a vault and
-// the texts that it is given.
+// Package relink rewrites references after notes, or sections in them, got other ids, so that each
+// reference leads to the same object as before (reference/raven-rest.md §9 and §11). It is pure: it
+// reads two states of a vault and the texts that the caller passes.
 //
-// A reference is rewritten only if, as it is written, it no longer leads there, or if it is a Markdown link by a
-// relative path that is no longer the path of its target. What leads nowhere stays as it is.
+// A reference is rewritten only if it would no longer lead to that object, or if it is a Markdown
+// link with a relative path that is no longer the path of its target. A reference that did not
+// resolve before stays as it is.
+//
+// The edits are made in the text of each note and checked by parsing the result: a reference is
+// rewritten only if the new text contains the intended target. References that cannot be written
+// this way are reported with their lines.
 package relink
 
 import (
@@ -17,26 +22,29 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Relinker rewrites the references of one change of a vault. It is for one goroutine.
+// A Relinker rewrites the references of one change of a vault. It must be used by one goroutine at
+// a time.
 type Relinker struct {
 	before, after *index.Index
 	was, is       *index.Resolver
-	ids           map[string]string // new ids by old ones, of notes and of sections
-	old           map[string]string // old ids by new ones, of notes
+	ids           map[string]string // new ids of notes and sections, by old id
+	old           map[string]string // old ids of notes, by new id
 
-	// Blocks are the ids of the notes that blocks moved to that references may lead to, by where they were.
+	// Blocks maps the old places of moved blocks that references may lead to, to the ids of the
+	// notes that contain them now.
 	Blocks map[Line]string
 }
 
-// A Line is a line of a note in the first state.
+// A Line is the place of a line in the first state.
 type Line struct {
-	Note string // its id
+	Note string // id of the note
 	Line int
 }
 
-// New returns a Relinker between two states of a vault. The second state has the texts of the first, each
-// moved note at its new path. ids has the new ids of moved notes, and of renamed sections, by their old ids.
-// What is in a moved note keeps its fragment, unless ids says otherwise.
+// New returns a Relinker between two states of a vault. The second state must have the texts of the
+// first, with each moved note at its new path. ids maps the old ids of moved notes and of renamed
+// sections to the new ones. Everything in a moved note keeps its fragment, unless ids says
+// otherwise.
 func New(before, after *index.Index, ids map[string]string) *Relinker {
 	r := &Relinker{
 		before: before, after: after, was: before.Resolver(), is: after.Resolver(),
@@ -50,7 +58,7 @@ func New(before, after *index.Index, ids map[string]string) *Relinker {
 	return r
 }
 
-// To returns the id that something with an id of the first state has in the second.
+// To returns the id in the second state for an id of the first.
 func (r *Relinker) To(id string) string {
 	if to, ok := r.ids[id]; ok {
 		return to
@@ -62,8 +70,9 @@ func (r *Relinker) To(id string) string {
 	return id
 }
 
-// goal returns the id of what something in the first state is in the second.
+// goal returns the id in the second state of the object to which a reference resolved in the first.
 func (w *rewriting) goal(was index.Resolution) string {
+	// The reference leads to a block, which can be in another note now.
 	if was.Line > 0 && was.Object.Note != nil {
 		if to, ok := w.Blocks[Line{was.Object.Note.ID, was.Line}]; ok {
 			return to
@@ -72,14 +81,14 @@ func (w *rewriting) goal(was index.Resolution) string {
 	return w.To(was.ID)
 }
 
-// inNote is the id of something in the note that an id is of, or is in.
+// inNote returns the id with a fragment in the note of an id.
 func inNote(id, fragment string) string {
 	note, _, _ := strings.Cut(id, "#")
 	return note + "#" + fragment
 }
 
-// note returns a note of the second state, and the same one in the first. It returns false if one of them
-// does not exist.
+// note returns the note with an id of the second state, and the same note in the first. It returns
+// false if one of them does not exist.
 func (r *Relinker) note(id string) (was, is *index.Note, ok bool) {
 	from, moved := r.old[id]
 	if !moved {
@@ -90,9 +99,9 @@ func (r *Relinker) note(id string) (was, is *index.Note, ok bool) {
 	return was, is, had && has
 }
 
-// Sources returns the ids, in the second state, of all notes that may have a reference to rewrite, sorted. It
-// looks only at notes with references that are written as one of the names, old or new, of what got another
-// id.
+// Sources returns the ids, in the second state, of all notes that may have references to rewrite,
+// sorted. It reads only the notes with references that are written like an old or new name of an
+// object whose id changed.
 func (r *Relinker) Sources() []string {
 	ids := map[string]bool{}
 	for id := range r.changed() {
@@ -105,7 +114,8 @@ func (r *Relinker) Sources() []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// changed yields the old ids of the notes that moved, or have a renamed section.
+// changed yields the old ids of the notes that moved or contain a renamed section. An id can be
+// yielded more than once.
 func (r *Relinker) changed() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for id := range r.ids {
@@ -117,7 +127,7 @@ func (r *Relinker) changed() iter.Seq[string] {
 	}
 }
 
-// buckets returns the buckets of the changed notes in both states.
+// buckets returns the buckets of the changed notes in both states, sorted and distinct.
 func (r *Relinker) buckets() []string {
 	var all []string
 	for id := range r.changed() {
@@ -132,26 +142,30 @@ func (r *Relinker) buckets() []string {
 	return slices.Compact(all)
 }
 
-// A Source is an object with references that were rewritten.
+// A Source is an object that contains rewritten references.
 type Source struct {
 	ID     string   // in the second state
-	File   string   // its path
-	Fields []string // the fields with such references, sorted, each once
+	File   string   // path of its note
+	Fields []string // fields with rewritten references, sorted and distinct
 }
 
-// A Result is what was done to one note.
+// A Result is the result of rewriting the references of one note.
 type Result struct {
-	Text    []byte // the text with the rewritten references; the given one if there are none
-	Count   int    // of rewritten references
+	Text    []byte // the new text; the given one if no reference was rewritten
+	Count   int    // number of rewritten references
 	Sources []Source
 
-	// Unwritable are the lines of references that cannot be written so that they lead to what they led to.
+	// Unwritable has the lines of references that cannot be rewritten to lead to the same object as
+	// before.
 	Unwritable []int
-	// Gained is how many references led nowhere, or to several things, and now lead to what moved.
+	// Gained is the number of references that did not resolve, or were ambiguous, and now resolve.
 	Gained int
 }
 
-// Rewrite rewrites the references of the note with an id of the second state, in its text.
+// Rewrite rewrites the references in text, the text of the note with an id of the second state. If
+// there is no such note in both states, or if it is quarantined, it returns the text unchanged.
+//
+// The text must be that of the second state, which still has the references of the first.
 func (r *Relinker) Rewrite(id string, text []byte) Result {
 	was, is, ok := r.note(id)
 	if !ok || is.Quarantine != nil {
@@ -166,23 +180,26 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 	return w.result()
 }
 
-// A rewriting is one note on its way.
+// A rewriting is the state of rewriting one note.
 type rewriting struct {
 	*Relinker
-	from, note *index.Note // as it was, as it is; from is that of the passage; see enter
+	// from is the note before and note the note after the change; in a passage, from is the note
+	// that contained it; see enter
+	from, note *index.Note
 	text       []byte
 	doc        *markdown.Doc
 	edits      []edit
-	whole      []markdown.Span // values of which an edit replaces all
+	whole      []markdown.Span // spans of values that an edit replaces as a whole
 	gained     int
 	unwritable []int
 
 	passages []Passage
-	freed    int               // anchors that are references by now
-	own      *index.Note       // with passages, the note as it was; nil: it is new
-	copied   map[string]string // of the passage
+	freed    int               // number of anchors that became references
+	own      *index.Note       // with passages: the note before the change; nil if it is new
+	copied   map[string]string // IDs of the current passage
 
-	// wanted reports whether a reference of Respell is to be written in full; nil: references are rewritten.
+	// wanted reports whether Respell must write a reference in full. If it is nil, references are
+	// rewritten.
 	wanted func(line int, target string) bool
 }
 
@@ -191,15 +208,15 @@ func (w *rewriting) moved() bool {
 	return vault.Path(w.from.Path).Dir() != vault.Path(w.note.Path).Dir()
 }
 
-// leads reports whether a reference in the note, as it is now, leads to what it led to before, and to the
-// same kind of place in it.
+// leads reports whether a reference, in the note after the change, leads to the same object as
+// before, and likewise to a block, to a missing part, or to neither.
 func (w *rewriting) leads(target string, was index.Resolution) bool {
 	now := w.is.From(w.note, target)
 	return now.ID == w.goal(was) && now.FragmentMissing == was.FragmentMissing &&
 		(now.Line > 0) == (was.Line > 0)
 }
 
-// countGained counts a reference that led nowhere and now leads somewhere.
+// countGained counts a reference that did not resolve before and does now.
 func (w *rewriting) countGained(was index.Resolution, target string) {
 	if was.ID == "" && w.is.From(w.note, target).ID != "" {
 		w.gained++
@@ -210,6 +227,7 @@ func (w *rewriting) countGained(was index.Resolution, target string) {
 func (w *rewriting) references() {
 	for i, ref := range w.doc.References {
 		base, _, _ := strings.Cut(ref.Target, "#")
+		// Links to files are rewritten by files, and references in replaced values by values.
 		if markdown.IsFileName(base) || w.isEdited(ref.Span) {
 			continue
 		}
@@ -223,6 +241,7 @@ func (w *rewriting) references() {
 		}
 		at := ref.Written
 		spelled, target, ok := w.spell(ref, was)
+		// Respell turns a Markdown link into double brackets, so it replaces the whole link.
 		if w.wanted != nil && w.isMarkdown(ref) {
 			at, spelled = ref.Span, w.bracketed(ref, target)
 			ok = ok && spelled != ""
@@ -247,7 +266,7 @@ func (w *rewriting) isEdited(at markdown.Span) bool {
 	})
 }
 
-// scopeOf returns the object that a reference stands in.
+// scopeOf returns the object that contains a reference.
 func (w *rewriting) scopeOf(ref markdown.Reference) index.Object {
 	for i := range w.note.Refs {
 		if r := &w.note.Refs[i]; !r.Bare && r.Line == ref.Line && r.Target == ref.Target {

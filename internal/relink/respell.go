@@ -8,9 +8,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// Respell writes some references of a note in full, in double brackets: by the id of what they lead to, with their
-// part and what they show. wanted reports which, by the line and by how the reference is written. A reference that
-// leads nowhere stays as it is.
+// Respell rewrites some references of a note in full, in double brackets: with the id of their
+// object, their fragment and their display text. wanted selects them by line and target as written.
+// A reference that does not resolve stays as it is.
 func Respell(idx *index.Index, id string, text []byte, wanted func(line int, target string) bool) Result {
 	r := New(idx, idx, nil)
 	was, is, ok := r.note(id)
@@ -23,8 +23,8 @@ func Respell(idx *index.Index, id string, text []byte, wanted func(line int, tar
 	return w.result()
 }
 
-// rewrites reports whether a reference is to be written otherwise: one that no longer leads to what it led to, or one
-// that Respell is to write in full.
+// rewrites reports whether a reference must be rewritten: one that no longer leads to the same
+// object or, for Respell, one that is wanted.
 func (w *rewriting) rewrites(line int, target string, was index.Resolution) bool {
 	if w.wanted == nil {
 		return !w.leads(target, was)
@@ -32,7 +32,8 @@ func (w *rewriting) rewrites(line int, target string, was index.Resolution) bool
 	return w.wanted(line, target)
 }
 
-// bracketed is a Markdown link as a reference in double brackets; empty: it cannot be one.
+// bracketed returns a Markdown link as a reference in double brackets; "" if its display text does
+// not allow that.
 func (w *rewriting) bracketed(ref markdown.Reference, target string) string {
 	link := string(w.text[ref.Span.Start:ref.Span.End])
 	shown, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(link, "!"), "["), "](")
@@ -42,7 +43,7 @@ func (w *rewriting) bracketed(ref markdown.Reference, target string) string {
 	bar := "|"
 	begin := bytes.LastIndexByte(w.text[:ref.Span.Start], '\n') + 1
 	if bytes.HasPrefix(bytes.TrimSpace(w.text[begin:ref.Span.Start]), []byte("|")) {
-		bar = `\|` // in a table
+		bar = `\|` // in a table, the bar must be escaped
 	}
 	spelled := "[[" + target
 	if shown = strings.TrimSpace(shown); shown != "" {

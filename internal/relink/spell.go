@@ -10,13 +10,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// spell returns how a reference is written so that it leads to what it led to before: the text that replaces
-// its target, and the target that Parse reads from it. It changes no more of the target than it has to.
+// spell returns the new spelling of a reference: the text that replaces its target, and the target
+// that Parse reads from it. It changes as little of the target as possible. ok is false if no
+// spelling leads to the same object as before.
 func (w *rewriting) spell(ref markdown.Reference, was index.Resolution) (spelled, target string, ok bool) {
 	written := string(w.text[ref.Written.Start:ref.Written.End])
 	if w.isMarkdown(ref) && w.wanted == nil {
 		return w.spellLink(ref, written, was)
 	}
+	// A target with one of these characters would end the reference early, or be split.
 	for _, target := range w.targets(written, was) {
 		if !strings.ContainsAny(target, "[]|\n") && w.leads(target, was) {
 			return target, target, true
@@ -25,21 +27,23 @@ func (w *rewriting) spell(ref markdown.Reference, was index.Resolution) (spelled
 	return "", "", false
 }
 
-// isMarkdown reports whether a reference is a Markdown link or image: not in double brackets.
+// isMarkdown reports whether a reference is a Markdown link or image, and not in double brackets.
 func (w *rewriting) isMarkdown(ref markdown.Reference) bool {
 	text := strings.TrimPrefix(string(w.text[ref.Span.Start:min(ref.Span.Start+3, ref.Span.End)]), "!")
 	return !strings.HasPrefix(text, "[[")
 }
 
-// targets returns the targets that may lead to what a target led to, with those first that keep most of it:
-// the same note by its name with the new fragment, the new id with the fragment as it is, and the new id whole.
+// targets returns the candidates for a new target, those first that keep most of the old one: the
+// same note by the same name with the new fragment, the new id with the same fragment, and the new
+// id as a whole.
 func (w *rewriting) targets(written string, was index.Resolution) []string {
 	base, fragment, inside := strings.Cut(written, "#")
 	note, slug, within := strings.Cut(w.goal(was), "#")
 	var all []string
-	if inside && !within && strings.Contains(was.ID, "#") { // a section that is a note now
+	if inside && !within && strings.Contains(was.ID, "#") { // the section became a note
 		all = append(all, note)
 	}
+	// The name of the note stays, so a reference by title or alias is not turned into one by id.
 	if inside && within && w.wanted == nil {
 		all = append(all, base+"#"+slug)
 	}
@@ -54,7 +58,8 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 	return all
 }
 
-// spellLink is spell for a Markdown link: relative where it was relative, with the ending of the file.
+// spellLink is spell for a Markdown link. A relative link stays relative, and has the ending of the
+// file.
 func (w *rewriting) spellLink(
 	ref markdown.Reference, written string, was index.Resolution,
 ) (spelled, target string, ok bool) {
@@ -70,10 +75,10 @@ func (w *rewriting) spellLink(
 	switch {
 	case within:
 		ends = append(ends, end{"#" + encode(slug), "#" + slug})
-	case inside && strings.Contains(was.ID, "#"): // a section that is a note now
+	case inside && strings.Contains(was.ID, "#"): // the section became a note
 		ends = []end{{}}
 	}
-	if inside && within && !w.strays(ref, was) { // the file may stay as it is
+	if inside && within && !w.strays(ref, was) { // the path can stay
 		if target := file + "#" + slug; w.leads(target, was) {
 			rawFile, _, _ := strings.Cut(written, "#")
 			return rawFile + "#" + encode(slug), target, true
@@ -89,8 +94,9 @@ func (w *rewriting) spellLink(
 	return "", "", false
 }
 
-// filePaths returns the ways in which a link to a file of the vault may name it, with the one first that is
-// written as the old one was: from the root, relative to the folder of the note, or by a path in the vault.
+// filePaths returns the ways to write the path of a file of the vault in a link: from the root,
+// relative to the folder of the note, and as a path in the vault. The first is written like the old
+// one.
 func (w *rewriting) filePaths(old, file string) []string {
 	relative := relativePath(w.note.Path, file)
 	dotted := relative
@@ -108,14 +114,15 @@ func (w *rewriting) filePaths(old, file string) []string {
 	return []string{file, relative, dotted, "/" + file}
 }
 
-// besideBefore reports whether a path, relative to the folder that the note was in, names a note.
+// besideBefore reports whether a path, relative to the old folder of the note, is that of a note.
 func (w *rewriting) besideBefore(file string) bool {
 	_, ok := w.before.Note(path.Join(vault.Path(w.from.Path).Dir(), file))
 	return ok
 }
 
-// strays reports whether a Markdown link was the path of a note, relative to the folder of this one, and no longer is.
-// It may still lead there, by the name of the note, but not in programs that know only paths.
+// strays reports whether a Markdown link was the path of a note, relative to the folder of this
+// one, and no longer is. It may still resolve by the name of the note, but not in programs that
+// support only paths.
 func (w *rewriting) strays(ref markdown.Reference, was index.Resolution) bool {
 	if w.wanted != nil || was.Object.Note == nil || !w.isMarkdown(ref) {
 		return false
@@ -127,7 +134,8 @@ func (w *rewriting) strays(ref markdown.Reference, was index.Resolution) bool {
 	return from(w.from) == was.Object.Note.Path && path.Clean(file) != target && from(w.note) != target
 }
 
-// pathOf returns the path of the note with an id of the second state, which may not exist.
+// pathOf returns the path of the note with an id of the second state. If there is no such note, it
+// returns the id with .md.
 func (w *rewriting) pathOf(id string) string {
 	if n, ok := w.after.ByID(id); ok {
 		return n.Path
@@ -144,7 +152,7 @@ func relativePath(note, file string) string {
 	return filepath.ToSlash(relative)
 }
 
-// encoder returns the function that writes a part of a target as the target at a span is written: in angle
+// encoder returns a function that encodes a part of a target like the target at a span: for angle
 // brackets, or with percent escapes.
 func encoder(text []byte, at markdown.Span) func(string) string {
 	if at.Start > 0 && text[at.Start-1] == '<' {

@@ -12,16 +12,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A bareValue is a value with references that have no brackets: of a field or a trait that the schema says is
-// a reference, or a list of them.
+// A bareValue is a value that can contain references without brackets: that of a field or a trait
+// which the schema declares as a reference or a list of references.
 type bareValue struct {
-	value  any           // as markdown.Parse has it
-	at     markdown.Span // of the value in the text
+	value  any           // a type of markdown.Parse
+	at     markdown.Span // place of the value in the text
 	line   int
 	source index.Object
 	field  string
-	read   func(*markdown.Doc) any // returns the value in a text
-	write  func(text []byte, value any) ([]byte, error)
+	read   func(*markdown.Doc) any // returns the value in a parsed text
+	// write returns a text with another value; nil if there is no such function
+	write func(text []byte, value any) ([]byte, error)
 }
 
 // values rewrites the references without brackets.
@@ -89,7 +90,7 @@ func (w *rewriting) traitValue(i int, t markdown.Trait) {
 	})
 }
 
-// traitParent returns the object that the trait of a number in the text stands in.
+// traitParent returns the object that contains the i-th trait of the text.
 func (w *rewriting) traitParent(i int) index.Object {
 	for _, a := range w.note.Annotations {
 		if !a.Field && a.Line == w.doc.Traits[i].Line && a.Type == w.doc.Traits[i].Name {
@@ -99,7 +100,7 @@ func (w *rewriting) traitParent(i int) index.Object {
 	return w.note.Object(-1)
 }
 
-// bare rewrites the elements of a value that are references, if one of those without brackets has to be.
+// bare rewrites the references in a value, if one without brackets must change.
 func (w *rewriting) bare(b bareValue) {
 	list, isList := b.value.([]any)
 	if !isList {
@@ -113,6 +114,7 @@ func (w *rewriting) bare(b bareValue) {
 		if written == "" {
 			continue
 		}
+		// The elements are looked for in order, each after the one before.
 		span, ok := token(w.text, markdown.Span{Start: at, End: b.at.End}, written)
 		if ok {
 			at = span.End
@@ -127,13 +129,16 @@ func (w *rewriting) bare(b bareValue) {
 			changed, want[i] = true, now
 		}
 	}
+	// References in brackets are rewritten by references, unless this edit replaces the whole
+	// value.
 	if changed {
 		w.whole = append(w.whole, b.at)
 		w.edits = append(w.edits, b.edit(w.text, want, isList, spans, found))
 	}
 }
 
-// edit returns the edit of the whole value that makes those of its parts.
+// edit returns an edit that replaces the whole value. spans has the edits of its parts; found
+// reports whether all of them were found in the text.
 func (b bareValue) edit(text []byte, list []any, isList bool, spans []edit, found bool) edit {
 	var want any = list
 	if !isList {
@@ -152,7 +157,8 @@ func (b bareValue) edit(text []byte, list []any, isList bool, spans []edit, foun
 	return e
 }
 
-// textOf returns the reference that an element of a value is, and whether it has no brackets.
+// textOf returns the reference in an element of a value, and whether it has no brackets. The
+// reference is "" if the element is not one.
 func textOf(v any) (target string, bare bool) {
 	switch v := v.(type) {
 	case markdown.Ref:
@@ -165,7 +171,8 @@ func textOf(v any) (target string, bare bool) {
 	return "", false
 }
 
-// bareTarget returns how an element of a value is written now, and whether that differs.
+// bareTarget returns the new spelling of a reference in a value, and whether it differs from the
+// old one.
 func (w *rewriting) bareTarget(written string, line int, bare bool) (string, bool) {
 	if !w.enter(line) {
 		return "", false
@@ -188,7 +195,8 @@ func (w *rewriting) bareTarget(written string, line int, bare bool) (string, boo
 	return "", false
 }
 
-// token finds a text in a span of another, where no longer word has it.
+// token returns the first place of a word in a span of a text where it is not part of a longer
+// word.
 func token(text []byte, in markdown.Span, word string) (markdown.Span, bool) {
 	for at := in.Start; at < in.End; {
 		i := bytes.Index(text[at:in.End], []byte(word))
@@ -206,7 +214,7 @@ func token(text []byte, in markdown.Span, word string) (markdown.Span, bool) {
 	return markdown.Span{}, false
 }
 
-// isWord reports whether a character may be a part of a path.
+// isWord reports whether a character can be part of a path.
 func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-/.#", r)
 }

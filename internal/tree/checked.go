@@ -5,17 +5,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A checked is what a Checker needs of a note for each of its nodes, found once.
+// A checked is the data of a note that a Checker uses for each of its nodes. It is computed once,
+// when it is first needed.
 type checked struct {
 	note *index.Note
 	text []byte
 
+	// nil until the method that returns each is called
 	ends  []Extent
 	refs  map[int][]*index.Ref
 	heads map[string]int
 }
 
-// extents are where the nodes of the note are in its text.
+// extents returns the extents of the nodes of the note, by node number.
 func (c *checked) extents() []Extent {
 	if c.ends == nil {
 		c.ends = Extents(c.text, markdown.Parse(c.text))
@@ -23,7 +25,8 @@ func (c *checked) extents() []Extent {
 	return c.ends
 }
 
-// references are those that lead to notes, by the node in whose own text or fields they are.
+// references returns the references to notes, by the number of the node whose own text or fields
+// contain them. References to files are left out.
 func (c *checked) references() map[int][]*index.Ref {
 	if c.refs == nil {
 		c.refs = map[int][]*index.Ref{}
@@ -38,12 +41,14 @@ func (c *checked) references() map[int][]*index.Ref {
 	return c.refs
 }
 
-// firsts are the positions of the first sections with a title, by the folded title, of those that are nodes.
+// firsts returns the position of the first section with each folded title, among the sections that
+// are nodes.
 func (c *checked) firsts() map[string]int {
 	if c.heads == nil {
 		c.heads = map[string]int{}
 		for i := range c.note.Sections {
 			s := &c.note.Sections[i]
+			// Sections that are not nodes have no addresses, so their titles cannot clash.
 			if title := fold(s.Title); isNode(s) {
 				if _, there := c.heads[title]; !there {
 					c.heads[title] = i

@@ -2,12 +2,13 @@ package tree
 
 import "strconv"
 
-// version is a commit as answers name it.
+// version returns a sequence number in the form of answers, such as v42.
 func version(seq uint64) string { return "v" + strconv.FormatUint(seq, 10) }
 
-// Changed returns the address of the first of some nodes that changed after a version: their note, or, of a folder, what
-// is in it; and with which commit that changed last. In a vault with strict versions it is the vault, if any note or
-// folder changed. The address is empty if nothing did.
+// Changed returns the address of the first of the nodes that changed after the version since, and
+// the version that last changed it. For a note or a section, that is the note; for a folder, the
+// folder, if its children or its own file changed. In a vault with strict versions, it is the
+// vault, if any note or folder changed. It returns "" and 0 if nothing changed.
 func (t *Tree) Changed(since uint64, nodes ...Node) (id string, seq uint64) {
 	if seq := t.Index.NotesVersion(); t.Index.Config().Tree.Strict && seq > since {
 		return t.Root().ID(), seq
@@ -20,7 +21,7 @@ func (t *Tree) Changed(since uint64, nodes ...Node) (id string, seq uint64) {
 	return "", 0
 }
 
-// Holder is the note of a section, else the node.
+// Holder returns the note of a section; any other node itself.
 func (n Node) Holder() Node {
 	n.Section = 0
 	return n

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Diff is how one subtree differs from another (reference/tree.md, C8.5).
+// A Diff is the difference between two subtrees (reference/tree.md, C8.5).
 type Diff struct {
 	Structure []StructureChange `json:"structure"`
 	Payload   []PayloadChange   `json:"payload"`
@@ -15,7 +15,7 @@ type Diff struct {
 	Truncated bool              `json:"truncated,omitempty" jsonschema:"there are more changes than the lists have"`
 }
 
-// A StructureChange is a node that came, went, has another name or another place.
+// A StructureChange is a node that was added, removed, renamed, moved or reordered.
 type StructureChange struct {
 	Op       string `json:"op" jsonschema:"added, removed, moved, reordered or renamed"`
 	NodeID   string `json:"nodeId"`
@@ -26,7 +26,7 @@ type StructureChange struct {
 	To       string `json:"to,omitempty" jsonschema:"of renamed: the address in the second one"`
 }
 
-// A PayloadChange is a property that differs.
+// A PayloadChange is a property with different values.
 type PayloadChange struct {
 	NodeID   string `json:"nodeId"`
 	Property string `json:"property"`
@@ -35,7 +35,8 @@ type PayloadChange struct {
 	Diff     string `json:"diff,omitempty" jsonschema:"of body: in the unified format"`
 }
 
-// A DiffSummary counts the changes of each kind.
+// A DiffSummary is the numbers of changes of each kind. They include changes that are not in the
+// lists of a truncated Diff.
 type DiffSummary struct {
 	Added     int `json:"added"`
 	Removed   int `json:"removed"`
@@ -46,31 +47,34 @@ type DiffSummary struct {
 	Metadata  int `json:"metadata"`
 }
 
-// A Differ compares two subtrees of a tree, or of two states of it.
+// A Differ compares two subtrees of a tree, or of two states of it. It must be used for one
+// comparison at a time.
 type Differ struct {
 	Tree     *Tree
-	After    *Tree // of the second subtree; nil: Tree
+	After    *Tree // the tree of the second subtree; nil means Tree
 	MaxDepth int   // levels below the roots
 
-	// Body returns the change of the own texts of two nodes; ok is false if they are the same. Nil: texts are not
-	// compared.
+	// Body compares the own texts of two nodes; it returns ok false if they are equal. If it is
+	// nil, texts are not compared.
 	Body func(a, b Node) (change PayloadChange, ok bool)
 
-	// Fits reports whether there is room for one change more. Those for which there is none are counted, and not listed.
-	// Nil: there always is.
+	// Fits reports whether the answer has room for one more change. After the first change that
+	// does not fit, changes are only counted. A nil Fits means no limit.
 	Fits func(change any) bool
 
 	out Diff
-	own bool // payloads are those of nodes themselves, whatever they stand for
+	own bool // compare own payloads, and do not follow transclusions
 }
 
-// Compare compares two nodes with all below them: children by kind and name, those that are left by type and order.
+// Compare compares two nodes and everything below them. Children match by kind and name; the rest
+// match by kind and type, in order.
 func (d *Differ) Compare(a, b Node) Diff {
 	d.begin()
 	d.pair(a, b, 0)
 	return d.out
 }
 
+// begin starts a comparison with an empty result.
 func (d *Differ) begin() {
 	d.out = Diff{Structure: []StructureChange{}, Payload: []PayloadChange{}, Metadata: []PayloadChange{}}
 	if d.After == nil {
@@ -78,7 +82,7 @@ func (d *Differ) begin() {
 	}
 }
 
-// pair compares two nodes that match.
+// pair compares two nodes that match, and their children down to MaxDepth.
 func (d *Differ) pair(a, b Node, depth int) {
 	d.payload(a, b)
 	if depth >= d.MaxDepth {
@@ -86,7 +90,7 @@ func (d *Differ) pair(a, b Node, depth int) {
 	}
 	left, right := d.Tree.Children(a), d.After.Children(b)
 	to := d.match(left, right)
-	var order []int // the positions in right of what matches, in the order of left
+	var order []int // positions in right of the matches, in the order of left
 	for i, n := range left {
 		if to[i] < 0 {
 			d.all(removed, n, a, i)
@@ -94,6 +98,8 @@ func (d *Differ) pair(a, b Node, depth int) {
 		}
 		order = append(order, to[i])
 	}
+	// As few nodes as possible count as reordered: those that are not in a longest part that kept
+	// its order.
 	kept := longestRise(order)
 	matched := make([]bool, len(right))
 	for i, n := range left {
@@ -119,10 +125,10 @@ func (d *Differ) pair(a, b Node, depth int) {
 	}
 }
 
-// Key is what the node is called in its address, among those below its parent: `#goals`, `website`, or `archive/`.
+// Key returns the part of the node's address below its parent: `#goals`, `website`, or `archive/`.
 func (n Node) Key() string { return key(n) }
 
-// key is what children match by: their kind and their name in the address.
+// key returns the text by which children match: their kind and their name in the address.
 func key(n Node) string {
 	if n.Section > 0 {
 		return "#" + n.section().Slug
@@ -130,10 +136,13 @@ func key(n Node) string {
 	return entry(n)
 }
 
-// match is for each node of one list the position of the node of the other list that matches, -1 if none does: the one of
-// the same key, else the first of the same kind and type whose key no node of the list has.
+// match returns, for each node of left, the position of the matching node of right, -1 if there is
+// none. A node matches the first one with the same key, else the first with the same kind and type
+// whose key no node of left has.
 func (d *Differ) match(left, right []Node) []int {
 	to, keys := make([]int, len(left)), map[string]int{}
+	// The loop runs backward so that the first of several nodes with the same key is the one in
+	// keys.
 	for j, n := range slices.Backward(right) {
 		keys[key(n)] = j
 	}
@@ -162,9 +171,13 @@ func (d *Differ) match(left, right []Node) []int {
 	return to
 }
 
-// longestRise are the numbers of a longest part of a list of different numbers that rises.
+// longestRise returns the numbers in a longest increasing subsequence of a list of distinct
+// numbers.
+//
+// It keeps, for each length, the subsequence with the smallest last number, and takes time in
+// proportion to n log n.
 func longestRise(list []int) map[int]bool {
-	var ends []int // by length less one, the position at which the best part of that length ends
+	var ends []int // by length-1: position at which the best subsequence of that length ends
 	before := make([]int, len(list))
 	for i, n := range list {
 		at := sort.Search(len(ends), func(k int) bool { return list[ends[k]] >= n })
@@ -186,7 +199,8 @@ func longestRise(list []int) map[int]bool {
 	return kept
 }
 
-// add notes a change of the structure. The node is one after the change, but if it was removed.
+// add records a change of the structure. n is the node after the change, or before it if it was
+// removed.
 func (d *Differ) add(c StructureChange, n, parent Node, index int) {
 	t := d.After
 	if c.Op == removed {
@@ -198,19 +212,23 @@ func (d *Differ) add(c StructureChange, n, parent Node, index int) {
 	}
 }
 
+// fits reports whether a change can be listed. After the first one that cannot, it returns false
+// for all, and the result is marked as truncated.
 func (d *Differ) fits(change any) bool {
 	fits := !d.out.Truncated && (d.Fits == nil || d.Fits(change))
 	d.out.Truncated = !fits
 	return fits
 }
 
-// What may become of a node.
+// The operations of nodes that are in one subtree only.
 const (
 	added   = "added"
 	removed = "removed"
 )
 
-// all notes that a node and all below it came or went.
+// all records that a node and everything below it were added or removed.
+//
+// It does not follow transclusions, because the nodes of a Source are elsewhere in the tree.
 func (d *Differ) all(op string, n, parent Node, index int) {
 	t := d.After
 	if op == added {
@@ -225,11 +243,12 @@ func (d *Differ) all(op string, n, parent Node, index int) {
 	}
 }
 
-// payload compares the properties of two nodes.
+// payload compares the properties, the bodies and the tags of two nodes.
 func (d *Differ) payload(a, b Node) {
 	before, after := d.fieldsOf(d.Tree, a), d.fieldsOf(d.After, b)
 	was, is := valuesOf(before), valuesOf(after)
 	for i, f := range append(slices.Clone(before), after...) {
+		// The field was compared in the part of before.
 		if _, twice := was[f.Name]; i >= len(before) && twice {
 			continue
 		}
@@ -253,6 +272,7 @@ func (d *Differ) payload(a, b Node) {
 	}
 }
 
+// changed records a change of a property.
 func (d *Differ) changed(c PayloadChange) {
 	d.out.Summary.Payload++
 	if d.fits(c) {
@@ -260,7 +280,7 @@ func (d *Differ) changed(c PayloadChange) {
 	}
 }
 
-// fieldsOf are the type, the title and the fields of a node.
+// fieldsOf returns the type, the title and the fields of a node as properties.
 func (d *Differ) fieldsOf(t *Tree, n Node) []Property {
 	first := []Property{{"payloadType", t.Type(n)}, {"title", t.Name(n)}}
 	if d.own {
@@ -269,7 +289,7 @@ func (d *Differ) fieldsOf(t *Tree, n Node) []Property {
 	return append(first, t.Payload(n)...)
 }
 
-// valuesOf are the values of properties by their names; of one that is there twice, the first.
+// valuesOf returns the values of properties by name. If a name occurs twice, the first counts.
 func valuesOf(all []Property) map[string]any {
 	values := make(map[string]any, len(all))
 	for _, p := range all {

@@ -8,26 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a query.
+// Limits of a query.
 const (
-	MaxQuery  = 4 << 10 // bytes
-	MaxTerms  = 64
-	maxNested = 32 // groups in groups, in the text of a query
+	MaxQuery  = 4 << 10 // length in bytes
+	MaxTerms  = 64      // see Expr.Terms
+	maxNested = 32      // depth of nested groups
 )
 
-// A SyntaxError is why a query cannot be read.
+// A SyntaxError is the reason why a query cannot be parsed.
+//
+// Callers show both to the author of the query.
 type SyntaxError struct {
-	Position int    // the byte at which it goes wrong, from 0
-	Expected string // what would be right there
+	Position int    // offset of the error in bytes
+	Expected string // the input that is valid there
 }
 
-// Error says what would be right.
+// Error returns the position and the expected input.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("at byte %d: expected %s", e.Position, e.Expected)
 }
 
-// Parse reads a query of select_nodes (reference/tree.md, C8.1). Of one that cannot be read the error is a *SyntaxError.
-// Parse(x.String()) is x for each Expr that it returns.
+// Parse parses a query of select_nodes (reference/tree.md, C8.1). If the query is invalid, the
+// error is a *SyntaxError. For each Expr x that Parse returns, Parse(x.String()) returns an equal
+// one.
+//
+// The grammar is:
+//
+//   - or = and { "OR" and }
+//   - and = not { ( "AND" | "BUT-NOT-IF" ) not }
+//   - not = [ "NOT" ] primary
+//   - primary = "(" or ")" | ( "under" | "childof" ) value | [ "ancestor." ] path operator values
+//
+// Keywords ignore case. A name or value that could be taken for something else must be in quotes.
 func Parse(text string) (*Expr, error) {
 	p := &parser{text: text}
 	if len(text) > MaxQuery {
@@ -49,20 +61,22 @@ func Parse(text string) (*Expr, error) {
 	return x, nil
 }
 
-// A parser reads a query from left to right.
+// A parser is a recursive descent parser of queries. After an error its methods return
+// placeholders.
 type parser struct {
 	text string
-	at   int
-	err  *SyntaxError
+	at   int          // offset of the rest of the text
+	err  *SyntaxError // the first error
 }
 
-// fail notes the first error.
+// fail records an error at the current offset, unless there is an earlier one.
 func (p *parser) fail(expected string) {
 	if p.err == nil {
 		p.err = &SyntaxError{p.at, expected}
 	}
 }
 
+// space skips white space.
 func (p *parser) space() {
 	for p.at < len(p.text) {
 		r, size := utf8.DecodeRuneInString(p.text[p.at:])
@@ -73,12 +87,14 @@ func (p *parser) space() {
 	}
 }
 
+// atEnd skips white space and reports whether the text ends there.
 func (p *parser) atEnd() bool {
 	p.space()
 	return p.at == len(p.text)
 }
 
-// word returns the letters, digits and marks that follow, and where they end.
+// word skips white space and returns the next word, without consuming it, and its end. A word ends
+// at white space or at one of the characters ( ) = ! < > " ' , and the dot.
 func (p *parser) word() (word string, end int) {
 	p.space()
 	end = p.at
@@ -92,7 +108,8 @@ func (p *parser) word() (word string, end int) {
 	return p.text[p.at:end], end
 }
 
-// keyword takes a word if it comes next.
+// keyword consumes the next word if it is one of words, ignoring case. It returns the keyword, or
+// "" if there is none.
 func (p *parser) keyword(words ...string) (taken string) {
 	word, end := p.word()
 	for _, k := range words {
@@ -104,7 +121,7 @@ func (p *parser) keyword(words ...string) (taken string) {
 	return ""
 }
 
-// sign takes a character if it comes next.
+// sign consumes the text c if it comes next, and reports whether it did.
 func (p *parser) sign(c string) bool {
 	p.space()
 	if !strings.HasPrefix(p.text[p.at:], c) {
@@ -114,7 +131,7 @@ func (p *parser) sign(c string) bool {
 	return true
 }
 
-// group is an Expr with an operator, or its only part.
+// group returns an Expr with an operator, or its only part.
 func group(op Op, subs []*Expr) *Expr {
 	if len(subs) == 1 {
 		return subs[0]
@@ -122,6 +139,7 @@ func group(op Op, subs []*Expr) *Expr {
 	return &Expr{Op: op, Subs: subs}
 }
 
+// or parses operands of OR. depth is the number of open parentheses.
 func (p *parser) or(depth int) *Expr {
 	subs := []*Expr{p.and(depth)}
 	for p.err == nil && p.keyword("OR") != "" {
@@ -130,6 +148,7 @@ func (p *parser) or(depth int) *Expr {
 	return group(OpOr, subs)
 }
 
+// and parses operands of AND and BUT-NOT-IF, which bind more strongly than OR.
 func (p *parser) and(depth int) *Expr {
 	subs := []*Expr{p.not(depth)}
 	for p.err == nil {
@@ -145,13 +164,16 @@ func (p *parser) and(depth int) *Expr {
 	return group(OpAnd, subs)
 }
 
+// not parses an optional NOT and its operand.
 func (p *parser) not(depth int) *Expr {
+	// NOT applies to one primary. A second NOT needs parentheses.
 	if p.keyword("NOT") != "" {
 		return &Expr{Op: OpNot, Subs: []*Expr{p.primary(depth)}}
 	}
 	return p.primary(depth)
 }
 
+// primary parses a group in parentheses, under or childof with a value, or a comparison.
 func (p *parser) primary(depth int) *Expr {
 	if p.sign("(") {
 		if depth++; depth > maxNested {
@@ -170,6 +192,7 @@ func (p *parser) primary(depth int) *Expr {
 		return &Expr{Op: Op(op), Values: []string{p.value()}}
 	}
 	p.space()
+	// A quoted "ancestor" is the name of a property.
 	quoted := p.at < len(p.text) && isQuote(p.text[p.at])
 	path := p.path()
 	if !quoted && len(path) > 1 && strings.EqualFold(path[0], string(OpAncestor)) {
@@ -179,10 +202,10 @@ func (p *parser) primary(depth int) *Expr {
 	return p.comparison(path, true)
 }
 
-// keywords are the words that are no names of properties unless they are in quotes.
+// keywords lists the words that are names of properties only in quotes.
 var keywords = []string{"and", "or", "not", "but-not-if", "under", "childof"}
 
-// path takes the names of a property.
+// path consumes the names of a property, with dots between them.
 func (p *parser) path() []string {
 	var path []string
 	for {
@@ -198,7 +221,7 @@ func (p *parser) path() []string {
 	}
 }
 
-// name takes one name of a path.
+// name consumes one name of a path.
 func (p *parser) name() string {
 	p.space()
 	if p.at < len(p.text) && isQuote(p.text[p.at]) {
@@ -213,12 +236,14 @@ func (p *parser) name() string {
 	return word
 }
 
+// isQuote reports whether a byte is a quotation mark.
 func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// signs are the operators that are signs; the longer ones first.
+// signs lists the operators that are signs, the longer ones first.
 var signs = []Op{OpNotEqual, OpAtLeast, OpAtMost, OpEqual, OpGreater, OpLess}
 
-// comparison takes the operator and the values behind a path. Between all operators or only the ones with one value.
+// comparison consumes the operator and the values after a path. If all is false, only operators
+// with one value are allowed.
 func (p *parser) comparison(path []string, all bool) *Expr {
 	x := &Expr{Path: path}
 	if p.err != nil {
@@ -248,7 +273,7 @@ func (p *parser) comparison(path []string, all bool) *Expr {
 	return x
 }
 
-// between takes `low AND high`.
+// between consumes `low AND high`.
 func (p *parser) between() []string {
 	low := p.value()
 	if p.err == nil && p.keyword("AND") == "" {
@@ -257,7 +282,7 @@ func (p *parser) between() []string {
 	return []string{low, p.value()}
 }
 
-// in takes `(value, value)`.
+// in consumes `(value, value)`.
 func (p *parser) in() []string {
 	if !p.sign("(") {
 		p.fail(`"("`)
@@ -276,9 +301,11 @@ func (p *parser) in() []string {
 	return values
 }
 
-// value takes a value: in quotes, or the words up to a keyword, a parenthesis or the end.
+// value consumes a value: a text in quotes, or the words up to a keyword, a closing parenthesis or
+// the end.
 func (p *parser) value() string { return p.valueIn(false) }
 
+// valueIn is value; in a list, a comma ends an unquoted value too.
 func (p *parser) valueIn(list bool) string {
 	if p.err != nil {
 		return ""
@@ -298,6 +325,7 @@ func (p *parser) valueIn(list bool) string {
 			}
 			p.at += size
 		}
+		// Each round adds a word, so that a value such as in progress needs no quotes.
 		word := p.text[from:p.at]
 		if word == "" || endsValue(word) {
 			p.at = end
@@ -311,12 +339,12 @@ func (p *parser) valueIn(list bool) string {
 	return p.text[start:end]
 }
 
-// endsValue reports whether a word is behind a bare value, and no part of it.
+// endsValue reports whether a word ends an unquoted value.
 func endsValue(word string) bool {
 	return strings.EqualFold(word, "AND") || strings.EqualFold(word, "OR") || strings.EqualFold(word, "BUT-NOT-IF")
 }
 
-// quoted takes a text in quotes.
+// quoted consumes a text in quotes. A backslash makes the next byte literal.
 func (p *parser) quoted() string {
 	quote := p.text[p.at]
 	start := p.at
@@ -338,7 +366,7 @@ func (p *parser) quoted() string {
 	return ""
 }
 
-// String writes the Expr as a query.
+// String returns the Expr as a query that Parse accepts.
 func (x *Expr) String() string {
 	switch x.Op {
 	case OpAnd, OpOr:
@@ -357,8 +385,9 @@ func (x *Expr) String() string {
 	return x.written()
 }
 
-// within is the Expr as a part of a group.
+// within returns the Expr as an operand of op, in parentheses if it needs them.
 func (x *Expr) within(op Op) string {
+	// AND in OR needs no parentheses. The others get them, so that Parse returns the same groups.
 	isGroup := x.Op == OpAnd || x.Op == OpOr
 	if isGroup && (x.Op != OpAnd || op != OpOr) || op == OpNot && x.Op == OpNot {
 		return "(" + x.String() + ")"
@@ -366,7 +395,7 @@ func (x *Expr) within(op Op) string {
 	return x.String()
 }
 
-// written is a comparison.
+// written returns a comparison as a query.
 func (x *Expr) written() string {
 	names := make([]string, len(x.Path))
 	for i, name := range x.Path {
@@ -388,10 +417,12 @@ func (x *Expr) written() string {
 	return path + " " + string(x.Op) + " " + values[0]
 }
 
-// writtenName is one name of a path, in quotes where it would not be read as one.
+// writtenName returns one name of a path, in quotes if the parser would not read it as a name
+// otherwise.
 func writtenName(name string, first bool) string {
 	p := &parser{text: name}
 	word, end := p.word()
+	// The test uses the parser itself, so that it cannot differ from Parse.
 	plain := word != "" && end == len(name) && p.at == 0 && !slices.Contains(keywords, strings.ToLower(name)) &&
 		(!first || !strings.EqualFold(name, string(OpAncestor)))
 	if plain {
@@ -400,7 +431,7 @@ func writtenName(name string, first bool) string {
 	return quote(name)
 }
 
-// quote is a text in quotes.
+// quote returns a text in quotes.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// An Op is what an Expr does.
+// An Op is the operator of an Expr.
 type Op string
 
-// The operators. Those of groups have Subs, the others compare the property with the path of the Expr with its values.
+// The operators. The first three combine Subs. OpUnder, OpChildOf and OpAncestor test the nodes
+// above. The others compare the property at Path with Values.
 const (
 	OpAnd Op = "and"
 	OpOr  Op = "or"
 	OpNot Op = "not"
 
-	OpUnder    Op = "under"    // some node above has the address, the uid or the name
-	OpChildOf  Op = "childof"  // the node directly above has
-	OpAncestor Op = "ancestor" // Subs[0] holds of some node above
+	OpUnder    Op = "under"    // an ancestor has this address, UID or name
+	OpChildOf  Op = "childof"  // the parent has this address, UID or name
+	OpAncestor Op = "ancestor" // Subs[0] is true for an ancestor
 
 	OpEqual      Op = "="
 	OpNotEqual   Op = "!="
@@ -32,25 +33,27 @@ const (
 	OpMissing    Op = "missing"
 )
 
-// An Expr says of each node whether it holds. The nil Expr holds of all.
+// An Expr is a condition on nodes. The nil Expr is true for all nodes.
 type Expr struct {
 	Op     Op
 	Subs   []*Expr
-	Path   []string // the names of a property and of those in it
+	Path   []string // the name of a property, followed by names of members in it
 	Values []string
 }
 
-// A Truth is what an Expr says of a node: No, Yes, or that only the text of the node tells.
+// A Truth is the result of an Expr for a node. Unknown means that it depends on the text of the
+// node, which was not given. The order of the values makes AND a minimum, OR a maximum and NOT a
+// difference. A caller evaluates an Expr with the index first, and reads a text only for Unknown.
 type Truth int
 
-// The truths.
+// The truths, in ascending order.
 const (
 	No Truth = iota
 	Unknown
 	Yes
 )
 
-// truth is Yes or No.
+// truth returns Yes for true and No for false.
 func truth(b bool) Truth {
 	if b {
 		return Yes
@@ -58,32 +61,35 @@ func truth(b bool) Truth {
 	return No
 }
 
-// A TextOf gives the texts of a node: its body, or its content.
+// A TextOf returns a text of a node: its content, if content is true, else its body.
 type TextOf func(n Node, content bool) string
 
-// An Evaluator says of nodes whether an Expr holds of them.
+// An Evaluator evaluates Exprs for nodes. It caches what it has resolved, so it must be used by one
+// goroutine at a time.
 type Evaluator struct {
 	tree  *Tree
 	clock Clock
-	text  TextOf // nil: texts are not known
+	text  TextOf // nil if texts are not available
 
-	targets map[string]target
-	read    []*comparison // of the Exprs that were compared, of which there are few
+	targets map[string]target // by the value of under or childof
+	read    []*comparison     // a list, because an evaluation has few comparisons
 }
 
-// NewEvaluator returns an Evaluator. Dates such as `today` mean those of the clock.
+// NewEvaluator returns an Evaluator without texts. The clock defines dates such as `today`.
 func NewEvaluator(t *Tree, c Clock) *Evaluator {
 	return &Evaluator{tree: t, clock: c, targets: map[string]target{}}
 }
 
-// With returns the Evaluator with the texts of nodes.
+// With returns a copy of the Evaluator that reads the texts of nodes with text.
 func (e *Evaluator) With(text TextOf) *Evaluator {
 	with := *e
 	with.text = text
 	return &with
 }
 
-// Holds says whether an Expr holds of a node.
+// Holds evaluates an Expr for a node.
+//
+// AND stops at the first No, and OR at the first Yes.
 func (e *Evaluator) Holds(x *Expr, n Node) Truth {
 	if x == nil {
 		return Yes
@@ -106,6 +112,7 @@ func (e *Evaluator) Holds(x *Expr, n Node) Truth {
 		}
 		return most
 	case OpNot:
+		// This maps No to Yes, Yes to No, and Unknown to itself.
 		return Yes - e.Holds(x.Subs[0], n)
 	case OpUnder, OpChildOf:
 		return truth(e.below(x, n))
@@ -115,7 +122,7 @@ func (e *Evaluator) Holds(x *Expr, n Node) Truth {
 	return e.compares(x, n)
 }
 
-// ancestor says whether an Expr holds of some node above.
+// ancestor evaluates an Expr for the ancestors of a node, and returns the greatest result.
 func (e *Evaluator) ancestor(x *Expr, n Node) Truth {
 	most := No
 	for above, ok := e.tree.Parent(n); ok && most < Yes; above, ok = e.tree.Parent(above) {
@@ -124,14 +131,15 @@ func (e *Evaluator) ancestor(x *Expr, n Node) Truth {
 	return most
 }
 
-// A target is what the value of under and childof names.
+// A target is the node that the value of under or childof names.
 type target struct {
 	node   Node
 	found  bool
 	folded string
 }
 
-// below reports whether a node is below what the value names.
+// below reports whether an ancestor of a node, or its parent for childof, is the node that the
+// value names, or has the value as its name, ignoring case.
 func (e *Evaluator) below(x *Expr, n Node) bool {
 	to, known := e.targets[x.Values[0]]
 	if !known {
@@ -140,9 +148,11 @@ func (e *Evaluator) below(x *Expr, n Node) bool {
 		e.targets[x.Values[0]] = to
 	}
 	for above, ok := e.tree.Parent(n); ok; above, ok = e.tree.Parent(above) {
+		// The value can be an address, a UID or a name. All nodes with the name count.
 		if to.found && above == to.node || fold(e.tree.Name(above)) == to.folded && to.folded != "" {
 			return true
 		}
+		// Only the parent counts.
 		if x.Op == OpChildOf {
 			return false
 		}
@@ -150,7 +160,8 @@ func (e *Evaluator) below(x *Expr, n Node) bool {
 	return false
 }
 
-// needsText reports whether a property is one that only the text of a node tells.
+// needsText reports whether a property is in the text of a node and not in the index, and whether
+// it is the content.
 func needsText(path []string) (content, needs bool) {
 	if len(path) != 1 {
 		return false, false
@@ -159,7 +170,7 @@ func needsText(path []string) (content, needs bool) {
 	return content, content || strings.EqualFold(path[0], "body")
 }
 
-// compares says whether a property compares with the values.
+// compares evaluates a comparison for a node.
 func (e *Evaluator) compares(x *Expr, n Node) Truth {
 	c := e.comparison(x)
 	switch {
@@ -173,7 +184,8 @@ func (e *Evaluator) compares(x *Expr, n Node) Truth {
 	return truth(e.testText(c, e.text(n, c.content)))
 }
 
-// NeedsText reports whether the Expr has a property that only the text of a node tells.
+// NeedsText reports whether the Expr has a property that is in the text of a node and not in the
+// index.
 func (x *Expr) NeedsText() bool {
 	if x == nil {
 		return false
@@ -182,7 +194,7 @@ func (x *Expr) NeedsText() bool {
 	return needs || slices.ContainsFunc(x.Subs, (*Expr).NeedsText)
 }
 
-// Terms is how many comparisons and terms about ancestors the Expr has.
+// Terms returns the number of comparisons and of terms about ancestors in the Expr.
 func (x *Expr) Terms() int {
 	if x == nil {
 		return 0

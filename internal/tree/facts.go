@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// An about is what the file of a folder says of it (`_folder.md`). It is empty for a folder without one.
+// An about is the description of a folder in its own file (`_folder.md`). It is zero for a folder
+// without one.
 type about struct {
 	Type   string
 	Title  string
@@ -17,7 +18,9 @@ type about struct {
 	Order  []string
 }
 
-// about is what the file of a folder says.
+// about returns the description of a folder. A field title takes precedence over a title heading.
+//
+// It is read from the index each time, which costs a few lookups.
 func (t *Tree) about(dir string) about {
 	f, ok := t.Index.Folder(dir)
 	if !ok {
@@ -32,16 +35,16 @@ func (t *Tree) about(dir string) about {
 	return a
 }
 
-// isNode reports whether a section is a node: its heading is in no list and no quote.
+// isNode reports whether a section is a node: its heading is not in a list or a quote.
 func isNode(s *index.Section) bool { return s.Top }
 
-// parentOf is the position of the section that a section is below, of those that are nodes; -1: the note.
+// parentOf returns the position of the node that contains a section; -1 for the note.
 func parentOf(s *index.Section) int { return int(s.TopParent) }
 
 // IsTop reports whether a heading is that of a node.
 func IsTop(h markdown.Heading) bool { return h.Top && !h.Title }
 
-// UID is the stable identity of the node.
+// UID returns the stable identity of the node.
 func (t *Tree) UID(n Node) string {
 	switch n.Kind() {
 	case Section:
@@ -52,7 +55,7 @@ func (t *Tree) UID(n Node) string {
 	return t.Index.FolderUID(n.Folder).String()
 }
 
-// byUID finds a node by its uid.
+// byUID returns the node with a UID; false for any other text.
 func (t *Tree) byUID(id string) (Node, bool) {
 	u, ok := index.ParseUID(id)
 	if !ok {
@@ -65,7 +68,7 @@ func (t *Tree) byUID(id string) (Node, bool) {
 	return Node{Folder: dir}, found
 }
 
-// part is what the index knows of the own text of a node; nil: the folder has no file.
+// part returns the index's data about the own text of a node; nil for a folder without a file.
 func (t *Tree) part(n Node) *index.NodePart {
 	switch n.Kind() {
 	case Section:
@@ -79,11 +82,12 @@ func (t *Tree) part(n Node) *index.NodePart {
 	return nil
 }
 
-// mostReferences is how many references that lead to one another are followed.
+// mostReferences is the largest number of transclusions that Source follows in a row.
 const mostReferences = 8
 
-// Source is the node whose payload and children a node shows: itself, or, if its own text is one transclusion, the
-// node that this leads to. ok is false if it leads to none, or to itself.
+// Source returns the node whose payload and children a node shows: itself or, if its own text is
+// one transclusion, the node to which that leads. If it leads to none, or through more than
+// mostReferences transclusions, as in a cycle, Source returns n and false.
 func (t *Tree) Source(n Node) (source Node, ok bool) {
 	source = n
 	for range mostReferences {
@@ -96,6 +100,7 @@ func (t *Tree) Source(n Node) (source Node, ok bool) {
 			return n, false
 		}
 		source = Node{Note: to.Object.Note, Section: to.Object.Number() + 1}
+		// The target is a heading in a list or a quote, which is not a node.
 		if source.Section > 0 && !isNode(source.section()) {
 			return n, false
 		}
@@ -103,12 +108,13 @@ func (t *Tree) Source(n Node) (source Node, ok bool) {
 	return n, false
 }
 
-// embedded is the target of the transclusion that is the own text of a node; empty: it is something else, or the node has
-// nodes of its own below it, which must stay in sight.
+// embedded returns the target of the transclusion that is the own text of a node. It returns "" if
+// the own text is something else, or if the node has child nodes, which a transclusion would hide.
 func (t *Tree) embedded(n Node) string {
 	if n.Note == nil || !t.part(n).Embeds {
 		return ""
 	}
+	// A child node would not be visible behind a transclusion.
 	for range sectionsTo(n, 1) {
 		return ""
 	}
@@ -127,7 +133,7 @@ func (t *Tree) embedded(n Node) string {
 	return ""
 }
 
-// Reference is what the node stands for; nil: for itself.
+// Reference returns the reference of a node to its Source; nil if the node is its own source.
 func (t *Tree) Reference(n Node) *Reference {
 	if t.embedded(n) == "" {
 		return nil
@@ -139,8 +145,9 @@ func (t *Tree) Reference(n Node) *Reference {
 	return &Reference{TargetID: source.ID()}
 }
 
-// Readdressed are the new addresses of the nodes of some notes by their old ones, of those that have another address
-// after a change: the same nodes by their uids, in whichever of the notes after it.
+// Readdressed returns the new addresses by the old ones of the nodes in some notes whose address is
+// different after a change. was and is are these notes before and after it. Nodes match by their
+// UIDs, in any of the notes.
 func Readdressed(before, after *Tree, was, is []*index.Note) map[string]string {
 	now := map[string]Node{}
 	for _, n := range is {

@@ -14,24 +14,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Clock is the time of a call in the zone of the vault.
+// A Clock is the time of a call in the time zone of the vault.
 type Clock = vault.Clock
 
-// An operand is what a property of a node is.
+// An operand is the value of a property of a node.
+//
+// The values null and "" of structural properties count as missing; fields are missing if they are
+// null or the node does not have them.
 type operand struct {
 	value any
-	there bool
-	field *vault.Field // nil: the type of the node does not declare it
+	there bool         // the node has the property
+	field *vault.Field // its declaration; nil if the type of the node does not declare it
 }
 
-// A property is what the path of a property means, which is the same for all nodes.
+// A property is a parsed path of a property. It does not depend on the node.
 type property struct {
-	field []string // the path of a field; nil: it is one that every node has
+	field []string // path of a field; nil for a property that every node has
 	name  string   // the first name of the path, in lower case
-	deep  bool     // the path has more names
+	deep  bool     // the path has more than one name
 }
 
-// propertyOf reads the path of a property.
+// propertyOf parses the path of a property.
 func propertyOf(path []string) property {
 	p := property{name: strings.ToLower(path[0]), deep: len(path) > 1}
 	switch {
@@ -43,26 +46,27 @@ func propertyOf(path []string) property {
 	return p
 }
 
-// A comparison is an Expr that compares a property, with what is the same for all nodes.
+// A comparison is an Expr that compares a property, with the parts that are the same for all nodes.
 type comparison struct {
 	*Expr
 	property
 	values []constant
 
-	needsText, content bool                         // only the text of a node tells, or its content does
-	plain              func(t *Tree, n Node) string // what the property is if it is a text that every node has; else nil
+	needsText, content bool // the property is in the text of the node; it is the content
+	// plain returns the property if it is a text that every node has; nil for other properties
+	plain func(t *Tree, n Node) string
 }
 
-// A constant is a value of an Expr.
+// A constant is a value in an Expr, parsed once.
 type constant struct {
-	text   string // as it is written
+	text   string // as written
 	bare   string // without the brackets of a reference
-	folded string
-	number bool // it may be a number
-	date   bool // likewise
+	folded string // in lower case
+	number bool   // it can be a number
+	date   bool   // it can be a date
 }
 
-// plains are the properties that are texts, by their names in lower case.
+// plains has the properties that are texts, by their names in lower case.
 var plains = map[string]func(t *Tree, n Node) string{
 	"nodeid": func(_ *Tree, n Node) string { return n.ID() },
 	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type, "name": (*Tree).Name, "title": (*Tree).Name,
@@ -70,7 +74,7 @@ var plains = map[string]func(t *Tree, n Node) string{
 	"path": func(_ *Tree, n Node) string { return pathOf(n) },
 }
 
-// comparison reads an Expr. It does so once for each.
+// comparison returns the parsed form of an Expr. It parses each Expr once.
 func (e *Evaluator) comparison(x *Expr) *comparison {
 	for _, c := range e.read {
 		if c.Expr == x {
@@ -89,7 +93,7 @@ func (e *Evaluator) comparison(x *Expr) *comparison {
 	return c
 }
 
-// operand is a property of a node.
+// operand returns a property of a node.
 func (e *Evaluator) operand(n Node, p property) operand {
 	switch {
 	case p.field != nil:
@@ -101,7 +105,7 @@ func (e *Evaluator) operand(n Node, p property) operand {
 	return operand{value: v, there: v != nil && v != ""}
 }
 
-// structural is a property that every node has; nil: this one does not.
+// structural returns a property that is not a field; nil if the node does not have it.
 func (e *Evaluator) structural(n Node, name string) any {
 	t := e.tree
 	switch name {
@@ -141,7 +145,7 @@ func (e *Evaluator) structural(n Node, name string) any {
 	return nil
 }
 
-// texts are texts as the value of a list; nil: there are none.
+// texts returns texts as a list value; nil if there are none.
 func texts(all []string) any {
 	if len(all) == 0 {
 		return nil
@@ -153,7 +157,7 @@ func texts(all []string) any {
 	return list
 }
 
-// moment is a time as a value; nil: it is not known.
+// moment returns a time as an RFC 3339 text; nil for the zero time.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -161,7 +165,8 @@ func moment(t time.Time) any {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// field is a field of a node, or what is in it.
+// field returns a field of a node, or a member in it. Names ignore case, but an exact match of the
+// first one is preferred.
 func (e *Evaluator) field(n Node, path []string) operand {
 	fields := e.tree.Fields(n)
 	name := path[0]
@@ -173,6 +178,7 @@ func (e *Evaluator) field(n Node, path []string) operand {
 		return operand{}
 	}
 	found := operand{value: fields[i].Value, there: fields[i].Value != nil}
+	// The schema declares fields, but not the members of their values.
 	if t, ok := e.tree.Index.Schema().Type(e.tree.Type(n)); ok && len(path) == 1 {
 		found.field, _ = t.Field(fields[i].Name)
 	}
@@ -182,7 +188,7 @@ func (e *Evaluator) field(n Node, path []string) operand {
 	return found
 }
 
-// memberOf is a member of a value that is a mapping.
+// memberOf returns a member of a value, if that is a mapping with such a member. Names ignore case.
 func memberOf(v any, name string) (member any, there bool) {
 	nested, is := v.(markdown.Nested)
 	if !is {
@@ -197,7 +203,7 @@ func memberOf(v any, name string) (member any, there bool) {
 	return nil, false
 }
 
-// valueOf is a value as fields have them.
+// valueOf returns a JSON value in the form that fields have; there is false for null.
 func valueOf(raw json.RawMessage) (v any, there bool) {
 	if raw[0] == '{' {
 		return markdown.Nested(raw), true
@@ -208,8 +214,8 @@ func valueOf(raw json.RawMessage) (v any, there bool) {
 	return v, true
 }
 
-// test reports whether a property compares with the values of an Expr. A list does if one of its entries does, and
-// what is missing only where the operator is about that.
+// test reports whether the comparison is true for a property. It is true for a list if it is true
+// for one of its elements. For a missing property, only OpMissing and OpNotEqual are true.
 func (e *Evaluator) test(c *comparison, o operand) bool {
 	switch c.Op {
 	case OpExists:
@@ -222,7 +228,7 @@ func (e *Evaluator) test(c *comparison, o operand) bool {
 	return o.there && e.any(c, o, c.Op)
 }
 
-// testText is test of a text. One that is empty is missing.
+// testText is test for a text. An empty text is missing.
 func (e *Evaluator) testText(c *comparison, text string) bool {
 	switch c.Op {
 	case OpExists:
@@ -235,7 +241,8 @@ func (e *Evaluator) testText(c *comparison, text string) bool {
 	return text != "" && e.one(c, c.Op, text, nil)
 }
 
-// any reports whether a value, or an entry of it if it is a list, compares.
+// any reports whether the comparison with op is true for a value or, for a list, for one of its
+// elements.
 func (e *Evaluator) any(c *comparison, o operand, op Op) bool {
 	list, is := o.value.([]any)
 	if !is {
@@ -244,7 +251,8 @@ func (e *Evaluator) any(c *comparison, o operand, op Op) bool {
 	return slices.ContainsFunc(list, func(v any) bool { return e.one(c, op, op.textOf(v), o.field) })
 }
 
-// textOf is a value as an operator compares it: a reference has its brackets where a part of it is looked for.
+// textOf returns a value as the text that an operator compares. References have their brackets only
+// for contains and startswith.
 func (op Op) textOf(v any) string {
 	if op == OpContains || op == OpStartsWith {
 		return Text(v)
@@ -252,7 +260,7 @@ func (op Op) textOf(v any) string {
 	return bareText(v)
 }
 
-// one reports whether one value compares. It is given as a text; see Op.textOf.
+// one reports whether the comparison is true for one value, given as a text; see Op.textOf.
 func (e *Evaluator) one(c *comparison, op Op, text string, f *vault.Field) bool {
 	switch op {
 	case OpContains:
@@ -273,7 +281,7 @@ func (e *Evaluator) one(c *comparison, op Op, text string, f *vault.Field) bool 
 	return ok && holds(op, order)
 }
 
-// holds reports whether an operator holds of how two values compare.
+// holds reports whether an operator is true for the result c of comparing two values.
 func holds(op Op, c int) bool {
 	switch op {
 	case OpEqual:
@@ -290,8 +298,12 @@ func holds(op Op, c int) bool {
 	return false
 }
 
-// compare compares a value with one that a query gives: as the schema types the field; else as numbers if both are, as
-// times if both are, and as texts in which the case does not count. ok is false if they do not compare.
+// compare compares a value with a constant: by the type of the field, if the schema declares it as
+// a number or a time; else as numbers or as times, if both are; else as texts, ignoring case. It
+// returns ok false if the two cannot be compared.
+//
+// The field types have precedence because a text such as 007 or 2026 can be a number, a time or
+// neither.
 func (e *Evaluator) compare(text string, with constant, f *vault.Field) (c int, ok bool) {
 	if f != nil {
 		switch {
@@ -312,7 +324,7 @@ func (e *Evaluator) compare(text string, with constant, f *vault.Field) (c int, 
 	return compareFolded(text, with.bare), true
 }
 
-// bareText is a value as a text; of a reference, what it refers to.
+// bareText returns a value as a text; for a reference, its target without brackets.
 func bareText(v any) string {
 	if ref, ok := v.(markdown.Ref); ok {
 		return string(ref)
@@ -320,7 +332,7 @@ func bareText(v any) string {
 	return Text(v)
 }
 
-// unbracketed is a text without the brackets of a reference.
+// unbracketed returns a text without the brackets of a reference.
 func unbracketed(s string) string {
 	if inner, ok := strings.CutPrefix(s, "[["); ok && strings.HasSuffix(inner, "]]") {
 		return strings.TrimSuffix(inner, "]]")
@@ -328,6 +340,7 @@ func unbracketed(s string) string {
 	return s
 }
 
+// compareNumbers compares two texts as numbers; ok is false if one of them is not a number.
 func compareNumbers(a, b string) (c int, ok bool) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	if !maybeNumber(b) || !maybeNumber(a) {
@@ -335,6 +348,7 @@ func compareNumbers(a, b string) (c int, ok bool) {
 	}
 	x, err1 := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
+	// NaN is not comparable.
 	if err1 != nil || err2 != nil || x != x || y != y {
 		return 0, false
 	}
@@ -347,7 +361,8 @@ func compareNumbers(a, b string) (c int, ok bool) {
 	return 0, true
 }
 
-// maybeNumber reports whether a text can be a number. Most texts cannot, and an error of ParseFloat is an allocation.
+// maybeNumber reports whether a text can be a number. It exists because most texts are not, and an
+// error of ParseFloat allocates memory.
 func maybeNumber(s string) bool {
 	switch {
 	case s == "":
@@ -358,12 +373,12 @@ func maybeNumber(s string) bool {
 	return strings.EqualFold(s, "inf") || strings.EqualFold(s, "infinity")
 }
 
-// isDate reports whether a text begins as a date of ISO 8601 does.
+// isDate reports whether a text begins like an ISO 8601 date.
 func isDate(s string) bool {
 	return len(s) >= 10 && s[4] == '-' && s[7] == '-' && s[0] >= '0' && s[0] <= '9'
 }
 
-// compareTimes compares two times: a day with a moment by the beginning of the day.
+// compareTimes compares two times. A day counts as its beginning.
 func (e *Evaluator) compareTimes(a, b string) (c int, ok bool) {
 	x, err1 := vault.ParseTime(a, e.clock)
 	y, err2 := vault.ParseTime(b, e.clock)
@@ -373,10 +388,10 @@ func (e *Evaluator) compareTimes(a, b string) (c int, ok bool) {
 	return x.From.Compare(y.From), true
 }
 
-// fold is a text in which the case of letters does not count.
+// fold returns a text in lower case.
 func fold(s string) string { return strings.ToLower(s) }
 
-// compareFolded compares two texts in which the case of letters does not count. It makes no copy of those in ASCII.
+// compareFolded compares two texts, ignoring case. It does not copy ASCII texts.
 func compareFolded(a, b string) int {
 	if !isASCII(a) || !isASCII(b) {
 		return strings.Compare(fold(a), fold(b))
@@ -389,6 +404,7 @@ func compareFolded(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
+// isASCII reports whether s contains only ASCII characters.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -398,7 +414,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// lower is a byte of ASCII in lower case.
+// lower returns an ASCII byte in lower case.
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'

@@ -12,12 +12,15 @@ import (
 )
 
 // A Property is a field of a node.
+//
+// A list of properties keeps the order of the text, which a map would not.
 type Property struct {
 	Name  string
-	Value any // as of index.Field
+	Value any // a type of index.Field.Value
 }
 
-// beside are fields that a node shows beside its payload, or that are part of its address.
+// beside reports whether a field of the node is not in its payload: the title and tags, which are
+// shown separately, the id of a section, and the order of a folder.
 func (n Node) beside(name string) bool {
 	switch strings.ToLower(name) {
 	case "title", "tags":
@@ -30,7 +33,7 @@ func (n Node) beside(name string) bool {
 	return false
 }
 
-// Fields are all fields of the node, as they are written.
+// Fields returns all fields of the node, as written.
 func (t *Tree) Fields(n Node) []index.Field {
 	switch {
 	case n.Section > 0:
@@ -41,13 +44,14 @@ func (t *Tree) Fields(n Node) []index.Field {
 	return t.about(n.Folder).Fields
 }
 
-// Payload are the fields of the node in text order, without its title and its tags: those of its Source.
+// Payload returns the payload of the node's Source.
 func (t *Tree) Payload(n Node) []Property {
 	n, _ = t.Source(n)
 	return t.OwnPayload(n)
 }
 
-// OwnPayload is Payload of the node itself, whatever it stands for.
+// OwnPayload returns the fields of the node itself in text order, without those that are shown
+// separately, such as the title and the tags.
 func (t *Tree) OwnPayload(n Node) []Property {
 	fields := t.Fields(n)
 	all := make([]Property, 0, len(fields))
@@ -59,7 +63,8 @@ func (t *Tree) OwnPayload(n Node) []Property {
 	return all
 }
 
-// Tags are the tags of the node, each once in the order in which they are written: those of its field `tags`.
+// Tags returns the distinct tags in the field `tags` of the node, in text order. It returns an
+// empty list, and never nil, if there are none.
 func (t *Tree) Tags(n Node) []string {
 	for _, f := range t.Fields(n) {
 		if f.Name == "tags" {
@@ -69,7 +74,7 @@ func (t *Tree) Tags(n Node) []string {
 	return []string{}
 }
 
-// tagsOf reads the field `tags`: a list, or a text with commas or blanks between the tags.
+// tagsOf parses the field `tags`: a list, or a text with commas or spaces between the tags.
 func tagsOf(v any) []string {
 	all := []string{}
 	add := func(tag string) {
@@ -95,7 +100,8 @@ func tagsOf(v any) []string {
 	return all
 }
 
-// Text is a value as one text: a reference with its brackets, a list with commas.
+// Text returns a value as one text: a reference with its brackets, a list with commas, anything
+// else as JSON has it.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -103,8 +109,10 @@ func Text(v any) string {
 	case string:
 		return v
 	case float64:
+		// FormatInt is faster than Marshal. Negative zero and large numbers are left to Marshal,
+		// which writes them differently.
 		if i := int64(v); float64(i) == v && -wholes < v && v < wholes && (i != 0 || !math.Signbit(v)) {
-			return strconv.FormatInt(i, 10) // as JSON writes it
+			return strconv.FormatInt(i, 10) // in the form of JSON
 		}
 	case markdown.Ref:
 		return "[[" + string(v) + "]]"
@@ -122,10 +130,11 @@ func Text(v any) string {
 	return string(data)
 }
 
-// wholes bounds the whole numbers that JSON writes without an exponent, and that a float64 has all of.
+// wholes limits the whole numbers that JSON writes without an exponent and float64 represents
+// exactly.
 const wholes = 1 << 53
 
-// Shown is a value as answers have it: a reference as a text with its brackets.
+// Shown returns a value in the form of answers: with references as texts with brackets.
 func Shown(v any) any {
 	switch v := v.(type) {
 	case markdown.Ref:

@@ -9,10 +9,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// MaxGroups is how many groups may be in each other.
+// MaxGroups is the largest depth of nested groups.
 const MaxGroups = 8
 
-// A predicate is a comparison as JSON has it, or a group of them: one with members `predicates` or `groups`.
+// A predicate is the JSON form of a comparison, or of a group of them: one with a member
+// `predicates` or `groups`.
+//
+// Both members can occur in one group; the predicates come first.
 type predicate struct {
 	Path   string          `json:"path"`
 	Op     string          `json:"op"`
@@ -23,17 +26,20 @@ type predicate struct {
 	Groups     []predicate `json:"groups"`
 }
 
-// isGroup reports whether it is a group.
+// isGroup reports whether the predicate is a group.
 func (p predicate) isGroup() bool { return p.Predicates != nil || p.Groups != nil }
 
-// The words for operators in JSON.
+// operators maps the names of operators in JSON to operators.
 var operators = map[string]Op{
 	"eq": OpEqual, "ne": OpNotEqual, "gt": OpGreater, "gte": OpAtLeast, "lt": OpLess, "lte": OpAtMost,
 	"contains": OpContains, "startswith": OpStartsWith, "between": OpBetween, "in": OpIn, "exists": OpExists,
 }
 
-// Predicates reads a group of predicates, or a list of them that must all hold (reference/tree.md, C8.2). A list of
-// search has the operators of only. What cannot be read is INVALID_PARAMETER.
+// Predicates parses a group of predicates, or a list of them that must all be true
+// (reference/tree.md, C8.2). If only is not empty, it lists the allowed operators. Predicates
+// returns nil for an empty group. Invalid input is an INVALID_PARAMETER fault.
+//
+// A comparison outside of a list or a group is accepted too.
 func Predicates(raw json.RawMessage, only ...string) (*Expr, error) {
 	var root predicate
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
@@ -48,7 +54,7 @@ func Predicates(raw json.RawMessage, only ...string) (*Expr, error) {
 		return nil, err
 	}
 	if !root.isGroup() && root.Path == "" {
-		return nil, nil // an empty group holds of all
+		return nil, nil // an empty group is true for all nodes
 	}
 	x, err := root.expr(1, only)
 	if err == nil && x.Terms() > MaxTerms {
@@ -57,7 +63,7 @@ func Predicates(raw json.RawMessage, only ...string) (*Expr, error) {
 	return x, err
 }
 
-// strict decodes JSON that has no other members than those of v.
+// strict decodes JSON and rejects members that v does not have.
 func strict(raw json.RawMessage, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -67,11 +73,14 @@ func strict(raw json.RawMessage, v any) error {
 	return nil
 }
 
-// malformed is the fault of a query that cannot be read.
+// malformed returns an INVALID_PARAMETER fault for an invalid query. reason is a detail of the
+// fault.
 func malformed(reason, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("reason", reason)
 }
 
+// expr returns the predicate as an Expr; nil for an empty group. depth is the number of groups
+// around it, plus one.
 func (p predicate) expr(depth int, only []string) (*Expr, error) {
 	if depth > MaxGroups {
 		return nil, malformed("predicates", "groups can be nested at most %d levels deep", MaxGroups)
@@ -92,7 +101,7 @@ func (p predicate) expr(depth int, only []string) (*Expr, error) {
 	return p.joined(subs)
 }
 
-// joined are the parts of a group as its operator joins them. A group without any holds of all.
+// joined returns the parts of a group joined by its operator; nil if there are none.
 func (p predicate) joined(subs []*Expr) (*Expr, error) {
 	var op Op
 	switch strings.ToLower(p.Op) {
@@ -104,6 +113,7 @@ func (p predicate) joined(subs []*Expr) (*Expr, error) {
 		op = OpNot
 	case "but-not-if":
 		op = OpAnd
+		// The first part must be true, and the others must not be.
 		for i := 1; i < len(subs); i++ {
 			subs[i] = &Expr{Op: OpNot, Subs: []*Expr{subs[i]}}
 		}
@@ -120,7 +130,8 @@ func (p predicate) joined(subs []*Expr) (*Expr, error) {
 	return group(op, subs), nil
 }
 
-// comparison is a predicate as an Expr.
+// comparison returns a predicate that is not a group as an Expr. only lists the allowed operators;
+// empty means all.
 func (p predicate) comparison(only []string) (*Expr, error) {
 	word := strings.ToLower(p.Op)
 	op, known := operators[word]
@@ -140,7 +151,7 @@ func (p predicate) comparison(only []string) (*Expr, error) {
 	return x, p.values(x)
 }
 
-// values fills in the values of a comparison.
+// values sets the values of a comparison. A between without value2 has the same value twice.
 func (p predicate) values(x *Expr) error {
 	if x.Op == OpExists {
 		if string(p.Value) == "false" {
@@ -172,7 +183,9 @@ func (p predicate) values(x *Expr) error {
 	return nil
 }
 
-// literal is a scalar as a text.
+// literal returns a JSON scalar as a text; ok is false for null, a list or an object.
+//
+// Numbers and booleans are returned as written.
 func literal(raw json.RawMessage) (text string, ok bool) {
 	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
 		return text, true

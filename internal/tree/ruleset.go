@@ -13,22 +13,25 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Violation is what is wrong with a node.
+// A Violation is one problem of a node that a rule has found.
+//
+// The severity error means that the vault does not have the form that its schema and rules require;
+// a warning can be intended.
 type Violation struct {
-	RuleID   string `json:"ruleId"`
+	RuleID   string `json:"ruleId"` // such as broken-reference
 	Severity string `json:"severity" jsonschema:"error or warning"`
 	NodeID   string `json:"nodeId"`
 	Path     string `json:"path,omitempty" jsonschema:"the property, or the lines of the file: 12 or 12-14"`
 	Message  string `json:"message"`
 }
 
-// The severities.
+// The values of Violation.Severity.
 const (
 	SeverityError   = "error"
 	SeverityWarning = "warning"
 )
 
-// The sets of rules that every vault has. DefaultRules has the rules of all others.
+// The ids of the rule sets that every vault has. DefaultRules contains the rules of all other sets.
 const (
 	DefaultRules   = "default"
 	structureRules = "structure"
@@ -37,7 +40,8 @@ const (
 	orderRules     = "order"
 )
 
-// Rulesets are the ids of the sets of rules that a vault has.
+// Rulesets returns the ids of the rule sets of a vault: the built-in ones and those in its
+// configuration.
 func Rulesets(x *index.Index) []string {
 	all := []string{DefaultRules, structureRules, schemaRules, linkRules, orderRules}
 	for _, own := range x.Config().Tree.Rulesets {
@@ -46,24 +50,24 @@ func Rulesets(x *index.Index) []string {
 	return all
 }
 
-// A Checker checks nodes by a set of rules.
+// A Checker checks nodes by a rule set. It must be used by one goroutine at a time.
 type Checker struct {
 	tree *Tree
 	eval *Evaluator
 	set  string
 	own  []ownRule
 	refs *index.Resolver
-	of   *checked // the last note or folder
+	of   *checked // data of the last note or folder
 }
 
-// An ownRule is a rule of the vault, with what it selects.
+// An ownRule is a rule in the configuration of the vault, with its parsed query.
 type ownRule struct {
 	vault.Rule
-	selects *Expr
+	selects *Expr // the nodes that it applies to; nil means all
 }
 
-// NewChecker returns a Checker by a set of rules. One that the vault does not have is INVALID_PARAMETER, and so is one
-// whose queries cannot be read.
+// NewChecker returns a Checker for a rule set. It returns an INVALID_PARAMETER fault if the vault
+// does not have the set, or if a query in it is invalid.
 func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
 	if !slices.Contains(Rulesets(t.Index), set) {
 		return nil, malformed("unknown_ruleset", "there is no such set of rules").With("argument", "rulesetId").
@@ -89,17 +93,19 @@ func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
 	return k, nil
 }
 
-// has reports whether the rules of a set are among those that are checked.
+// has reports whether the rules of a built-in set are checked.
 func (k *Checker) has(set string) bool { return k.set == set || k.set == DefaultRules }
 
-// NeedsText reports whether the rules look at the texts of notes.
+// NeedsText reports whether Check needs the texts of notes.
 func (k *Checker) NeedsText() bool {
 	return k.has(structureRules) || slices.ContainsFunc(k.own, func(r ownRule) bool { return r.selects.NeedsText() })
 }
 
-// Check returns what is wrong with a node. text is that of its file; nil: none of the rules needs it. It takes time
-// linear in a note to check all of its nodes one after the other.
+// Check returns the violations of a node. text is the text of its file; it can be nil if NeedsText
+// returns false. Checking all nodes of a note one after the other takes time in proportion to the
+// note.
 func (k *Checker) Check(n Node, text []byte) []Violation {
+	// Folders have a nil note, so each of them gets new data.
 	if k.of == nil || n.Note == nil || k.of.note != n.Note {
 		k.of = &checked{note: n.Note, text: text}
 	}
@@ -119,16 +125,19 @@ func (k *Checker) Check(n Node, text []byte) []Violation {
 	return append(all, k.owns(n, text)...)
 }
 
+// problem returns a Violation of the node n.
 func problem(n Node, rule, severity, path, format string, args ...any) Violation {
 	return Violation{rule, severity, n.ID(), path, fmt.Sprintf(format, args...)}
 }
 
-// structure checks headings and references.
+// structure checks the heading and the transclusion of a node and, for a note, its text.
 func (k *Checker) structure(n Node, text []byte) []Violation {
 	var all []Violation
 	if n.Section > 0 {
 		s := n.section()
 		above, _ := k.tree.Parent(n)
+		// Headings at the top of a note may have level 1 or 2: a note counts as a heading of level
+		// 1.
 		if level := max(1, above.Level()); s.Level > level+1 {
 			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line), "the heading has level %d below one of level %d", s.Level, level))
 		}
@@ -149,7 +158,8 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 	return all
 }
 
-// cycles reports whether a node stands for one that stands for it.
+// cycles reports whether the transclusions from a node form a cycle, or a chain longer than
+// mostReferences.
 func (k *Checker) cycles(n Node) bool {
 	at := n
 	for range mostReferences {
@@ -164,9 +174,12 @@ func (k *Checker) cycles(n Node) bool {
 	return true
 }
 
-// twin is the line of an earlier heading of the note with the same text and no id of its own; 0: there is none.
+// twin returns the line of an earlier heading of the note with the same text, if this section has
+// no id of its own; 0 if there is none.
 func (k *Checker) twin(n Node) int {
 	s := n.section()
+	// The slug of a repeated heading has a number at its end. Any other slug is unique, or an id
+	// that the section declares.
 	if slug := markdown.Slug(s.Title); s.Slug == slug || !strings.HasPrefix(s.Slug, slug) {
 		return 0
 	}
@@ -176,7 +189,8 @@ func (k *Checker) twin(n Node) int {
 	return 0
 }
 
-// textRules checks the text of a note: headings without text, and what is open at its end.
+// textRules checks the text of a note for headings without text, and for blocks that are not
+// closed.
 func textRules(n Node, text []byte) []Violation {
 	var all []Violation
 	number := 0
@@ -194,12 +208,12 @@ func textRules(n Node, text []byte) []Violation {
 	return all
 }
 
-// isEmptyHeading reports whether a line is nothing but the marks of a heading.
+// isEmptyHeading reports whether a line consists only of one to six # characters.
 func isEmptyHeading(line []byte) bool {
 	return len(line) > 0 && len(line) <= 6 && len(bytes.Trim(line, "#")) == 0
 }
 
-// schema checks the fields by the type.
+// schema checks the fields of a note or a section by its type.
 func (k *Checker) schema(n Node) []Violation {
 	declared := ""
 	switch n.Kind() {
@@ -214,11 +228,14 @@ func (k *Checker) schema(n Node) []Violation {
 	if _, ok := k.tree.Index.Schema().Type(declared); declared != "" && !ok {
 		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema does not have the type that the node declares")}
 	}
+	// The payload of a transclusion is that of its source, and is checked there.
 	if !known || k.tree.embedded(n) != "" {
 		return nil
 	}
 	values := map[string]any{}
 	for _, f := range k.tree.Fields(n) {
+		// An empty text counts as missing. The id of a section is part of its address, and not a
+		// field of its type.
 		if f.Value != "" && (n.Section == 0 || f.Name != "id") {
 			values[f.Name] = f.Value
 		}
@@ -233,6 +250,7 @@ func (k *Checker) schema(n Node) []Violation {
 		field, _ := p.Details["field"].(string)
 		all = append(all, problem(n, ruleOf(typ, field, p), SeverityError, field, "%s", p.Message))
 	}
+	// A type without fields allows any.
 	if len(typ.Fields) > 0 && typ.Name != vault.Section {
 		for _, name := range checked.Unknown {
 			if !n.beside(name) {
@@ -243,7 +261,9 @@ func (k *Checker) schema(n Node) []Violation {
 	return all
 }
 
-// ruleOf is the id of the rule that a value of a field breaks.
+// ruleOf returns the id of the rule that the value of a field violates.
+//
+// A value of a field that typ does not declare is of the wrong type.
 func ruleOf(typ *vault.Type, field string, _ *fault.Fault) string {
 	f, ok := typ.Field(field)
 	switch {
@@ -274,7 +294,7 @@ func (k *Checker) links(n Node) []Violation {
 	return all
 }
 
-// order checks the names that a folder lists in its order.
+// order checks that the children in the order of a folder exist.
 func (k *Checker) order(n Node) []Violation {
 	if n.Note != nil {
 		return nil
@@ -295,7 +315,10 @@ func (k *Checker) order(n Node) []Violation {
 	return []Violation{problem(n, "order-stale", SeverityWarning, "order", "the order names %d children that do not exist", stale)}
 }
 
-// owns checks the rules of the vault.
+// owns checks the rules in the configuration of the vault.
+//
+// A rule without a query applies to all nodes. A query that needs a text reads it from the file
+// that Check was given.
 func (k *Checker) owns(n Node, text []byte) []Violation {
 	var all []Violation
 	for _, r := range k.own {
@@ -314,7 +337,7 @@ func (k *Checker) owns(n Node, text []byte) []Violation {
 	return all
 }
 
-// broken is what a node has wrong by a rule of the vault.
+// broken returns the violations of one rule of the vault by a node to which the rule applies.
 func (k *Checker) broken(n Node, r ownRule) []Violation {
 	severity := SeverityError
 	if r.Warning {

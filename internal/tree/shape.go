@@ -6,7 +6,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A Shape is a node as answers have it. A member that a filter takes away is left out.
+// A Shape is a node in the form of answers. Members that the filter does not show are omitted.
+//
+// Numbers and texts that can be zero are pointers, because a shown zero value differs from an
+// omitted one.
 type Shape struct {
 	NodeID        string     `json:"nodeId"`
 	UID           string     `json:"uid,omitempty" jsonschema:"the identity of the node, which it keeps when its address changes"`
@@ -35,29 +38,32 @@ type Shape struct {
 	Children      []*Shape   `json:"children,omitempty"`
 }
 
-// A Named is a node by its address and its name.
+// A Named is the address and the name of a node.
 type Named struct {
 	NodeID string `json:"nodeId"`
 	Name   string `json:"name"`
 }
 
-// A Reference is what a node stands for whose own text is one transclusion.
+// A Reference is the relation of a node whose own text is one transclusion to its Source.
 type Reference struct {
 	TargetID string `json:"targetId,omitempty"`
 	Broken   bool   `json:"broken,omitempty"`
 }
 
-// A Payload is the fields of a node by name, as answers have them.
+// A Payload is the fields of a node by name, in the form of answers.
 type Payload map[string]any
 
-// A Shaper makes shapes of nodes.
+// A Shaper builds shapes of nodes.
 type Shaper struct {
 	Tree   *Tree
 	Filter Filter
-	Viewer *Viewer // nil: shapes do not say what is expanded
+	Viewer *Viewer // nil if shapes do not say which nodes are expanded
 }
 
-// Item is the shape of a node in a list: without what only the node alone shows.
+// Item returns the shape of a node in a list. Whole returns more.
+//
+// The type and the fields are those of the Source, and the identity and the name are those of the
+// node itself.
 func (s Shaper) Item(n Node) *Shape {
 	t := s.Tree
 	shape := &Shape{NodeID: n.ID()}
@@ -90,7 +96,7 @@ func (s Shaper) Item(n Node) *Shape {
 	return shape
 }
 
-// Listed is Item with the nodes above.
+// Listed returns Item with the ancestors of the node.
 func (s Shaper) Listed(n Node) *Shape {
 	shape := s.Item(n)
 	if s.Filter.Shows("ancestors") {
@@ -99,7 +105,7 @@ func (s Shaper) Listed(n Node) *Shape {
 	return shape
 }
 
-// Whole is the shape of a node with all but its text.
+// Whole returns the shape of a node with everything except its text.
 func (s Shaper) Whole(n Node) *Shape {
 	shape := s.Item(n)
 	if s.Filter.Shows("path") {
@@ -125,6 +131,7 @@ func (s Shaper) Whole(n Node) *Shape {
 	return shape
 }
 
+// times sets the times of a shape, except zero ones.
 func (s Shaper) times(shape *Shape, times index.Times) {
 	if !times.Created.IsZero() && s.Filter.Shows("createdAt") {
 		shape.CreatedAt = new(times.Created.UTC())
@@ -134,7 +141,7 @@ func (s Shaper) times(shape *Shape, times index.Times) {
 	}
 }
 
-// Ancestors are the nodes above, the vault first.
+// Ancestors returns the nodes above, the vault first.
 func (s Shaper) Ancestors(n Node) []Named {
 	all := []Named{}
 	for _, above := range s.Tree.Ancestors(n) {
@@ -143,7 +150,7 @@ func (s Shaper) Ancestors(n Node) []Named {
 	return all
 }
 
-// payload are the fields that the filter shows; nil: it shows no field at all.
+// payload returns the fields that the filter shows; nil if it shows no field at all.
 func (s Shaper) payload(n Node) *Payload {
 	if !s.Filter.Shows("payload") {
 		return nil
@@ -157,7 +164,7 @@ func (s Shaper) payload(n Node) *Payload {
 	return &shown
 }
 
-// fieldPath is the path of a field.
+// fieldPath returns the path of a field.
 func fieldPath(name string) string {
 	if IsStructural(name) {
 		return fieldPrefix + name
@@ -165,7 +172,7 @@ func fieldPath(name string) string {
 	return name
 }
 
-// pathOf is the path of the file of a node, or of its folder.
+// pathOf returns the path of the file of a node, or the path of a folder.
 func pathOf(n Node) string {
 	if n.Note != nil {
 		return n.Note.Path

@@ -9,15 +9,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A SortKey is what a node is sorted by: the value of a property, in a form in which all values compare. Numbers come
-// before times, and these before texts.
+// A SortKey is the value of a property in a form in which all values can be compared. Numbers come
+// before times, and times before texts.
+//
+// Page tokens contain keys, so its JSON form must stay the same. Times are seconds since 1970 in
+// Number.
 type SortKey struct {
 	Class  int     `json:"c"` // 0: number, 1: time, 2: text, 3: missing
 	Number float64 `json:"n,omitempty"`
 	Text   string  `json:"t,omitempty"`
 }
 
-// The classes of sort keys.
+// The values of SortKey.Class.
 const (
 	numbers = iota
 	times
@@ -25,7 +28,7 @@ const (
 	missing
 )
 
-// sortKey is the key of a property of a node; of a list, that of its first entry.
+// sortKey returns the key of a property of a node; for a list, that of its first element.
 func (e *Evaluator) sortKey(n Node, path []string) SortKey {
 	o := e.operand(n, propertyOf(path))
 	if list, is := o.value.([]any); is && len(list) > 0 {
@@ -35,6 +38,7 @@ func (e *Evaluator) sortKey(n Node, path []string) SortKey {
 		return SortKey{Class: missing}
 	}
 	text := bareText(o.value)
+	// NaN is left to the texts, because it has no order.
 	if number, err := strconv.ParseFloat(text, 64); err == nil && number == number {
 		return SortKey{Class: numbers, Number: number}
 	}
@@ -46,7 +50,7 @@ func (e *Evaluator) sortKey(n Node, path []string) SortKey {
 	return SortKey{Class: words, Text: fold(text)}
 }
 
-// compare compares two keys. What is missing is last in both directions.
+// compare compares two keys. Missing values are last in both directions.
 func (k SortKey) compare(o SortKey, descending bool) int {
 	if k.Class == missing || o.Class == missing {
 		return cmp.Compare(k.Class, o.Class)
@@ -58,19 +62,20 @@ func (k SortKey) compare(o SortKey, descending bool) int {
 	return c
 }
 
-// A Sorting is the order of a list of nodes: by a property, ties in the order of the tree.
+// A Sorting is an order of nodes by a property. Nodes with equal keys stay in the order of the
+// tree.
 type Sorting struct {
 	Path       []string
 	Descending bool
 }
 
-// A Sorted is a node with the key that it is sorted by.
+// A Sorted is a node with its sort key.
 type Sorted struct {
 	Node
 	Key SortKey
 }
 
-// Sort sorts nodes that are in the order of the tree.
+// Sort returns the nodes sorted. They must be in the order of the tree.
 func (e *Evaluator) Sort(nodes []Node, by Sorting) []Sorted {
 	all := make([]Sorted, len(nodes))
 	for i, n := range nodes {
@@ -80,12 +85,14 @@ func (e *Evaluator) Sort(nodes []Node, by Sorting) []Sorted {
 	return all
 }
 
-// Behind is the position of the first node behind a key and a position in a sorted list.
+// Behind returns the position of the first node in a sorted list that comes after the given key and
+// position; len(all) if there is none.
 func (e *Evaluator) Behind(all []Sorted, by Sorting, key SortKey, at Position) int {
 	i, _ := slices.BinarySearchFunc(all, at, func(s Sorted, at Position) int {
 		if c := cmp.Or(s.Key.compare(key, by.Descending), e.tree.Compare(s.Position(), at)); c != 0 {
 			return c
 		}
+		// The element is at the given place, so the first one after it is looked for.
 		return -1
 	})
 	return i

@@ -6,14 +6,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// An Extent says where in the text of its note a node is.
+// An Extent is the place of a node in the text of its note.
 type Extent struct {
-	Own     markdown.Span // its own text: behind its heading and declaration, up to the first node below it
-	Content markdown.Span // that, and all below it
-	Start   int           // where its heading begins; of a note, its text
+	Own     markdown.Span // its own text: after its heading and declaration, up to the first node below it
+	Content markdown.Span // its own text and everything below it
+	Start   int           // beginning of its heading; for a note, of its text
 }
 
-// Extents are those of the nodes of a note, by position: the note first.
+// Extents returns the extents of a note and of its sections, by node number: the note first.
+// Sections that are not nodes have no ends.
+//
+// d must be the result of parsing text. The own text of a note begins after its title heading.
 func Extents(text []byte, d *markdown.Doc) []Extent {
 	own := markdown.Span{Start: d.Body, End: len(text)}
 	all := []Extent{{Own: own, Content: own, Start: d.Body}}
@@ -28,6 +31,7 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 			at = append(at, i)
 		}
 	}
+	// The title heading, if there is one, has no extent. It comes before all headings that have.
 	title := len(d.Headings) + 1 - len(all)
 	if len(at) > 0 {
 		all[0].Own.End = d.Headings[at[0]].Own.Start
@@ -38,6 +42,7 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 		if k+1 < len(at) {
 			e.Own.End = d.Headings[at[k+1]].Own.Start
 		}
+		// The content ends at the next heading of the same or a higher rank.
 		for _, j := range at[k+1:] {
 			if d.Headings[j].Level <= d.Headings[i].Level {
 				e.Content.End = d.Headings[j].Own.Start
@@ -48,7 +53,7 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 	return all
 }
 
-// extentOf is where a section begins.
+// extentOf returns the beginnings of a section, without its ends.
 func extentOf(h markdown.Heading) Extent {
 	start := h.Content
 	if h.Embedded != nil {
@@ -57,7 +62,8 @@ func extentOf(h markdown.Heading) Extent {
 	return Extent{Own: markdown.Span{Start: start}, Content: markdown.Span{Start: start}, Start: h.Own.Start}
 }
 
-// Cut is a part of a text without the blank lines around it, and without a line break at its end.
+// Cut returns a part of a text without the blank lines around it, and without a line break at its
+// end. The result shares the memory of text.
 func Cut(text []byte, s markdown.Span) []byte {
 	part := bytes.TrimRight(text[s.Start:max(s.Start, s.End)], " \t\r\n")
 	for {

@@ -6,21 +6,26 @@ import (
 	"sort"
 )
 
-// A Visit is a node where a Tour comes upon it: in its own place, or below a node that stands for one above it.
+// A Visit is one occurrence of a node in a Tour: in its own place, or below a node that transcludes
+// one above it.
+//
+// A node can be visited several times in one Tour, once for each place where a reader sees it.
 type Visit struct {
 	Node
-	Above *Visit // nil: it is the top
-	Depth int    // how many visits are above
-	Via   int    // how many of these stand for other nodes and are followed
+	Above *Visit // the parent visit; nil for the top
+	Depth int    // number of visits above
+	Via   int    // number of transclusions that were followed to get here
 
 	source Node // see Tree.Source
 }
 
-// Place is where the visit is: the positions of the visits above it that stand for others, and its own. It means
-// something also after its node is gone.
+// Place returns the place of the visit: the positions of the visits above it at which a
+// transclusion was followed, and its own. A Place stays usable after its node is deleted.
 func (v *Visit) Place() []Position {
 	place := []Position{v.Position()}
 	for child, above := v, v.Above; above != nil; child, above = above, above.Above {
+		// The positions below are those of nodes elsewhere in the tree, so the place of the
+		// transclusion is needed too.
 		if child.Via > above.Via {
 			place = append(place, above.Position())
 		}
@@ -29,19 +34,21 @@ func (v *Visit) Place() []Position {
 	return place
 }
 
-// A Tour is a walk of a node and all below it as its readers see them: what a node stands for is below it too. Where it
-// stands for a node that it is in, or that is shown above it already, nothing is below it.
+// A Tour is a walk of a node and everything below it in the form that readers see: the children of
+// a node that is a transclusion are those of its Source. If the Source contains the node, or is
+// shown above it already, the walk does not go below the node.
 type Tour struct {
 	Tree  *Tree
 	Depth int             // levels below the top
-	Opens func(Node) bool // whether the children of a node are walked; nil: always
+	Opens func(Node) bool // reports whether the children of a node are walked; nil means always
 }
 
-// maxFollowed is how many references are followed, one in another.
+// maxFollowed is the largest number of transclusions inside each other that a Tour follows.
 const maxFollowed = 8
 
-// Walk yields the visits in the order of the tree, a node before its children. With a place, only what is behind that.
-// What is below a node that does not open is not looked at.
+// Walk yields the visits in the order of the tree, a node before its children. If behind is not
+// empty, it yields only the visits after that place. It does not read below a node that is not
+// opened.
 func (t Tour) Walk(top Node, behind []Position) iter.Seq[*Visit] {
 	return func(yield func(*Visit) bool) {
 		v := &Visit{Node: top}
@@ -50,7 +57,7 @@ func (t Tour) Walk(top Node, behind []Position) iter.Seq[*Visit] {
 	}
 }
 
-// walk reports whether to go on.
+// walk reports whether the walk continues: whether yield returned true each time.
 func (t Tour) walk(v *Visit, behind []Position, yield func(*Visit) bool) bool {
 	shown := len(behind) == 0
 	if !shown {
@@ -72,6 +79,7 @@ func (t Tour) walk(v *Visit, behind []Position, yield func(*Visit) bool) bool {
 		first := sort.Search(len(children), func(i int) bool {
 			return t.Tree.Compare(children[i].Position(), behind[0]) > 0
 		})
+		// The child before the first one after the place may contain the place.
 		children = children[max(0, first-1):]
 	}
 	for _, n := range children {
@@ -83,7 +91,7 @@ func (t Tour) walk(v *Visit, behind []Position, yield func(*Visit) bool) bool {
 	return true
 }
 
-// below is the visit of a child.
+// below returns the visit of a child.
 func (t Tour) below(v *Visit, n Node) *Visit {
 	child := &Visit{Node: n, Above: v, Depth: v.Depth + 1, Via: v.Via}
 	child.source, _ = t.Tree.Source(n)
@@ -93,12 +101,16 @@ func (t Tour) below(v *Visit, n Node) *Visit {
 	return child
 }
 
-// HasChildren reports whether the Tour walks children of a visit, if its node has any.
+// HasChildren reports whether the Tour goes below a visit. Its node need not have children.
 func (t Tour) HasChildren(v *Visit) bool {
 	return v.Depth < t.Depth && (t.Opens == nil || t.Opens(v.Node)) && !t.ends(v)
 }
 
-// ends reports whether a visit stands for a node that it is in, or that is shown above it.
+// ends reports whether the walk must not follow the transclusion of a visit, because it would
+// repeat nodes that are shown above, or because too many are followed already.
+//
+// Otherwise a note that transcludes a part of itself, or two notes that transclude each other,
+// would have no end.
 func (t Tour) ends(v *Visit) bool {
 	if v.source == v.Node {
 		return false

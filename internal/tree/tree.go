@@ -1,5 +1,14 @@
-// Package tree reads a vault as a tree of nodes: the vault, its folders, its notes, and the sections of
-// these (reference/tree.md, part C). It is pure: it reads one state of the index, and texts that it is given.
+// Package tree presents a vault as a tree of nodes: the vault, its folders, its notes, and the
+// sections of notes (reference/tree.md, part C). It is pure: it reads one state of the index, and
+// texts that the caller passes.
+//
+// A Tree gives nodes, and walks them in one order: children of a folder in the order that its own
+// file lists, else folders before notes; sections in text order. A node whose own text is one
+// transclusion shows the payload and the children of the node to which that leads, its Source.
+// Functions with Own in their names do not follow it.
+//
+// An Evaluator evaluates queries for nodes, a Checker rules, and a Viewer the expansion of nodes in
+// a session. A Shaper builds the forms that answers have, and a Differ compares subtrees.
 package tree
 
 import (
@@ -12,7 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Kind is what a node is.
+// A Kind is the kind of a node.
 type Kind string
 
 // The kinds of nodes.
@@ -23,14 +32,15 @@ const (
 	Section Kind = "section"
 )
 
-// A Node is one node of a tree. The zero value is the vault. Two nodes of one tree are equal if they are the same.
+// A Node is one node of a tree. The zero value is the vault. Nodes of one tree can be compared with
+// ==.
 type Node struct {
-	Folder  string      // of a folder: its path, with a slash at the end; else empty
-	Note    *index.Note // of a note or a section; else nil
-	Section int         // of a section: its position among the sections of the note, from 1; else 0
+	Folder  string      // path of a folder, with a slash at the end; empty for other kinds
+	Note    *index.Note // note of a note or a section; nil for other kinds
+	Section int         // number of a section in the note, from 1; 0 for other kinds
 }
 
-// Kind is what the node is.
+// Kind returns the kind of the node.
 func (n Node) Kind() Kind {
 	switch {
 	case n.Section > 0:
@@ -43,13 +53,14 @@ func (n Node) Kind() Kind {
 	return Vault
 }
 
-// Object is the object of a note or a section.
+// Object returns the object of a note or a section. The node must be one of these.
 func (n Node) Object() index.Object { return n.Note.Object(n.Section - 1) }
 
-// section is the section of the node.
+// section returns the section of the node, which must be one.
 func (n Node) section() *index.Section { return &n.Note.Sections[n.Section-1] }
 
-// ID is the address of the node: `/`, `projects/`, `projects/website` or `projects/website#goals`.
+// ID returns the address of the node: `/`, `projects/`, `projects/website` or
+// `projects/website#goals`.
 func (n Node) ID() string {
 	switch n.Kind() {
 	case Vault:
@@ -60,23 +71,25 @@ func (n Node) ID() string {
 	return n.Object().ID()
 }
 
-// A Tree is a vault at one version. It is for one goroutine: it keeps what it has listed.
+// A Tree is a vault at one version. It caches the children of folders, so it must be used by one
+// goroutine at a time.
 type Tree struct {
 	Index *index.Index
 
-	folders map[string]*listing // by path, "" for the vault
+	folders map[string]*listing // cache of children, by path; "" for the vault
 }
 
 // New returns the tree of a state of a vault.
 func New(x *index.Index) *Tree { return &Tree{Index: x, folders: map[string]*listing{}} }
 
-// Root is the vault itself.
+// Root returns the vault itself.
 func (t *Tree) Root() Node { return Node{} }
 
-// Find returns the node that an address or a uid names. `.md` may be at the end of the path of a note, and a
-// slash at the beginning. A note may also be named by the slug of its title, and a folder without its slash
-// if there is no note of that name.
+// Find returns the node with an address or a UID. The path of a note can end with `.md`, and any
+// address can begin with a slash. A note can also be named by the slug of its title, and a folder
+// without its slash if no note has that name.
 func (t *Tree) Find(id string) (Node, bool) {
+	// A text with the prefix of UIDs that is not a valid UID is looked up as a path.
 	if n, ok := t.byUID(id); ok {
 		return n, true
 	}
@@ -94,13 +107,14 @@ func (t *Tree) Find(id string) (Node, bool) {
 		n := Node{Note: o.Note, Section: o.Number() + 1}
 		return n, isNode(n.section())
 	}
+	// A fragment that Index.Find does not resolve names no folder either.
 	if strings.Contains(id, "#") {
 		return Node{}, false
 	}
 	return t.folder(id + "/")
 }
 
-// folder is the folder of a path, if there is one.
+// folder returns the folder with a path, if it exists.
 func (t *Tree) folder(path string) (Node, bool) {
 	if path == "/" || strings.Contains(path, "//") || isHidden(path) {
 		return Node{}, false
@@ -108,7 +122,8 @@ func (t *Tree) folder(path string) (Node, bool) {
 	return Node{Folder: path}, t.exists(path)
 }
 
-// exists reports whether there is a folder: it has a note or a file of its own, or some folder in it has.
+// exists reports whether a folder exists: whether a note or the file of a folder is in it or below
+// it.
 func (t *Tree) exists(path string) bool {
 	for f := range t.Index.FilesAfter(path) {
 		if !strings.HasPrefix(f.Path, path) {
@@ -121,15 +136,16 @@ func (t *Tree) exists(path string) bool {
 	return false
 }
 
-// isHidden reports whether a path is in a folder that is in no tree.
+// isHidden reports whether a path is in a top-level folder that trees leave out, because its name
+// begins with a dot.
 func isHidden(path string) bool { return strings.HasPrefix(path, ".") }
 
-// IsContent reports whether a folder with this file is one.
+// IsContent reports whether a file makes its folder exist: a note, or the file of a folder.
 func IsContent(f *index.File) bool {
 	return f.Note != nil || vault.Path(f.Path).Kind() == vault.KindFolder
 }
 
-// Parent returns the node above. The vault has none.
+// Parent returns the node above. For the vault it returns false.
 func (t *Tree) Parent(n Node) (Node, bool) {
 	switch n.Kind() {
 	case Vault:
@@ -142,10 +158,10 @@ func (t *Tree) Parent(n Node) (Node, bool) {
 	return Node{Folder: dirOf(strings.TrimSuffix(n.Folder, "/"))}, true
 }
 
-// dirOf is the folder of a path, with a slash at the end; empty for the vault.
+// dirOf returns the folder of a path, with a slash at the end; "" for the vault.
 func dirOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
 
-// Ancestors are the nodes above, the vault first.
+// Ancestors returns the nodes above, the vault first.
 func (t *Tree) Ancestors(n Node) []Node {
 	var all []Node
 	for above, ok := t.Parent(n); ok; above, ok = t.Parent(above) {
@@ -155,7 +171,7 @@ func (t *Tree) Ancestors(n Node) []Node {
 	return all
 }
 
-// Depth is how many nodes are above.
+// Depth returns the number of nodes above.
 func (t *Tree) Depth(n Node) int {
 	depth := 0
 	switch {
@@ -170,7 +186,7 @@ func (t *Tree) Depth(n Node) int {
 	return depth
 }
 
-// Within reports whether a node is another one or below it.
+// Within reports whether a node is top or below it.
 func (t *Tree) Within(n, top Node) bool {
 	switch top.Kind() {
 	case Vault:
@@ -181,13 +197,14 @@ func (t *Tree) Within(n, top Node) bool {
 		}
 		return strings.HasPrefix(n.Folder, top.Folder)
 	}
+	// A parent section comes before its children, so the walk up can stop at the number of top.
 	for ; n.Note == top.Note && n.Section > top.Section; n, _ = t.Parent(n) {
 	}
 	return n == top
 }
 
-// CommonAncestor is the nearest node that is above or the same as each of some nodes, of which there is one at
-// least.
+// CommonAncestor returns the lowest node that is, or is above, each of the nodes. It panics if
+// nodes is empty.
 func (t *Tree) CommonAncestor(nodes []Node) Node {
 	common := nodes[0]
 	for _, n := range nodes[1:] {
@@ -198,7 +215,8 @@ func (t *Tree) CommonAncestor(nodes []Node) Node {
 	return common
 }
 
-// Type is the type of the node in the schema of the vault: of a folder, what its own file says, else `folder`.
+// Type returns the type of the node in the schema of the vault. For a folder or the vault, it is
+// the type that its own file declares, else `folder` or `vault`.
 func (t *Tree) Type(n Node) string {
 	switch n.Kind() {
 	case Vault, Folder:
@@ -207,7 +225,8 @@ func (t *Tree) Type(n Node) string {
 	return n.Object().Type()
 }
 
-// Name is what the node is called. That of the vault is empty, unless its own file has a title.
+// Name returns the display name of the node. For the vault it is "", unless its own file has a
+// title.
 func (t *Tree) Name(n Node) string {
 	switch n.Kind() {
 	case Vault, Folder:
@@ -216,13 +235,13 @@ func (t *Tree) Name(n Node) string {
 	return t.Index.NameOf(n.Object())
 }
 
-// lastOf is the last segment of the path of a folder.
+// lastOf returns the last segment of the path of a folder.
 func lastOf(folder string) string {
 	folder = strings.TrimSuffix(folder, "/")
 	return folder[strings.LastIndexByte(folder, '/')+1:]
 }
 
-// Level is the level of the heading of a section, 0 of all else.
+// Level returns the level of the heading of a section, 0 for other nodes.
 func (n Node) Level() int {
 	if n.Section == 0 {
 		return 0
@@ -230,7 +249,8 @@ func (n Node) Level() int {
 	return n.section().Level
 }
 
-// Version is the commit with which the node changed last: its note, or what its folder holds.
+// Version returns the version that last changed the node: its note, or the children or own file of
+// its folder.
 func (t *Tree) Version(n Node) uint64 {
 	if n.Note != nil {
 		return n.Note.Version
@@ -238,7 +258,7 @@ func (t *Tree) Version(n Node) uint64 {
 	return t.Index.FolderVersion(n.Folder)
 }
 
-// Times are when the node was made and last changed; zero of a folder.
+// Times returns the times of creation and last change of the node; zero for a folder.
 func (n Node) Times() index.Times {
 	switch n.Kind() {
 	case Section:
@@ -249,14 +269,14 @@ func (n Node) Times() index.Times {
 	return index.Times{}
 }
 
-// AtLine is the node of a note in whose own text a line is: a section with its heading, else the note. For many lines
-// of one note, use Lines.
+// AtLine returns the node of a note whose own text contains a line. The heading of a section
+// belongs to the section. For many lines of one note, use Lines.
 func AtLine(n *index.Note, line int) Node { return NewLines(n).Node(line) }
 
-// Lines finds the nodes of a note by the lines of its file.
+// A Lines maps line numbers of a note to its nodes.
 type Lines struct {
 	note *index.Note
-	tops []int // by section, the position of the last section up to it that is a node; -1: there is none
+	tops []int // by section: position of the last node at or before it; -1 if there is none
 }
 
 // NewLines returns the Lines of a note.
@@ -272,7 +292,8 @@ func NewLines(n *index.Note) Lines {
 	return l
 }
 
-// Node is the node in whose own text a line is: a section with its heading, else the note.
+// Node returns the node whose own text contains a line. The heading of a section belongs to the
+// section.
 func (l Lines) Node(line int) Node {
 	before := sort.Search(len(l.tops), func(i int) bool { return l.note.Sections[i].Line > line })
 	if before == 0 {

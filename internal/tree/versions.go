@@ -2,17 +2,21 @@ package tree
 
 import "github.com/rookeryhq/rookery/internal/index"
 
-// A compared is a node of one of two states that are compared.
+// A compared is a node in one of the two states of a comparison.
 type compared struct {
 	Node
-	above int // the position of its parent; -1: it is the top
-	index int // among the children of its parent
-	match int // the position of the same node in the other state; -1: there is none
+	above int // position of its parent; -1 for the top
+	index int // position among the children of its parent
+	match int // position of the same node in the other state; -1 if there is none
 }
 
-// CompareVersions compares two states of a node with all below it: nodes match by their uids, those that are left by their
-// addresses. What is in a note whose text is the same is not looked at. Either node may be missing, as nil. going is asked
-// at each step whether to go on.
+// CompareVersions compares two states of a node and everything below it. Nodes match by UID; the
+// rest match by address. The sections of a note with the same text in both states are not compared.
+// A nil node means that it does not exist in that state. The comparison stops, with the changes
+// found so far, when going returns false.
+//
+// Moved means another parent, or another address of the top; renamed means another name below the
+// same parent. A moved node is not reported as renamed too.
 func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 	d.begin()
 	d.own = true
@@ -35,8 +39,8 @@ func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 	return d.out
 }
 
-// collect are the nodes of a state in the order of the tree, each after its parent. Of a note that has the same text in
-// the other state, the sections are left out.
+// collect returns the nodes of a state in the order of the tree, each after its parent. It omits
+// the sections of a note that has the same text in the other state.
 func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compared {
 	if top == nil {
 		return nil
@@ -46,6 +50,7 @@ func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compare
 	visit = func(n Node, above, index, depth int) {
 		at := len(all)
 		all = append(all, compared{n, above, index, -1})
+		// Folders are always compared, because isSame returns false for them.
 		if depth >= d.MaxDepth || n.Section == 0 && isSame(other, n) {
 			return
 		}
@@ -60,7 +65,7 @@ func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compare
 	return all
 }
 
-// isSame reports whether a note has the same text and the same identity in another state.
+// isSame reports whether a note has the same path, text and UID in another state.
 func isSame(other *Tree, n Node) bool {
 	if n.Note == nil {
 		return false
@@ -69,7 +74,7 @@ func isSame(other *Tree, n Node) bool {
 	return ok && f.Note != nil && f.Digest == n.Note.Digest && f.Note.UID == n.Note.UID
 }
 
-// uid is the identity of a node.
+// uid returns the UID of a node.
 func (t *Tree) uid(n Node) index.UID {
 	switch n.Kind() {
 	case Section:
@@ -80,7 +85,7 @@ func (t *Tree) uid(n Node) index.UID {
 	return t.Index.FolderUID(n.Folder)
 }
 
-// matchVersions finds for each node the same one in the other state.
+// matchVersions finds the matching nodes of the two states.
 func (d *Differ) matchVersions(left, right []compared) {
 	uids := make(map[index.UID]int, len(left))
 	for i := range left {
@@ -98,13 +103,14 @@ func (d *Differ) matchVersions(left, right []compared) {
 		}
 	}
 	for j := range right {
+		// A node that was deleted and created again has another UID at the same address.
 		if i, ok := ids[right[j].ID()]; ok && right[j].match < 0 {
 			left[i].match, right[j].match = j, i
 		}
 	}
 }
 
-// above is the parent of a node in a state; of the top, itself.
+// above returns the parent of a node in a state; for the top, the top itself.
 func above(all []compared, e *compared) Node {
 	if e.above < 0 {
 		return e.Node
@@ -122,7 +128,8 @@ func remains(left, right []compared, j int) bool {
 	return right[e.above].match == was.above
 }
 
-// reordered are the positions of the nodes whose place among those that stayed below their parent is another one.
+// reordered returns the positions of the nodes that stayed below their parent, and changed their
+// place among the others that did. As few nodes as possible count as changed.
 func reordered(left, right []compared) map[int]bool {
 	places := map[int][]int{} // by the parent, the positions that its children had
 	for j := range right {
@@ -144,7 +151,7 @@ func reordered(left, right []compared) map[int]bool {
 	return late
 }
 
-// version notes what became of a node of the second state.
+// version records the changes of the node at position j of the second state.
 func (d *Differ) version(left, right []compared, j int, late bool) {
 	e := &right[j]
 	parent := above(right, e)
@@ -169,6 +176,7 @@ func (d *Differ) version(left, right []compared, j int, late bool) {
 		d.out.Summary.Reordered++
 		d.add(StructureChange{Op: "reordered", NodeID: e.ID()}, e.Node, parent, e.index)
 	}
+	// The text is the same, so the payload is.
 	if e.Section == 0 && e.Note != nil && was.Note != nil && isSame(d.Tree, e.Node) {
 		return
 	}

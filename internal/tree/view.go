@@ -2,28 +2,35 @@ package tree
 
 import "slices"
 
-// A Rule says whether a node, or a node and all below it, are expanded in the view of a session.
+// A Rule says whether a node is expanded in the view of a session; a recursive one, also everything
+// below it.
 type Rule struct {
-	UID       string `json:"uid"`
-	Expanded  bool   `json:"expanded"`
-	Recursive bool   `json:"recursive,omitempty"`
+	UID       string `json:"uid"`                 // of the node
+	Expanded  bool   `json:"expanded"`            // whether the view shows the children of the node
+	Recursive bool   `json:"recursive,omitempty"` // whether the rule applies to the nodes below, too
 
-	// MaxDepth of a recursive rule is how many levels it expands or collapses, the node included; what is deeper is
-	// collapsed. 0: there is no bound.
+	// MaxDepth is the number of levels to which a recursive rule applies, including that of the
+	// node. Deeper nodes are collapsed. 0 means no limit.
 	MaxDepth int `json:"maxDepth,omitempty"`
 }
 
-// Rules are the rules of a view, the oldest first. The newest one that is about a node decides.
+// Rules are the rules of a view, the oldest first. The newest rule that applies to a node counts.
 type Rules []Rule
 
-// MaxRules is how many rules a view has at most.
+// MaxRules is the largest number of rules of a view. Add does not enforce it.
+//
+// A caller of Add checks it.
 const MaxRules = 500
 
-// Add returns the rules with one more. What the new one makes useless is left out: older rules about the same
-// node, and if it is recursive those about the nodes below it, which below reports by their uids.
+// Add returns the rules with one more at the end. It drops the older rules that the new one
+// replaces: those for the same node and, if the new one is recursive, those for the nodes below it.
+// A rule that is not recursive does not replace a recursive one. below reports whether a UID is
+// that of such a node.
 func (r Rules) Add(rule Rule, below func(uid string) bool) Rules {
 	kept := make(Rules, 0, len(r)+1)
 	for _, old := range r {
+		// An old recursive rule still applies to the nodes below, so only a recursive one replaces
+		// it.
 		useless := old.UID == rule.UID && (rule.Recursive || !old.Recursive)
 		if !useless && rule.Recursive && below(old.UID) {
 			useless = true
@@ -35,22 +42,23 @@ func (r Rules) Add(rule Rule, below func(uid string) bool) Rules {
 	return append(kept, rule)
 }
 
-// A Viewer answers which nodes of a tree a view expands.
+// A Viewer evaluates the rules of a view for the nodes of a tree.
 type Viewer struct {
 	tree      *Tree
 	rules     map[string][]int // positions in the list, by uid
 	list      Rules
-	otherwise bool
-	standing  map[Node]standing
+	otherwise bool              // result for nodes to which no rule applies
+	standing  map[Node]standing // cache of of
 }
 
-// A standing is the newest recursive rule about a node and all below it, and how deep the node is below the top of that.
+// A standing is the newest recursive rule that applies to a node, and the depth of the node below
+// the node of the rule.
 type standing struct {
-	rule  int // -1: none
+	rule  int // position in the list; -1 for none
 	depth int
 }
 
-// NewViewer returns a Viewer. expanded is what holds of nodes that no rule is about.
+// NewViewer returns a Viewer. expanded is the result for nodes to which no rule applies.
 func NewViewer(t *Tree, rules Rules, expanded bool) *Viewer {
 	v := &Viewer{
 		tree: t, list: rules, otherwise: expanded, rules: map[string][]int{}, standing: map[Node]standing{},
@@ -67,6 +75,7 @@ func (v *Viewer) Expanded(n Node) bool {
 		return v.otherwise
 	}
 	above := v.of(n)
+	// A rule of the node itself counts only if it is newer than the recursive rule.
 	newest := above.rule
 	for _, i := range v.rules[v.tree.UID(n)] {
 		newest = max(newest, i)
@@ -80,12 +89,13 @@ func (v *Viewer) Expanded(n Node) bool {
 	return v.list[newest].Expanded
 }
 
-// of is what stands of the recursive rules at a node.
+// of returns the recursive rule that applies to a node.
 func (v *Viewer) of(n Node) standing {
 	if s, known := v.standing[n]; known {
 		return s
 	}
 	s := standing{rule: -1}
+	// The recursion goes up to the vault once, because each result is cached.
 	if above, ok := v.tree.Parent(n); ok {
 		s = v.of(above)
 		s.depth++
@@ -99,7 +109,8 @@ func (v *Viewer) of(n Node) standing {
 	return s
 }
 
-// Visible reports whether a node is shown in the view of a node above it, or the same.
+// Visible reports whether a node is shown in the view of top: whether it is top, or below it and
+// all nodes between are expanded.
 func (v *Viewer) Visible(n, top Node) bool {
 	for _, above := range slices.Backward(v.tree.Ancestors(n)) {
 		if n == top {

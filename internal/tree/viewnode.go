@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A ViewNode is a node as a view has it: its fields are members of it, beside what every node has. A field of the
-// name of one of those is a member of `payload`.
+// A ViewNode is a node in the form of views: in JSON, its fields are members next to the properties
+// that every node has. A field with the name of one of these is a member of `payload`.
 type ViewNode struct {
 	NodeID        string
 	UID           string
@@ -14,7 +14,7 @@ type ViewNode struct {
 	Name, Title   *string
 	Kind          Kind
 	Tags          []string
-	Fields        []Property // as answers have them
+	Fields        []Property // in the form of answers
 	Body, Content *string
 	BodyBytes     *int
 	Version       string
@@ -26,7 +26,8 @@ type ViewNode struct {
 	Children      []*ViewNode
 }
 
-// MarshalJSON writes the members in the order of spec/agent-interface.md: what the node is, its fields, its children.
+// MarshalJSON writes the members in the order of spec/agent-interface.md: identity, fields,
+// children.
 func (v *ViewNode) MarshalJSON() ([]byte, error) {
 	w := members{}
 	w.add("nodeId", v.NodeID)
@@ -41,7 +42,7 @@ func (v *ViewNode) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// whole writes what a node has that is no skeleton.
+// whole writes the members of a node that is not a skeleton, except nodeId and children.
 func (v *ViewNode) whole(w *members) {
 	w.text("payloadType", v.PayloadType)
 	w.text("uid", v.UID)
@@ -51,6 +52,7 @@ func (v *ViewNode) whole(w *members) {
 	if len(v.Tags) > 0 {
 		w.add("tags", v.Tags)
 	}
+	// Fields with structural names would hide the properties of the node.
 	clashing := Payload{}
 	for _, f := range v.Fields {
 		if IsStructural(f.Name) {
@@ -82,7 +84,7 @@ func (v *ViewNode) whole(w *members) {
 	}
 }
 
-// View is the node as a view has it, without its children and its text.
+// View returns the node in the form of views, without its children and its text.
 func (s Shaper) View(n Node) *ViewNode {
 	shape := s.Whole(n)
 	v := &ViewNode{
@@ -98,44 +100,49 @@ func (s Shaper) View(n Node) *ViewNode {
 	return v
 }
 
-// members writes the members of a JSON object in the order in which they come.
+// members is a writer of a JSON object that keeps the order of its members. After an error it
+// writes nothing more.
 type members struct {
 	b   bytes.Buffer
 	err error
 }
 
+// add writes a member.
 func (m *members) add(name string, v any) {
 	if m.err != nil {
 		return
 	}
+	// The first member follows a brace, the others a comma.
 	m.b.WriteByte("{,"[min(m.b.Len(), 1)])
 	for i, part := range []any{name, v} {
 		if i > 0 {
 			m.b.WriteByte(':')
 		}
 		enc := json.NewEncoder(&m.b)
+		// Markdown contains < and >, which would be escaped.
 		enc.SetEscapeHTML(false)
 		if m.err = enc.Encode(part); m.err != nil {
 			return
 		}
-		m.b.Truncate(m.b.Len() - 1) // the line break
+		m.b.Truncate(m.b.Len() - 1) // the line break of Encode
 	}
 }
 
-// text adds a text that is not empty.
+// text writes a member with a text, unless the text is empty.
 func (m *members) text(name, v string) {
 	if v != "" {
 		m.add(name, v)
 	}
 }
 
-// some adds a text that is there.
+// some writes a member with a text, unless v is nil.
 func (m *members) some(name string, v *string) {
 	if v != nil {
 		m.add(name, *v)
 	}
 }
 
+// end closes the object and returns it, or the first error.
 func (m *members) end() ([]byte, error) {
 	if m.err != nil {
 		return nil, m.err

@@ -9,13 +9,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A listing is what is in a folder itself.
+// A listing is the children of a folder.
 type listing struct {
 	children []Node
-	sorted   bool // they are in their order
+	sorted   bool // children are in the order of the folder
 }
 
-// list is what is in a folder, in no order. It takes a step for each child, whatever is below.
+// list returns the children of a folder, in no order. It takes one seek for each subfolder,
+// independent of how much is below.
+//
+// The result is cached in the Tree, and must not be changed, except by sort.
 func (t *Tree) list(dir string) *listing {
 	if l, ok := t.folders[dir]; ok {
 		return l
@@ -28,8 +31,8 @@ func (t *Tree) list(dir string) *listing {
 	return l
 }
 
-// listFrom adds the children of a folder behind a path up to the next folder in it, that included. It returns
-// the path to go on from, and whether there may be more.
+// listFrom adds the children of a folder that come after a path, up to and including the next
+// subfolder. It returns the path from which to continue, and whether there may be more.
 func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) {
 	for f := range t.Index.FilesAfter(after) {
 		rest, inside := strings.CutPrefix(f.Path, dir)
@@ -42,26 +45,26 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 			l.children = append(l.children, Node{Note: f.Note})
 		case i < 0:
 		case isHidden(f.Path):
+			// The whole hidden folder is skipped.
 			return f.Path[:len(dir)+i+1] + "\xff", true
 		case IsContent(f):
 			sub := f.Path[:len(dir)+i+1]
 			l.children = append(l.children, Node{Folder: sub})
-			return sub + "\xff", true // no path has this byte, and all of the folder are before it
+			return sub + "\xff", true // sorts after all paths in the subfolder, because no path contains this byte
 		}
 	}
 	return "", false
 }
 
-// Children are the nodes directly below, in their order: sections as in the text; in folders the names that the
-// order of the folder lists, then the rest, folders first, by lower-cased name.
-//
-// Those of a node that stands for another one are the other's.
+// Children returns the nodes directly below, in order. Sections are in text order. In a folder, the
+// children that its order lists come first; the rest follow, folders before notes, each by
+// lower-cased name. The children of a node that is a transclusion are those of its Source.
 func (t *Tree) Children(n Node) []Node {
 	n, _ = t.Source(n)
 	return t.OwnChildren(n)
 }
 
-// OwnChildren are the Children of a node itself, whatever it stands for.
+// OwnChildren returns the children of the node itself, without following a transclusion.
 func (t *Tree) OwnChildren(n Node) []Node {
 	if n.Note != nil {
 		return sectionsBelow(n)
@@ -73,7 +76,7 @@ func (t *Tree) OwnChildren(n Node) []Node {
 	return l.children
 }
 
-// ChildrenCount is how many Children there are.
+// ChildrenCount returns the number of Children.
 func (t *Tree) ChildrenCount(n Node) int {
 	n, _ = t.Source(n)
 	if n.Note == nil {
@@ -86,7 +89,7 @@ func (t *Tree) ChildrenCount(n Node) int {
 	return count
 }
 
-// sectionsBelow are the sections directly below a note or a section.
+// sectionsBelow returns the sections directly below a note or a section.
 func sectionsBelow(n Node) []Node {
 	var all []Node
 	for child := range sectionsTo(n, 1) {
@@ -95,14 +98,15 @@ func sectionsBelow(n Node) []Node {
 	return all
 }
 
-// A rank is what children of a folder are ordered by.
+// A rank is the sort key of a child of a folder.
 type rank struct {
-	listed int // the position in the order of the folder; behind all of it: it is not listed
+	listed int // position in the order of the folder; the length of the order if not listed
 	file   bool
 	folded string
 	name   string
 }
 
+// compare compares two ranks.
 func (r rank) compare(o rank) int {
 	if c := cmp.Compare(r.listed, o.listed); c != 0 {
 		return c
@@ -116,7 +120,8 @@ func (r rank) compare(o rank) int {
 	return cmp.Or(strings.Compare(r.folded, o.folded), strings.Compare(r.name, o.name))
 }
 
-// entry is a child of a folder as its order lists it: `website`, or `archive/` for a folder.
+// entry returns the name of a child in the order of its folder: `website`, or `archive/` for a
+// folder.
 func entry(n Node) string {
 	if n.Note != nil {
 		return n.Note.ID[strings.LastIndexByte(n.Note.ID, '/')+1:]
@@ -124,7 +129,7 @@ func entry(n Node) string {
 	return lastOf(n.Folder) + "/"
 }
 
-// rankOf is the rank of a child, by its entry.
+// rankOf returns the rank of a child with this entry.
 func rankOf(entry string, order map[string]int) rank {
 	listed, ok := order[entry]
 	if !ok {
@@ -134,7 +139,8 @@ func rankOf(entry string, order map[string]int) rank {
 	return rank{listed, !isFolder, strings.ToLower(name), name}
 }
 
-// orderOf are the positions of the entries in the order of a folder; of one that is there twice, the first.
+// orderOf returns the positions of the entries in the order of a folder. If an entry occurs twice,
+// the first counts.
 func (t *Tree) orderOf(dir string) map[string]int {
 	listed := t.about(dir).Order
 	if len(listed) == 0 {
@@ -149,7 +155,7 @@ func (t *Tree) orderOf(dir string) map[string]int {
 	return order
 }
 
-// sort puts the children of a folder in their order.
+// sort sorts the children of a folder.
 func (t *Tree) sort(l *listing, dir string) {
 	order := t.orderOf(dir)
 	type ranked struct {
@@ -167,13 +173,16 @@ func (t *Tree) sort(l *listing, dir string) {
 	l.sorted = true
 }
 
-// A Position is where a node is in the order of the tree. It means something also after the node is gone.
+// A Position is the place of a node in the order of the tree. It stays usable after the node is
+// deleted.
+//
+// Page tokens contain positions, so its JSON form must stay the same.
 type Position struct {
-	Path    string `json:"p"`           // of the note, without its ending, or of the folder
-	Section int    `json:"s,omitempty"` // as of Node
+	Path    string `json:"p"`           // id of the note, or path of the folder
+	Section int    `json:"s,omitempty"` // as in Node
 }
 
-// Position is where a node is.
+// Position returns the position of the node.
 func (n Node) Position() Position {
 	if n.Note != nil {
 		return Position{n.Note.ID, n.Section}
@@ -181,19 +190,20 @@ func (n Node) Position() Position {
 	return Position{n.Folder, 0}
 }
 
-// Walk yields a node and all below it in the order of the tree: a node before its children. With a position, only
-// what is behind that.
+// Walk yields a node and everything below it in the order of the tree, a node before its children.
+// If behind is not nil, it yields only the nodes after that position. It does not follow
+// transclusions.
 func (t *Tree) Walk(top Node, behind *Position) iter.Seq[Node] { return t.WalkTo(top, behind, endless) }
 
 // endless is a depth that no node has.
 const endless = 1 << 30
 
-// WalkTo is Walk down to a depth below the node: 0 is the node alone.
+// WalkTo is Walk down to a depth below the node: 0 yields the node alone.
 func (t *Tree) WalkTo(top Node, behind *Position, depth int) iter.Seq[Node] {
 	return func(yield func(Node) bool) { t.walk(top, behind, depth, yield) }
 }
 
-// walk reports whether to go on.
+// walk reports whether the walk continues: whether yield returned true each time.
 func (t *Tree) walk(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	if n.Note != nil {
 		return walkNote(n, behind, depth, yield)
@@ -210,7 +220,10 @@ func (t *Tree) walk(n Node, behind *Position, depth int, yield func(Node) bool) 
 	return t.walkBehind(n, behind, depth-1, yield)
 }
 
-// walkBehind walks the children of a folder, and of the one with the position only what is behind that.
+// walkBehind walks the children of a folder. If behind is not nil, it skips those before that
+// position.
+//
+// The position need not exist any more: the ranks of names decide what comes after it.
 func (t *Tree) walkBehind(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	if depth < 0 {
 		return true
@@ -238,7 +251,7 @@ func (t *Tree) walkBehind(n Node, behind *Position, depth int, yield func(Node) 
 	return true
 }
 
-// walkNote walks a note or a section.
+// walkNote walks a note or a section. It returns false if yield did.
 func walkNote(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	last := -1
 	if behind != nil {
@@ -255,22 +268,26 @@ func walkNote(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	return true
 }
 
-// sectionsTo yields the sections below a note or a section down to a depth, in text order, with their positions.
+// sectionsTo yields the nodes below a note or a section down to a depth, in text order, with their
+// section numbers.
+//
+// A section is below the nearest earlier node with a smaller level, which can skip levels.
 func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 	return func(yield func(Node, int) bool) {
 		if depth < 1 {
 			return
 		}
-		var open []int // the levels of the sections that are open
+		var open []int // levels of the sections that contain the current one
 		for i := n.Section; i < len(n.Note.Sections); i++ {
 			s := &n.Note.Sections[i]
 			if !isNode(s) {
 				continue
 			}
+			// The next heading of the same or a higher rank ends the section n.
 			if n.Section > 0 && s.Level <= n.Level() {
 				return
 			}
-			if depth < endless { // else all are near enough
+			if depth < endless { // otherwise the depth of every section is small enough
 				for len(open) > 0 && open[len(open)-1] >= s.Level {
 					open = open[:len(open)-1]
 				}
@@ -283,7 +300,9 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 	}
 }
 
-// Compare says which of two nodes comes first in the order of the tree.
+// Compare returns -1, 0 or 1 for the order of two positions in the tree.
+//
+// Neither node need exist. A folder comes before everything in it.
 func (t *Tree) Compare(a, b Position) int {
 	if a.Path == b.Path {
 		return cmp.Compare(a.Section, b.Section)
@@ -306,7 +325,7 @@ func (t *Tree) Compare(a, b Position) int {
 	}
 }
 
-// firstEntry is the first segment of a path, with its slash if it is a folder.
+// firstEntry returns the first segment of a path, with its slash if it is a folder.
 func firstEntry(path string) string {
 	if i := strings.IndexByte(path, '/'); i >= 0 {
 		return path[:i+1]
@@ -314,13 +333,15 @@ func firstEntry(path string) string {
 	return path
 }
 
-// Entry is the name of a child of a folder as the order of the folder lists it: `website`, or `archive/` for a folder.
+// Entry returns the name of a child in the order of its folder: `website`, or `archive/` for a
+// folder.
 func (n Node) Entry() string { return entry(n) }
 
-// Order is the order of a folder as its own file lists it, names of what is gone among it.
+// Order returns the order of a folder as its own file lists it. It can contain names of children
+// that do not exist.
 func (t *Tree) Order(folder Node) []string { return t.about(folder.Folder).Order }
 
-// FilesIn yields all files of a folder and of the folders in it, by path, hidden notes among them.
+// FilesIn yields all files in a folder and below it, by path, including hidden notes.
 func (t *Tree) FilesIn(folder string) iter.Seq[*index.File] {
 	return func(yield func(*index.File) bool) {
 		for f := range t.Index.FilesAfter(folder) {
