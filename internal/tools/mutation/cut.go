@@ -8,8 +8,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// Cut returns what stays of a note's text when an object is deleted, and what the trash keeps. It
-// returns VALIDATION_FAILED if another section of the note would have another id.
+// Cut deletes an object from the text of its note. It returns the rest of the text, nil if the
+// object is the note itself, and the text for the trash: the note as it is, or for a section the
+// result of Kept. It returns VALIDATION_FAILED if another section of the note would get another id,
+// because references to that section would break.
 func Cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 	if o.Section == nil {
 		return nil, text, nil
@@ -22,19 +24,22 @@ func Cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 	return rest, kept, err
 }
 
-// Kept is the text of a section as the trash keeps it: a note that says where it was.
+// Kept returns the text of a deleted section in the form that the trash stores: a note whose
+// frontmatter has the fields origin, the id of the section, and line, its line number.
+// raven_restore reads both.
 func Kept(o index.Object, gone []byte) ([]byte, error) {
 	return markdown.Compose([]markdown.Field{
 		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line)},
 	}, Apart(string(gone)))
 }
 
-// TrashName is the path that an object has in the trash: a note's own, and for what stands in a note
-// its name in a folder of that note.
+// TrashName returns the path of an object in the trash, without the folder of the trash. A note
+// keeps its path. A section gets a note named after it, in a folder named after its note.
 func TrashName(o index.Object) string {
 	if o.Section == nil {
 		return o.Note.Path
 	}
+	// The slug of a section may not be a valid file name.
 	for _, name := range []string{o.Section.Slug, vault.Slug(o.Section.Slug), vault.Section} {
 		if path, err := vault.NotePath(o.Note.ID + "/" + name); err == nil {
 			return string(path)
@@ -43,7 +48,8 @@ func TrashName(o index.Object) string {
 	return o.Note.Path
 }
 
-// Apart is a body with a blank line before it, which sets it apart from the frontmatter.
+// Apart returns a body that begins with a blank line, so that it can follow frontmatter. It adds
+// the line if there is none, with the line ending of the body's first line.
 func Apart(body string) string {
 	first, _, _ := strings.Cut(body, "\n")
 	switch {

@@ -9,22 +9,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Writing is the part of a call that every mutation of a vault has.
+// A Writing is the part of a call that all mutations of a vault have in common.
 type Writing struct {
-	Caller   auth.Caller
+	// Caller is the authenticated caller, whose rights have been checked already.
+	Caller auth.Caller
+	// Vault is the name of the vault in the caller's tenant.
 	Vault    string
 	Mutation Mutation
-	Slim     bool // the answer leaves out the whole of what the call changed; see Shortener
+	Slim     bool // the answer omits the full content of the change; see Shortener
 
-	// About returns the files that if_version is compared with first; see Change.
+	// About returns the files whose versions are compared with if_version first; see Change.
 	About func(context.Context, *repo.Tx) ([]vault.Path, error)
 }
 
-// A Shortener is an output that can leave out the whole of what a call changed.
+// A Shortener is an output that can omit the full content of what a call changed. Shorten removes
+// that content.
 type Shortener interface{ Shorten() }
 
-// Draft runs a function that drafts a change of the vault and fills its output; see Vault. The
-// log keeps the whole output for a repeated call, in whichever form this call asks for it.
+// Draft changes a vault: it runs fn, which drafts the change and fills the output, and returns the
+// output. fn may run several times; see Change. For an idempotency key the log stores the full
+// output, so a repeated call can ask for either form. Malformed arguments are faults of
+// from.Family, and a missing vault is NOT_FOUND.
 func Draft[Out any](
 	ctx context.Context, from state.Source, w Writing,
 	fn func(context.Context, *repo.Tx, *Out) error,

@@ -11,8 +11,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// Typed returns the values of an argument as the schema reads them: text that a person typed is marked
-// as such.
+// Typed returns the values of an argument in the form that the schema reads. Text that a person
+// typed becomes a vault.Text, which the schema converts to the type of the field. The result is a
+// new map, never nil.
 func Typed(in tool.Fields) map[string]any {
 	out := make(map[string]any, len(in))
 	for name, v := range in {
@@ -21,6 +22,7 @@ func Typed(in tool.Fields) map[string]any {
 	return out
 }
 
+// typedValue is Typed for a single value, or for the elements of a list.
 func typedValue(v any) any {
 	switch v := v.(type) {
 	case tool.Text:
@@ -35,7 +37,8 @@ func typedValue(v any) any {
 	return v
 }
 
-// Sorted returns fields in alphabetical order, as edits take them.
+// Sorted returns fields in alphabetical order of their names, as edits need them. The order makes
+// the text of a draft reproducible.
 func Sorted(fields map[string]any) []markdown.Field {
 	var all []markdown.Field
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -44,7 +47,8 @@ func Sorted(fields map[string]any) []markdown.Field {
 	return all
 }
 
-// WrongTargets returns the problems of the references in the fields of a call; see WrongTarget.
+// WrongTargets returns a WrongTarget fault for each field of a call that has one, in alphabetical
+// order. It ignores fields that the type does not have.
 func WrongTargets(idx *index.Index, t *vault.Type, fields map[string]any) []*fault.Fault {
 	var problems []*fault.Fault
 	for _, given := range Sorted(fields) {
@@ -57,9 +61,10 @@ func WrongTargets(idx *index.Index, t *vault.Type, fields map[string]any) []*fau
 	return problems
 }
 
-// WrongTarget is INVALID_FIELD for a value of a field, or of a trait, that leads to an object of
-// another type than the schema says; nil if it does not. A reference that leads to nothing, or to
-// several things, breaks no rule: WarnRefs tells of it.
+// WrongTarget returns INVALID_FIELD if v, the value of a field or trait, refers to an object of
+// another type than the schema requires, and nil otherwise. For a list it reports the first such
+// element. A reference without a target, or with several candidates, is not an error here: WarnRefs
+// warns of it.
 func WrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
 	if !f.IsRef() || f.Target == "" {
 		return nil
@@ -87,7 +92,7 @@ func WrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
 	return nil
 }
 
-// ByIDs returns values of fields as they are written; see ByID.
+// ByIDs returns a copy of the fields in the form in which they are written; see ByID.
 func ByIDs(idx *index.Index, t *vault.Type, fields map[string]any) map[string]any {
 	all := maps.Clone(fields)
 	for name, v := range fields {
@@ -98,9 +103,10 @@ func ByIDs(idx *index.Index, t *vault.Type, fields map[string]any) map[string]an
 	return all
 }
 
-// ByID returns a value of a field, or of a trait, as it is written: a reference says the id of what it
-// leads to, which no other note can take from it, as it can a name (raven.md §6.7). One that leads to
-// nothing, or to several things, says what the caller said.
+// ByID returns a value of a field or trait in the form in which it is written. A reference becomes
+// the id of its target, because another note can later get the same name but not the same id
+// (raven.md §6.7). A reference without a target, or with several candidates, stays as the caller
+// wrote it.
 func ByID(idx *index.Index, f *vault.Field, v any) any {
 	if !f.IsRef() {
 		return v

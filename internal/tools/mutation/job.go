@@ -8,11 +8,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 )
 
-// JobTool is the tool that tells of a job. It is what the Job of a tool.Spec is.
+// JobTool is the name of the tool that reports the state of a job, for the Job of a tool.Spec.
 const JobTool = "team_job_get"
 
-// JobResult is what a job came to; nil if it is not done, or if that was too large to be kept. That it failed,
-// or was cancelled, is the error.
+// JobResult returns the result of a job and a summary of the job. The result is nil if the job is
+// not done, or if the result was too large to be stored. If the job failed or was cancelled,
+// JobResult returns only an error.
 func JobResult[T any](it job.Item) (*T, *job.Brief, error) {
 	switch it.State {
 	case job.Failed:
@@ -21,6 +22,7 @@ func JobResult[T any](it job.Item) (*T, *job.Brief, error) {
 		return nil, nil, fault.New(fault.Conflict, "the job was cancelled before it was done").
 			With("job", job.BriefOf(it))
 	}
+	// The job is not done, or its result was too large to be stored.
 	if it.State != job.Done || len(it.Result) == 0 {
 		return nil, job.BriefOf(it), nil
 	}

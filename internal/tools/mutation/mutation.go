@@ -1,5 +1,6 @@
-// Package mutation carries out what mutations have in common, of a vault and of a tenant: the version that
-// they build on, the idempotency key, and the answer that a repetition gets.
+// Package mutation implements the common parts of all mutations, of a vault and of a tenant: the
+// version that a call is based on, the idempotency key, dry runs, and the answer to a repeated
+// call.
 package mutation
 
 import (
@@ -14,18 +15,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Mutation is the part of a call that says how to carry out a change, however its family spells the
-// arguments. *tool.Mutation is one.
+// A Mutation is the common part of the arguments of all mutations, independent of their names in a
+// family of tools. *tool.Mutation implements it.
 type Mutation interface {
-	Version() string // that the change builds on, as text; empty: none
+	Version() string // the if_version argument; empty: none
 	Key() string     // the idempotency key; empty: none
-	Dry() bool       // only the plan is asked for
+	Dry() bool       // whether the call asks only for a plan
 
 	Operation() string    // the name of the tool
-	Request() tool.Digest // of the call
+	Request() tool.Digest // the digest that the idempotency key is bound to
 }
 
-// Call is what the log needs to know of a call. A malformed if_version is a fault of the family.
+// Call returns the description of a call for the log. A malformed if_version is a fault with the
+// family's Malformed code.
 func Call(c auth.Caller, m Mutation, f *tool.Family) (repo.Call, error) {
 	digest := m.Request()
 	call := repo.Call{
@@ -43,12 +45,13 @@ func Call(c auth.Caller, m Mutation, f *tool.Family) (repo.Call, error) {
 	}
 	call.IfVersion = v
 	if v == 0 {
-		call.IfVersion = 1 // v0 is the version before the first commit: nothing is that old
+		call.IfVersion = 1 // 0 means no check, so v0 is checked as v1, the first commit
 	}
 	return call, nil
 }
 
-// Who is what a log keeps of the caller of a mutation. A person is named with the issuer already.
+// Who returns the identity that a log records for the caller of a mutation. The issuer and the
+// subject are empty if the principal is a user: its name already contains them.
 func Who(c auth.Caller) repo.Who {
 	who := repo.Who{
 		Principal: c.Principal, Agent: c.Agent, Request: c.RequestID, Token: c.TokenID,
@@ -59,21 +62,22 @@ func Who(c auth.Caller) repo.Who {
 	return who
 }
 
-// A Change is a change of a vault.
+// A Change describes one change of a vault.
 type Change[Out any] struct {
-	// About are the files that the call is about, as far as its arguments name files that are there. If
-	// one of them changed after the call's if_version, that is the answer, before any other check. Nil: no
-	// argument names a file; what Draft stages is compared with if_version all the same.
+	// About returns the existing files that the arguments of the call name. If one of them changed
+	// after the call's if_version, the answer is CONFLICT, before any other check. Nil: no argument
+	// names a file. The files that Draft stages are compared with if_version in any case.
 	About func(context.Context, *repo.Tx) ([]vault.Path, error)
 
-	// Draft drafts the change and fills the output. It may run several times, each time with an empty
-	// output. An output that is too large for an answer is BATCH_TOO_LARGE, and nothing is written. If it
-	// says that the call failed in part, the rest is written, and that is the error. Where Draft returns an error,
-	// nothing is written, and the output is returned with the error.
+	// Draft drafts the change and fills the output. It may run several times, each time with an
+	// empty output. If it returns an error, nothing is written, and Vault returns the error, with
+	// the output if that is a tool.Partial whose Partly is true. If the output records a failure of
+	// some items, the rest is written and Vault returns that failure. An output that is too large
+	// for an answer is BATCH_TOO_LARGE, and nothing is written.
 	Draft func(context.Context, *repo.Tx, *Out) error
 }
 
-// expect is CONFLICT if a file that the call is about changed after its if_version.
+// expect returns CONFLICT if a file that About returns changed after the call's if_version.
 func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call repo.Call) error {
 	if c.About == nil || call.IfVersion == 0 {
 		return nil
@@ -85,7 +89,11 @@ func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call repo.Call) er
 	return tx.Expect(paths)
 }
 
-// Vault carries out a change of a vault and returns its output.
+// Vault carries out a change of a vault and returns its output. The meta of the output contains the
+// version of the commit or, if nothing was written, of the state that the call saw. For a repeated
+// idempotency key it returns the stored output of the first call, and does not write again. Its
+// errors are those of c and of repo.Vault.Update; with an error the output is empty, except as
+// Change describes.
 func Vault[Out any](
 	ctx context.Context, v *repo.Vault, call repo.Call, c Change[Out],
 ) (Out, error) {
@@ -101,6 +109,7 @@ func Vault[Out any](
 			}
 			return nil, err
 		}
+		// Warnings are added before the output is encoded, so that a repeated call gets them too.
 		warnUnindexed(&fresh, tx)
 		if err := tool.CheckFits(&fresh); err != nil {
 			return nil, err
@@ -114,43 +123,46 @@ func Vault[Out any](
 		}
 		return partial.out, partial.error
 	}
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+	if err != nil { // the function may still run, so out must not be read
 		var none Out
 		return none, err
 	}
 	return Finish(r, out, nil)
 }
 
-// ErrUnwritten is what a Draft returns that succeeded and is not to be written, nor to use its idempotency
-// key. Its output must be a tool.Partial.
+// ErrUnwritten is the error of a Draft that succeeded but must neither be written nor use up its
+// idempotency key. The call then succeeds. The output must be a tool.Partial whose Partly is true.
 var ErrUnwritten = errors.New("nothing to write")
 
-// An unwritten is a call of which nothing is written, and its output all the same.
+// An unwritten is the error of a call that writes nothing but returns an output.
 type unwritten[Out any] struct {
 	error
 	out Out
 }
 
-// Unwrap returns why nothing is written.
+// Unwrap returns the reason why nothing is written.
 func (u *unwritten[Out]) Unwrap() error { return u.error }
 
-// Tenant runs a change of a tenant, and is its output. The function is given what keeps an output for whoever
-// repeats the call: it calls it each time that it drafts the change, and the last time counts.
+// Tenant runs a change of a tenant and returns its output, with the version in the meta. The
+// function must pass its output to keep each time that it drafts the change, and store the result
+// of keep with the commit for repeated calls; the last output counts. With an error the output is
+// empty.
 func Tenant[Out any](change func(keep func(Out) any) (repo.Receipt, error)) (Out, error) {
 	var out Out
 	r, err := change(func(o Out) any {
 		out = o
 		return tool.EncodeReplay(&out)
 	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+	if err != nil { // the function may still run, so out must not be read
 		var none Out
 		return none, err
 	}
 	return Finish(r, out, nil)
 }
 
-// Finish is the output of a call, from the receipt: the first answer of its key, if this is a
-// repetition. Its meta says the version that it made, or saw.
+// Finish returns the output of a call, or err if it is not nil. If the receipt has a stored answer
+// of the same idempotency key, that answer replaces out. The meta gets the version of the commit,
+// or of the state that the call saw.
 func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
 	var none Out
 	if err != nil {
@@ -165,8 +177,9 @@ func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
 	return out, noteReceipt(&out, r)
 }
 
-// noteReceipt notes what a receipt says in an output, which out points to, and returns its failure. It is apart from
-// Finish because a program has the code of Finish once for each output.
+// noteReceipt records a receipt in the output that out points to: the version, and a warning for
+// each file that cannot be read. It returns the output's recorded failure, nil if there is none. It
+// is separate from Finish because Finish is compiled once for each type of output.
 func noteReceipt(out any, r repo.Receipt) error {
 	a, ok := out.(aside)
 	if !ok {
@@ -182,7 +195,8 @@ func noteReceipt(out any, r repo.Receipt) error {
 	return nil
 }
 
-// warnUnindexed warns, in an output which out points to, of notes that have more things than are indexed.
+// warnUnindexed adds a warning to the output that out points to for each changed note that is not
+// indexed completely.
 func warnUnindexed(out any, tx *repo.Tx) {
 	a, ok := out.(aside)
 	if !ok {
@@ -200,13 +214,14 @@ type aside interface {
 	Failure() *fault.Fault
 }
 
-// fileUnread is the code of a warning: the file of a note that the call changed is left as it is.
+// fileUnread is the code of the warning that the file of a changed note cannot be read, and was
+// left unchanged.
 const fileUnread = "FILE_UNREAD"
 
-// notIndexed is the code of a warning: a note that the call changed has more things than are indexed.
+// notIndexed is the code of the warning that a changed note has more parts than the index accepts.
 const notIndexed = "NOTE_NOT_INDEXED"
 
-// unread says why a file does not show the change, and what helps.
+// unread returns the message of a FILE_UNREAD warning: the reason, and the remedy.
 func unread(f repo.LeftFile) string {
 	return fmt.Sprintf("the change is saved, but the file of %s on disk does not show it, "+
 		"because the file cannot be read: %s; %s", f.Path, f.Problem(), f.Remedy())

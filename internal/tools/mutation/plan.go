@@ -10,25 +10,32 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A FileChange is one file that a dry run would change: its beginning if it is new, else the lines
-// that differ.
+// A FileChange is one file that a dry run would change: the beginning of the text of a new file, or
+// the lines of an existing file that differ.
 type FileChange struct {
-	Path       string  `json:"path"`
-	Action     string  `json:"action" jsonschema:"create, modify or delete"`
-	Preview    string  `json:"content_preview,omitempty"`
-	Line       int     `json:"line,omitempty"`
+	Path    string `json:"path"`
+	Action  string `json:"action" jsonschema:"create, modify or delete"`
+	Preview string `json:"content_preview,omitempty"`
+	// Line is the number, in both texts, of the first line that differs; 0 for a new or deleted
+	// file.
+	Line int `json:"line,omitempty"`
+	// OldContent and NewContent are the differing lines, without the last line break. Nil: there
+	// are none.
 	OldContent *string `json:"old_content,omitempty" jsonschema:"absent if lines are only added"`
 	NewContent *string `json:"new_content,omitempty" jsonschema:"absent if lines are only removed"`
-	Cut        bool    `json:"content_cut,omitempty" jsonschema:"only the parts of the lines around the change are shown"`
+	// Cut reports that OldContent or NewContent is only a part of the differing lines.
+	Cut bool `json:"content_cut,omitempty" jsonschema:"only the parts of the lines around the change are shown"`
 }
 
-// maxPreview is how many characters of a new file a plan shows.
+// maxPreview is the maximum number of characters of a new file in a plan.
 const maxPreview = 2000
 
-// maxDiffering is how many bytes of lines that differ it shows.
+// maxDiffering is the maximum number of bytes of differing lines in a plan, for each of the two
+// texts.
 const maxDiffering = 16 << 10
 
-// FileChanges are the files that a draft changes.
+// FileChanges returns the files that a draft changes, in the order in which they were staged,
+// without the files of the trash. It returns nil if there are none.
 func FileChanges(ctx context.Context, tx *repo.Tx) ([]FileChange, error) {
 	staged, err := tx.Staged(ctx)
 	if err != nil {
@@ -43,7 +50,7 @@ func FileChanges(ctx context.Context, tx *repo.Tx) ([]FileChange, error) {
 	return all, nil
 }
 
-// ChangeOf returns one file of a draft as a dry run shows it.
+// ChangeOf returns the FileChange of one staged file.
 func ChangeOf(s repo.Staged) FileChange {
 	c := FileChange{Path: string(s.Path)}
 	switch {
@@ -58,7 +65,7 @@ func ChangeOf(s repo.Staged) FileChange {
 	return c
 }
 
-// FirstRunes returns the first n characters of a text.
+// FirstRunes returns the first n characters of a text, or the whole text if it has fewer.
 func FirstRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -69,8 +76,8 @@ func FirstRunes(s string, n int) string {
 	return s
 }
 
-// differing shows in a change the lines from the first to the last that differ, in both texts, and the
-// number of the first. Where lines only come or only go, the other text has none of them, which is nil.
+// differing sets the fields for the lines from the first to the last that differ. A text that has
+// no such lines, because lines were only added or only removed, stays nil.
 func (c *FileChange) differing(old, now []byte) {
 	same := commonPrefix(old, now)
 	first := bytes.LastIndexByte(old[:same], '\n') + 1
@@ -89,7 +96,7 @@ func (c *FileChange) differing(old, now []byte) {
 	c.Line = bytes.Count(old[:first], []byte("\n")) + 1
 }
 
-// commonPrefix is how many bytes two texts begin with alike.
+// commonPrefix returns the length in bytes of the common prefix of two texts.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -100,7 +107,7 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// commonLines is how many bytes the whole lines have that two texts end with alike.
+// commonLines returns the length in bytes of the whole lines that both texts end with.
 func commonLines(a, b []byte) int {
 	n, most := 0, min(len(a), len(b))
 	for n < most && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -110,6 +117,7 @@ func commonLines(a, b []byte) int {
 	if begins(a) && begins(b) {
 		return n
 	}
+	// The common suffix begins within a line, which does not count.
 	line := bytes.IndexByte(a[len(a)-n:], '\n')
 	if line < 0 {
 		return 0
@@ -117,7 +125,9 @@ func commonLines(a, b []byte) int {
 	return n - line - 1
 }
 
-// NoteFiles notes in the meta which files a draft changes.
+// NoteFiles records the paths of the files that a draft changes in the meta of an answer:
+// files_modified, and file_modified for the first of them. reindex_required is always false,
+// because the index follows each commit.
 func NoteFiles(ctx context.Context, tx *repo.Tx, a *tool.Aside) error {
 	staged, err := tx.Staged(ctx)
 	if err != nil {

@@ -12,16 +12,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// maxSuggestions is for how many references an answer says how to make what they lead to: as many as
-// it has warnings.
+// maxSuggestions is the maximum number of references for which an answer suggests a call that
+// creates the target. An answer has at most that many warnings.
 const maxSuggestions = 100
 
-// maxEcho is how many characters of a reference a warning repeats. What is longer is no id.
+// maxEcho is the maximum number of characters of a reference that a warning repeats. A longer
+// reference cannot be an id.
 const maxEcho = 600
 
-// WarnRefs warns of each reference that the call, or its part, itself wrote into these notes and that leads to
-// nothing, or to several things (raven.md §6.7): once for each way in which it is written. A
-// reference that was in the note before, elsewhere perhaps, is not the draft's.
+// WarnRefs adds a REF_NOT_FOUND warning for each reference in the notes at paths that has no
+// target, or several candidates (raven.md §6.7). It considers only references that this call, or
+// the current part of a batch, added: a note may already have had the same reference in another
+// place. It warns once for each spelling. create may be nil.
 func WarnRefs(tx *repo.Tx, a *tool.Aside, create Create, paths ...string) {
 	refs := tx.Index().Resolver()
 	seen := map[string]bool{}
@@ -38,19 +40,20 @@ func WarnRefs(tx *repo.Tx, a *tool.Aside, create Create, paths ...string) {
 	}
 }
 
-// A Create returns the command and the call that create an object of a type to which a mention then
-// leads. It returns false if there is no such call.
+// A Create returns the command line and the call that create an object of type t as the target of a
+// mention. It returns false if no call can create it.
 type Create func(tx *repo.Tx, m Mention, t *vault.Type) (command string, call fault.Call, ok bool)
 
-// A Mention is a reference in a note.
+// A Mention is one reference in a note.
 type Mention struct {
-	Target string // as it is written
-	wants  string // the type that its field or trait leads to; empty: any
+	Target string // the text between the brackets
+	wants  string // the type that its field or trait requires; empty: any
 	in     *index.Note
-	file   bool // it names a file that is no note
+	file   bool // it refers to a file that is not a note
 }
 
-// written are the mentions in a note that were not in it before.
+// written returns the mentions that a draft added to a note. If the draft contains a target more
+// often than the state before, the last of the mentions count as added.
 func written(tx *repo.Tx, path string) []Mention {
 	before, wants := map[string]int{}, map[string]string{}
 	for _, m := range mentions(tx.Start(), path) {
@@ -72,8 +75,8 @@ func written(tx *repo.Tx, path string) []Mention {
 	return fresh
 }
 
-// mentions are the references in a note, in order, then those in its traits that stand there without
-// brackets. There are none in a note that does not exist.
+// mentions returns the references in a note in their order, followed by those in its traits that
+// have no brackets. It returns nil if the note does not exist.
 func mentions(idx *index.Index, path string) []Mention {
 	n, ok := idx.Note(path)
 	if !ok {
@@ -94,8 +97,8 @@ func mentions(idx *index.Index, path string) []Mention {
 	return append(all, bare...)
 }
 
-// inTraits are the references without brackets in the traits of a note whose values are references,
-// and the types that those with brackets are to lead to.
+// inTraits examines the traits of a note whose values are references. It returns the references
+// without brackets and, for references with brackets, the required type by target.
 func inTraits(idx *index.Index, n *index.Note) (bare []Mention, wants map[string]string) {
 	wants = map[string]string{}
 	for t := range n.Traits() {
@@ -117,7 +120,7 @@ func inTraits(idx *index.Index, n *index.Note) (bare []Mention, wants map[string
 	return bare, wants
 }
 
-// Listed are the elements of a list, or a single value as one.
+// Listed returns the elements of a list, or a slice with v if v is not a list.
 func Listed(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -125,13 +128,14 @@ func Listed(v any) []any {
 	return []any{v}
 }
 
-// Parts are the id of a note that a reference names and, behind the `#`, what it names in the note.
+// Parts returns the id of the note and the fragment after the `#` in a reference, without spaces
+// around them and without `.md`. inside reports whether there is a `#`.
 func (m Mention) Parts() (id, fragment string, inside bool) {
 	id, fragment, inside = strings.Cut(m.Target, "#")
 	return strings.TrimSuffix(strings.TrimSpace(id), ".md"), strings.TrimSpace(fragment), inside
 }
 
-// problem says why a reference leads to nothing.
+// problem returns the message of the warning: why the reference does not have exactly one target.
 func (m Mention) problem(idx *index.Index, to index.Resolution) string {
 	ref := FirstRunes(m.Target, maxEcho)
 	id, fragment, inside := m.Parts()
@@ -147,8 +151,9 @@ func (m Mention) problem(idx *index.Index, to index.Resolution) string {
 	return fmt.Sprintf("nothing has the name %q yet", ref)
 }
 
-// facts are what a warning says beside its message. What is missing is suggested where a command can
-// make it: a section of a note that is there can only be written.
+// facts returns the details of the warning. They suggest a type and, if suggest is true, a call
+// that creates the target. There is no suggestion for an ambiguous reference, or for a missing
+// section of an existing note, because no call creates only a section.
 func (m Mention) facts(
 	tx *repo.Tx, to index.Resolution, create Create, suggest bool,
 ) map[string]any {
@@ -171,8 +176,8 @@ func (m Mention) facts(
 	return facts
 }
 
-// suggested is the type that what is missing may have: the one that its field or trait leads to, else
-// the one whose folder it stands in, else page.
+// suggested returns a type for the missing target: the type that the field or trait requires, else
+// the type whose folder contains the id, else page.
 func (m Mention) suggested(s *vault.Schema) *vault.Type {
 	if t, ok := s.Type(m.wants); ok && t.Name != vault.Section {
 		return t

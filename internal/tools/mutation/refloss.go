@@ -8,19 +8,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// maxReferrers is how many of the references to something a warning lists: as many as a page of
-// raven_backlinks has.
+// maxReferrers is the maximum number of references that a HAS_BACKLINKS warning lists, which is the
+// size of a page of raven_backlinks.
 const maxReferrers = 50
 
-// A referrer is a reference as HAS_BACKLINKS lists it.
+// A referrer is one reference in the list of a HAS_BACKLINKS warning.
 type referrer struct {
 	SourceID string `json:"source_id"`
 	FilePath string `json:"file_path"`
 	Line     int    `json:"line"`
 }
 
-// LinksFromOutside are the references to an object, or to something in it, that do not stand in it
-// themselves.
+// LinksFromOutside returns the references to an object, or to a part of it, that are not in the
+// object itself, in the order of their locations.
 func LinksFromOutside(idx *index.Index, o index.Object) []index.Link {
 	var links []index.Link
 	for l := range idx.Resolver().Backlinks(o.ID(), index.Location{}) {
@@ -31,7 +31,7 @@ func LinksFromOutside(idx *index.Index, o index.Object) []index.Link {
 	return links
 }
 
-// Inside reports whether an object is another one, or stands in it.
+// Inside reports whether o is the same object as whole, or a part of it.
 func Inside(o, whole index.Object) bool {
 	if o == whole {
 		return true
@@ -44,7 +44,8 @@ func Inside(o, whole index.Object) bool {
 	return false
 }
 
-// WarnLinks warns of the references to what is deleted (raven.md §6.7).
+// WarnLinks adds a HAS_BACKLINKS warning if there are references to the deleted object (raven.md
+// §6.7).
 func WarnLinks(a *tool.Aside, id string, links []index.Link) {
 	if len(links) == 0 {
 		return
@@ -58,9 +59,11 @@ func WarnLinks(a *tool.Aside, id string, links []index.Link) {
 	a.Warn("HAS_BACKLINKS", message, map[string]any{"count": len(links), "backlinks": listed})
 }
 
-// Unresolved returns side effects that count the references whose target is deleted: those that lead
-// to nothing now, those that lead to a note without their section, and those that lead to something
-// else with the same name. References to a day lead to it as before: it has its id without a note.
+// Unresolved returns sentences about the references whose target was deleted, one for each effect:
+// the number of references that now have no target, that now refer to a note without the section,
+// and that now refer to another object with the same name. References to a day keep their target,
+// because a day has an id even without a note. after is the state after the deletion, id the id of
+// the deleted object, and links the references to it before.
 func Unresolved(after *index.Index, id string, links []index.Link) []string {
 	lost, short, others, refs := 0, 0, 0, after.Resolver()
 	note, _, _ := strings.Cut(id, "#")
@@ -86,10 +89,10 @@ func Unresolved(after *index.Index, id string, links []index.Link) []string {
 	return all
 }
 
-// Count is a number of things.
+// Count returns a number and a noun in the singular or the plural, such as "2 notes".
 func Count(n int, thing string) string { return fmt.Sprintf("%d %s", n, Plural(n, thing, thing+"s")) }
 
-// Plural is the one word for one, and the other for any other number.
+// Plural returns one if n is 1, and many otherwise.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one

@@ -6,17 +6,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// windowHead is how many bytes before its offset a window begins.
+// windowHead is the number of bytes of a window before its offset.
 const windowHead = 150
 
-// Window is a text, or where it has more bytes, the part of it that begins a little before an offset, with a
-// mark on each side where something is left out.
+// Window returns a text, or a part of at most `most` bytes of it if it is longer. The part begins
+// windowHead bytes before the offset at, if the text after that is long enough, and has a mark on
+// each side where text is omitted.
 func Window(text []byte, at, most int) string {
 	first, last := WindowAt(text, at, most)
 	return Ellipsis(string(text[first:last]), first > 0, last < len(text))
 }
 
-// WindowAt are the offsets of a window of whole characters.
+// WindowAt returns the offsets of the first byte of a window and of the byte after it. It does not
+// cut characters, so that a window can be up to six bytes shorter than most.
 func WindowAt(text []byte, at, most int) (first, last int) {
 	last = len(text)
 	if len(text) > most {
@@ -32,7 +34,7 @@ func WindowAt(text []byte, at, most int) (first, last int) {
 	return first, last
 }
 
-// Ellipsis is a text with a mark where something before or behind it is left out.
+// Ellipsis returns a text with a mark on each side where text is omitted.
 func Ellipsis(text string, before, behind bool) string {
 	if before {
 		text = tool.CutMark + text

@@ -10,26 +10,28 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An aboutFiles returns the files that a mutation is about, as far as its arguments name files that are there:
-// those whose versions are compared with if_version first.
+// An aboutFiles returns the existing files that the arguments of a mutation name. Their versions
+// are compared with if_version before any other check; see mutation.Change.
 type aboutFiles func(context.Context, *repo.Tx) ([]vault.Path, error)
 
-// named is about the note of what an argument names: an object, a section or a trait.
+// named returns an aboutFiles for an argument that names an object, a section or a trait: the file
+// of its note.
 func named(ref string) aboutFiles {
 	return func(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 		return notesOf(tx, ref), nil
 	}
 }
 
-// notesOf is the path of the note that a reference leads to, or into; none if it leads to no note, or to
-// several.
+// notesOf returns the path of the note that ref names, or whose section or trait ref names. It
+// returns nil if there is no such note, or if ref is ambiguous.
 func notesOf(tx *repo.Tx, ref string) []vault.Path {
 	idx := tx.Index()
 	if t, _, err := findTrait(idx, ref); err == nil {
 		return []vault.Path{vault.Path(t.Note.Path)}
 	}
 	o, err := locate(idx, ref, state.Clock(idx, tx.Now()))
-	if note, _, inside := strings.Cut(ref, "#"); err != nil && inside { // the section may be gone
+	// The section may have been deleted. Its note is then compared with if_version.
+	if note, _, inside := strings.Cut(ref, "#"); err != nil && inside {
 		o, err = locate(idx, note, state.Clock(idx, tx.Now()))
 	}
 	if err != nil {
@@ -38,7 +40,7 @@ func notesOf(tx *repo.Tx, ref string) []vault.Path {
 	return []vault.Path{vault.Path(o.Note.Path)}
 }
 
-// about is about the note that the text is added to.
+// about returns the path of the note that the text is added to.
 func (in addIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	in.To = in.destination(tx)
 	if day, ok := in.day(tx); ok {
@@ -47,19 +49,19 @@ func (in addIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	return notesOf(tx, in.To), nil
 }
 
-// about is about the note that the new trait goes into.
+// about returns the path of the note that gets the new trait.
 func (in traitCreateIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	h, err := in.home(tx)
 	switch {
 	case h.day != "":
-		return nil, nil // the note is to be made
+		return nil, nil // the note does not exist yet
 	case err != nil:
 		return notesOf(tx, in.ParentID), nil
 	}
 	return []vault.Path{vault.Path(h.object.Note.Path)}, nil
 }
 
-// about is about the note that has the path of the new one.
+// about returns the path that the new note would have, where a note may already exist.
 func (in newIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	t, ok := tx.Index().Schema().Type(in.Type)
 	title := in.Title
@@ -71,7 +73,7 @@ func (in newIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 		title = in.title(checked.Fields[t.NameField()])
 	}
 	path, err := in.place(t, title)
-	if err != nil { // the call is refused for it
+	if err != nil { // run reports the error
 		return nil, nil
 	}
 	return []vault.Path{path}, nil

@@ -18,12 +18,14 @@ import (
 //go:embed add.md
 var addDoc string
 
-// The ways in which a text is added.
+// The values of the argument `as`: how a text is added.
 const (
 	asItems = "items"
 	asText  = "text"
 )
 
+// An addIn is the input of raven_add. An empty To means the capture destination in the settings, or
+// else today's daily note.
 type addIn struct {
 	tool.Vault
 	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
@@ -34,6 +36,7 @@ type addIn struct {
 	tool.Mutation
 }
 
+// add returns the tool raven_add, which adds list items or text to a note.
 func (f tools) add() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_add", Family: Family, Title: "Add to a note", Doc: addDoc,
@@ -46,16 +49,19 @@ func (f tools) add() *tool.Tool {
 	})
 }
 
-// A spot is where lines are added: a note, which may still have to be made, and a section of it.
+// A spot is the place where lines are added: a note, which may not exist yet, and a section of it.
 type spot struct {
-	path   vault.Path
-	slug   string // empty: the end of the note
-	text   []byte
+	path vault.Path
+	slug string // of the section; empty: the end of the note
+	// text is the text of the note. If it has to get a new heading, the heading is already in it.
+	text []byte
+	// made reports that the note does not exist yet.
 	made   bool
-	object index.Object // what the call names; none if it is made
+	object index.Object // the object that the call names; zero if made
 }
 
-// run drafts the addition.
+// run drafts the addition. If both the destination and the text are invalid, it reports both
+// problems.
 func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	s, err := in.spot(ctx, tx)
 	block, blockErr := in.block(tx)
@@ -88,7 +94,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return out.updated(tx, was)
 }
 
-// append adds the block where it belongs, and returns its first line.
+// append returns the text of the note with the block added, and the line of the block's first line.
 func (s spot) append(block, as string) ([]byte, int, error) {
 	switch {
 	case as == asText:
@@ -99,7 +105,8 @@ func (s spot) append(block, as string) ([]byte, int, error) {
 	return markdown.AppendToSection(s.text, s.slug, block)
 }
 
-// spot finds what is meant by `to`. Only a daily note is made where it is missing.
+// spot returns the place that the argument `to` selects. A missing daily note is created; any other
+// missing note is an error.
 func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	idx := tx.Index()
 	in.To = in.destination(tx)
@@ -126,8 +133,9 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	return s, nil
 }
 
-// destination is `to`, or where the vault wants its captures, without the brackets of a reference. A word
-// for a day before the name of a section is that day's note.
+// destination returns the argument `to` or, if it is empty, the capture destination of the
+// settings, without the brackets of a reference. In a text such as tomorrow#tasks it replaces the
+// word for a day by the id of the daily note.
 func (in addIn) destination(tx *repo.Tx) string {
 	if dest := tx.Index().Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
 		in.To = dest
@@ -143,7 +151,8 @@ func (in addIn) destination(tx *repo.Tx) string {
 	return to
 }
 
-// day is the day whose note is meant, if one is.
+// day returns the day whose daily note the argument `to` selects, which is today for an empty
+// argument. It returns false if `to` does not select a daily note.
 func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 	now := state.Clock(tx.Index(), tx.Now())
 	if in.To == "" {
@@ -160,8 +169,8 @@ func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 	return now.Day(id)
 }
 
-// inside is a spot in a note that is there. A heading that the vault wants its captures under
-// applies to daily notes.
+// inside returns the spot for an existing note or section. If the settings have a capture heading,
+// the spot in a daily note is below that heading.
 func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, error) {
 	text, _, err := tx.Text(ctx, vault.Path(p.Note.Path))
 	if err != nil {
@@ -179,7 +188,8 @@ func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, 
 	return s, nil
 }
 
-// under is the spot below a heading of the note, which is made where it is missing.
+// under returns the spot below a heading of the note. It adds the heading at the end of the text if
+// the note does not have it. A heading without marks gets level 2.
 func (s spot) under(heading string) (spot, error) {
 	title := strings.TrimSpace(strings.TrimLeft(heading, "# "))
 	for _, h := range markdown.Parse(s.text).Headings {
@@ -200,6 +210,7 @@ func (s spot) under(heading string) (spot, error) {
 	return s, nil
 }
 
+// lastSlug returns the slug of the last heading of a text, or "" if it has none.
 func lastSlug(text []byte) string {
 	headings := markdown.Parse(text).Headings
 	if len(headings) == 0 {
@@ -208,10 +219,10 @@ func lastSlug(text []byte) string {
 	return headings[len(headings)-1].Slug
 }
 
-// maxAdded is how many lines of a text become items of a list at most.
+// maxAdded is the maximum number of lines that one call adds as list items.
 const maxAdded = 10_000
 
-// block is the text as it is written.
+// block returns the text as it is written into the note: unchanged, or as list items.
 func (in addIn) block(tx *repo.Tx) (string, error) {
 	if strings.TrimSpace(in.Text) == "" {
 		return "", fault.New(fault.MissingRequired, "the text must not be empty").
@@ -247,4 +258,5 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 	return block, nil
 }
 
+// hasHeading reports whether a text contains a Markdown heading.
 func hasHeading(text string) bool { return len(markdown.Parse([]byte(text)).Headings) > 0 }

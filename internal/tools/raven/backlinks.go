@@ -14,6 +14,7 @@ import (
 //go:embed backlinks.md
 var backlinksDoc string
 
+// A backlinksIn is the input of raven_backlinks.
 type backlinksIn struct {
 	tool.Vault
 	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"an id, a name or an alias: people/freya, freya, daily/2026-03-02#standup; or a day: 2026-03-02, today"`
@@ -21,12 +22,14 @@ type backlinksIn struct {
 	tool.Page
 }
 
+// A backlinksOut is the output of raven_backlinks.
 type backlinksOut struct {
 	tool.Aside `json:"-"`
 	Target     string           `json:"target" jsonschema:"the id of the target"`
 	Items      []quotedBacklink `json:"items" jsonschema:"one for each reference"`
 }
 
+// backlinks returns the tool raven_backlinks, which lists the references to an object or a day.
 func (f tools) backlinks() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
@@ -40,6 +43,7 @@ func (f tools) backlinks() *tool.Tool {
 	}, listBacklinks)
 }
 
+// listBacklinks runs raven_backlinks on one state of the vault.
 func listBacklinks(ctx context.Context, v view, in backlinksIn) (backlinksOut, error) {
 	target, err := locateTarget(v.Index, in.Target, v.Clock)
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 //go:embed batch.md
 var batchDoc string
 
-// maxOperations is how many operations a batch has at most (CONTRACT §9).
+// maxOperations is the maximum number of operations in a batch (CONTRACT §9).
 const maxOperations = 100
 
+// A batchIn is the input of raven_batch. An option can be given here or in Options; see choose.
 type batchIn struct {
 	tool.Vault
 	Operations  []operationIn `json:"operations" jsonschema:"1 to 100 operations, done in order; each sees the results of the earlier ones"`
@@ -29,13 +30,14 @@ type batchIn struct {
 	tool.Mutation
 }
 
-// batchOptions are the options of the document.
+// A batchOptions is the argument options, as Raven's batch document has it.
 type batchOptions struct {
 	Atomic      *bool `json:"atomic,omitempty"`
 	StopOnError *bool `json:"stop_on_error,omitempty"`
 	DryRun      *bool `json:"dry_run,omitempty"`
 }
 
+// A batchOut is the output of raven_batch. After a failed batch it still contains the results.
 type batchOut struct {
 	tool.Aside  `json:"-"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
@@ -44,10 +46,10 @@ type batchOut struct {
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
-// Partly reports that the answer has the results of a batch that failed.
+// Partly reports whether the answer contains results, which remain valid if the batch failed.
 func (o *batchOut) Partly() bool { return len(o.Results) > 0 }
 
-// A stepResult is what an operation came to.
+// A stepResult is the result of one operation.
 type stepResult struct {
 	Index    int             `json:"index"`
 	Op       string          `json:"op"`
@@ -58,6 +60,7 @@ type stepResult struct {
 	Warnings []tool.Warning  `json:"warnings,omitempty"`
 }
 
+// batch returns the tool raven_batch, which runs several operations as one commit.
 func (f tools) batch() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_batch", Family: Family, Title: "Carry out several operations", Doc: batchDoc,
@@ -68,6 +71,8 @@ func (f tools) batch() *tool.Tool {
 	}, f.runBatch)
 }
 
+// runBatch parses all operations before it opens the vault, so that a malformed batch changes
+// nothing.
 func (f tools) runBatch(ctx context.Context, c auth.Caller, in batchIn) (batchOut, error) {
 	b := &batch{atomic: true, stop: true}
 	if err := b.choose(&in); err != nil {
@@ -82,19 +87,23 @@ func (f tools) runBatch(ctx context.Context, c auth.Caller, in batchIn) (batchOu
 	}, b.draft)
 }
 
-// A batch is a call of raven_batch whose operations are read.
+// A batch is a call of raven_batch whose operations have been parsed.
 type batch struct {
-	steps        []step
+	steps []step
+	// atomic: write nothing if an operation fails. stop: do not run the operations after a failed
+	// one.
 	atomic, stop bool
 }
 
-// choose takes in the options, which may be given in two ways.
+// choose reads the options, each of which can be an argument or a member of options. Two different
+// values for one option are an error.
 func (b *batch) choose(in *batchIn) error {
 	var o batchOptions
 	if in.Options != nil {
 		o = *in.Options
 	}
 	var dry *bool
+	// The argument dry_run has no third state: false is the same as absent.
 	if in.DryRun {
 		dry = &in.DryRun
 	}
@@ -121,8 +130,8 @@ func (b *batch) choose(in *batchIn) error {
 	return nil
 }
 
-// read reads the operations. Those that are malformed fail the batch before anything runs, and are then the
-// results.
+// read parses the operations. If some are malformed, it returns the fault of the batch, and out
+// contains the results of the malformed ones; nothing is run then.
 func (b *batch) read(all []operationIn, kinds map[string]operation, out *batchOut) error {
 	if err := countOperations(len(all)); err != nil {
 		return err
@@ -149,7 +158,7 @@ func (b *batch) read(all []operationIn, kinds map[string]operation, out *batchOu
 	return failed
 }
 
-// countOperations is why a batch cannot have so many operations.
+// countOperations returns an error if a batch cannot have n operations.
 func countOperations(n int) error {
 	switch {
 	case n == 0:
@@ -162,20 +171,21 @@ func countOperations(n int) error {
 	return nil
 }
 
-// batchFault is the failure of a batch whose first operation that failed has a fault.
+// batchFault returns the fault of a batch whose first failed operation has the index i and the
+// fault f.
 func batchFault(i int, f *fault.Fault) *fault.Fault {
 	all := fault.New(fault.BatchFailed, "Operation %d failed: %s", i, f.Message).With("cause", string(f.Code))
 	all.FailedAt, all.Location, all.Fixes = &i, f.Location, f.Fixes
 	return all
 }
 
-// failed is the result of an operation that failed.
+// failed returns the result of an operation that failed with the fault f.
 func (s step) failed(f *fault.Fault) stepResult {
-	data, _ := tool.Marshal(withCodes(s.tool, f)) // a fault has nothing that is not JSON
+	data, _ := tool.Marshal(withCodes(s.tool, f)) // a fault can always be encoded
 	return stepResult{Index: s.index, Op: s.op, Entity: s.entity, Error: data}
 }
 
-// about is about the files of all operations, as far as they are there.
+// about returns the existing files that the arguments of all operations name.
 func (b *batch) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	var all []vault.Path
 	for _, s := range b.steps {
@@ -188,7 +198,7 @@ func (b *batch) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	return all, nil
 }
 
-// draft drafts the batch, one operation after the other.
+// draft drafts the operations in order and fills the output.
 func (b *batch) draft(ctx context.Context, tx *repo.Tx, out *batchOut) error {
 	out.Results = []stepResult{}
 	var failed *fault.Fault
@@ -209,8 +219,9 @@ func (b *batch) draft(ctx context.Context, tx *repo.Tx, out *batchOut) error {
 	return b.end(ctx, tx, out, failed)
 }
 
-// try carries out an operation. What fails leaves nothing behind. The error is one that fails the whole call:
-// it is not about the operation.
+// try drafts one operation and returns its result. If the operation fails, it changes nothing in
+// the draft, and try also returns its fault. The error is one that ends the whole call: the context
+// ended, or an internal error.
 func (s step) try(ctx context.Context, tx *repo.Tx, out *batchOut) (stepResult, *fault.Fault, error) {
 	var made answer
 	err := tx.Try(func() (err error) {
@@ -242,7 +253,7 @@ func (s step) try(ctx context.Context, tx *repo.Tx, out *batchOut) (stepResult, 
 	return r, nil, nil
 }
 
-// count notes how many operations there were, and what they came to.
+// count records the number of all, successful and failed operations in the meta.
 func (o *batchOut) count(total int) {
 	failed := 0
 	for _, r := range o.Results {
@@ -255,7 +266,8 @@ func (o *batchOut) count(total int) {
 	o.Note("failed", failed)
 }
 
-// end says what the batch as a whole came to (raven.md §6.11).
+// end completes the answer, and decides whether the draft is written (raven.md §6.11). failed is
+// the fault of the batch, nil if every operation succeeded.
 func (b *batch) end(ctx context.Context, tx *repo.Tx, out *batchOut, failed *fault.Fault) error {
 	rolledBack := failed != nil && b.atomic
 	if failed != nil && (b.atomic || b.stop) {
@@ -269,24 +281,31 @@ func (b *batch) end(ctx context.Context, tx *repo.Tx, out *batchOut, failed *fau
 		return err
 	}
 	switch {
+	// All operations succeeded, or the successful ones are written and the others are only
+	// reported.
 	case failed == nil || !b.stop && (tx.Touched() || tx.DryRun()):
 		return nil
+	// No operation changed anything. The call succeeds, and its idempotency key can be used again.
 	case !b.stop:
 		return out.unwritten(tx, mutation.ErrUnwritten)
+	// The batch stopped before any change, or is a dry run.
 	case !tx.Touched() || tx.DryRun():
 		return out.unwritten(tx, failed)
 	}
+	// The operations before the failed one are written, and the call fails with its fault.
 	out.Failed = failed
 	return nil
 }
 
-// unwritten notes the version that the answer is true of, where nothing is written, and returns the reason.
+// unwritten returns why, after it has recorded in the meta the version that an answer without a
+// commit refers to.
 func (o *batchOut) unwritten(tx *repo.Tx, why error) error {
 	o.Note("version", repo.Version(tx.Before().Version()))
 	return why
 }
 
-// files names the files that the batch changes, or of a dry run shows their changes.
+// files records the paths of the changed files in the meta or, for a dry run, the changes in the
+// output.
 func (o *batchOut) files(ctx context.Context, tx *repo.Tx) (err error) {
 	if !tx.DryRun() {
 		return mutation.NoteFiles(ctx, tx, &o.Aside)

@@ -13,17 +13,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// bulkIn is embedded in the input of a mutation that can be about all that a query finds, in place of one thing.
+// A bulkIn is embedded in the input of a mutation that can change all results of a query instead of
+// one object or trait.
 type bulkIn struct {
 	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all objects of this query or saved query; first with dry_run, then with plan_token"`
 	Filter    tool.Structure `json:"filter,omitempty" rare:"true" jsonschema:"the query as JSON"`
 	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
 }
 
-// isBulk reports whether the call is about what a query finds.
+// isBulk reports whether the call has a query or filter.
 func (b bulkIn) isBulk() bool { return b.Query != "" || len(b.Filter) > 0 }
 
-// one is why the call is about nothing, or about several things at once; a bulk call needs a plan.
+// one returns an error unless the call has exactly one of an id, a query and a filter. A query or
+// filter also needs a plan token, except in a dry run.
 func (b bulkIn) one(id string, dry bool) error {
 	given := 0
 	for _, is := range []bool{id != "", b.Query != "", len(b.Filter) > 0} {
@@ -44,13 +46,14 @@ func (b bulkIn) one(id string, dry bool) error {
 	return nil
 }
 
-// maxBulkNotes is how many notes a call changes at most: as many as a commit can name.
+// maxBulkNotes is the maximum number of notes that one call changes, limited by the size of a
+// commit.
 const maxBulkNotes = 5900
 
-// maxBulkItems is how many things the answer of a bulk call lists.
+// maxBulkItems is the maximum number of results that the answer of a bulk call lists.
 const maxBulkItems = 200
 
-// BulkAnswer is what a call did to all that a query found.
+// A BulkAnswer reports the changes of a bulk call.
 type BulkAnswer struct {
 	Items     []bulkItem `json:"items" jsonschema:"the result for each, the first 200"`
 	Total     int        `json:"total" jsonschema:"objects or traits that the query found"`
@@ -59,7 +62,7 @@ type BulkAnswer struct {
 	Skipped   int        `json:"skipped"`
 }
 
-// A bulkItem is what became of one thing.
+// A bulkItem reports the change of one result of the query.
 type bulkItem struct {
 	ID     string `json:"id"`
 	File   string `json:"file"`
@@ -67,7 +70,8 @@ type bulkItem struct {
 	Reason string `json:"reason,omitempty" jsonschema:"why it was skipped"`
 }
 
-// found are the things that a bulk call is about, in order. They must be of a kind.
+// found returns the results of the query in order. All branches of the query must select the given
+// kind, and content() is not allowed. More than maxBulkNotes notes are BATCH_TOO_LARGE.
 func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]query.Item, error) {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return nil, err
@@ -103,10 +107,13 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 	return items, nil
 }
 
-// A bulkStep changes one thing of a bulk call, and returns what it came to: an action, as answers have it.
+// A bulkStep changes the object or trait with an id and returns the action, as in the answer of a
+// call for a single one: updated, unchanged and so on.
 type bulkStep func(ctx context.Context, tx *repo.Tx, id string, a *tool.Aside) (action string, err error)
 
-// run changes what a query finds. If one of the things cannot be changed, the call fails, with the problem of each.
+// run applies step to each result of the query. If some results cannot be changed, it returns one
+// fault with the problem of each, and nothing is written. CONFLICT and internal errors end the call
+// at once.
 func (b bulkIn) run(
 	ctx context.Context, tx *repo.Tx, kind query.Kind, a *tool.Aside, step bulkStep,
 ) (*BulkAnswer, error) {
@@ -116,7 +123,7 @@ func (b bulkIn) run(
 	}
 	out := &BulkAnswer{Items: make([]bulkItem, len(items)), Total: len(items)}
 	var problems []*fault.Fault
-	for i, item := range slices.Backward(items) { // what is in a note goes before the note
+	for i, item := range slices.Backward(items) { // parts of a note before the note itself
 		one := bulkItem{ID: item.ID(), File: item.Spot().Path}
 		err := tx.Part(func() (err error) {
 			one.Status, err = step(ctx, tx, one.ID, a)
@@ -141,7 +148,7 @@ func (b bulkIn) run(
 	return out, nil
 }
 
-// count counts what became of a thing.
+// count adds one result with the given status to the counters.
 func (o *BulkAnswer) count(status string) {
 	switch status {
 	case "unchanged":
@@ -153,14 +160,15 @@ func (o *BulkAnswer) count(status string) {
 	}
 }
 
-// bulkFault has the problem of each thing that cannot be changed.
+// bulkFault returns the fault of a bulk call with the problems of the results that cannot be
+// changed.
 func bulkFault(problems []*fault.Fault) *fault.Fault {
 	f := fault.New(Family.Several, "nothing was changed: %s cannot be changed", mutation.Count(len(problems), "result"))
 	f.Errors = firstOf(problems, fault.MaxProblems)
 	return f.With("failed", len(problems))
 }
 
-// bulkMutated is the answer of a tool that changes an object, or all that a query finds.
+// A bulkMutated is the output of a tool that changes one object or all results of a query.
 type bulkMutated struct {
 	mutated
 	*BulkAnswer
@@ -169,7 +177,7 @@ type bulkMutated struct {
 	plan planned
 }
 
-// bulkTraitMutated is the answer of a tool that changes a trait, or all that a query finds.
+// A bulkTraitMutated is the output of a tool that changes one trait or all results of a query.
 type bulkTraitMutated struct {
 	traitMutated
 	*BulkAnswer
@@ -178,6 +186,7 @@ type bulkTraitMutated struct {
 	plan planned
 }
 
+// settle completes the answer and checks or issues the plan token; see answer.
 func (m *bulkMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
 		err = m.mutated.settle(ctx, tx)
@@ -193,6 +202,7 @@ func (m *bulkMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	return err
 }
 
+// settle completes the answer and checks or issues the plan token; see answer.
 func (m *bulkTraitMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
 		err = m.traitMutated.settle(ctx, tx)
@@ -208,7 +218,7 @@ func (m *bulkTraitMutated) settle(ctx context.Context, tx *repo.Tx) (err error) 
 	return err
 }
 
-// action is what a bulk call did.
+// action returns done if at least one result was modified, and unchanged otherwise.
 func (o *BulkAnswer) action(done string) string {
 	if o.Modified == 0 {
 		return "unchanged"
@@ -216,7 +226,8 @@ func (o *BulkAnswer) action(done string) string {
 	return done
 }
 
-// settleBulk names the files that a bulk call changes; of a dry run it returns the changes of the first.
+// settleBulk records the paths of the changed files in the meta. For a dry run it instead returns
+// the changes of the first files.
 func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.FileChange, error) {
 	if !tx.DryRun() {
 		return nil, mutation.NoteFiles(ctx, tx, a)
@@ -228,7 +239,8 @@ func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.Fil
 	return firstChanges(a, firstOf(staged, tool.MaxPage)), nil
 }
 
-// notesNamed is about the note of an id; of a bulk call, what it stages is compared with if_version.
+// notesNamed is named for an argument that can be empty, as in a bulk call. It then names no files,
+// and only the changed files are compared with if_version.
 func notesNamed(id string) aboutFiles {
 	if id == "" {
 		return func(context.Context, *repo.Tx) ([]vault.Path, error) { return nil, nil }

@@ -5,17 +5,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A past is an object that a call changes, as it was before.
+// A past is an object that a call changes, in its state before the change.
 type past struct {
 	index.Object
+	// shown is the object as an answer shows it. It is built before the change, because the draft
+	// changes the index.
 	shown object
 }
 
-// before is an object in the state in which a call finds it.
+// before returns the past of an object in idx.
 func before(idx *index.Index, o index.Object) past { return past{o, objectAt(idx, o)} }
 
-// in finds the object in a later state. A section that an edit renamed is the one in its line; of one
-// that is no more, the note is left.
+// in returns the same object in a later state. A section is identified by its line, because an edit
+// may rename it. If the section no longer exists, in returns the note. It returns false if the note
+// does not exist.
 func (p past) in(idx *index.Index) (index.Object, bool) {
 	n, ok := idx.Note(p.Note.Path)
 	if !ok || p.Section == nil {
@@ -29,7 +32,7 @@ func (p past) in(idx *index.Index) (index.Object, bool) {
 	return index.Object{Note: n}, true
 }
 
-// updated fills the answer of a call that changed an object, or found it as it should be.
+// updated fills the output of a call that changed an object, or that did not have to change it.
 func (m *mutated) updated(tx *repo.Tx, was past) error {
 	o, ok := was.in(tx.Index())
 	if !ok {

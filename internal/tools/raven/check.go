@@ -19,7 +19,7 @@ import (
 //go:embed check.md
 var checkDoc string
 
-// checkFilter says what a check looks at.
+// A checkFilter selects the objects and issues of a check.
 type checkFilter struct {
 	ID      string   `json:"id,omitempty" complete:"id" size:"id" jsonschema:"only this note, object or section, or a folder with a slash at its end"`
 	Type    string   `json:"type,omitempty" complete:"type" jsonschema:"only issues of objects of this type"`
@@ -31,6 +31,8 @@ type checkFilter struct {
 	Strict     bool `json:"strict,omitempty" jsonschema:"warnings are errors"`
 }
 
+// A checkIn is the input of raven_check. CreateMissing makes the call a mutation, and excludes
+// AsOf.
 type checkIn struct {
 	tool.Vault
 	checkFilter
@@ -39,7 +41,7 @@ type checkIn struct {
 	tool.Mutation
 }
 
-// checkOut is what a check found.
+// A checkOut is the result of a check.
 type checkOut struct {
 	tool.Aside `json:"-"`
 	Files      int          `json:"file_count" jsonschema:"notes that were checked"`
@@ -52,13 +54,14 @@ type checkOut struct {
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 
-	checked bool // the vault was looked at
+	checked bool // the check ran, so the data is valid
 }
 
-// Partly reports that the data of a check that found errors is true. Where nothing was checked there is none.
+// Partly reports whether the data is valid although the check found errors. It returns false if the
+// check did not run.
 func (o *checkOut) Partly() bool { return o.checked }
 
-// A checkIssue is a warning of a check.
+// A checkIssue is one warning of a check. Errors are in the fault instead.
 type checkIssue struct {
 	Code     fault.Code      `json:"code"`
 	Level    string          `json:"level" jsonschema:"warning"`
@@ -68,6 +71,7 @@ type checkIssue struct {
 	Fixes    []string        `json:"fixes,omitempty"`
 }
 
+// checkTool returns the tool raven_check, which reports the problems of a vault.
 func (f tools) checkTool() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_check", Family: Family, Title: "Check a vault", Doc: checkDoc,
@@ -101,7 +105,7 @@ func (f tools) checkTool() *tool.Tool {
 	})
 }
 
-// newVaultCheck makes the check that a filter asks for.
+// newVaultCheck returns the check that a filter selects.
 func newVaultCheck(
 	ctx context.Context, idx *index.Index, c vault.Clock, in checkFilter,
 ) (*vaultCheck, error) {
@@ -109,7 +113,7 @@ func newVaultCheck(
 	return &vaultCheck{idx: idx, clock: c, picks: p}, err
 }
 
-// picker reads the filter.
+// picker returns the parsed filter. An unknown code, type, folder or id is an error.
 func (in checkFilter) picker(
 	ctx context.Context, idx *index.Index, c vault.Clock,
 ) (p picker, err error) {
@@ -150,8 +154,8 @@ func (in checkFilter) picker(
 	return p, nil
 }
 
-// declaredAnywhere reports whether a note says that it is of a type, which the schema may not have. It reports false if
-// the context has ended.
+// declaredAnywhere reports whether some object declares the type typ, which may be missing from the
+// schema. It returns false if the context has ended.
 func declaredAnywhere(ctx context.Context, idx *index.Index, typ string) bool {
 	going := state.Going(ctx)
 	for n := range idx.Notes("") {
@@ -170,7 +174,8 @@ func declaredAnywhere(ctx context.Context, idx *index.Index, typ string) bool {
 	return false
 }
 
-// levels returns how many errors and warnings an answer counts of those that are found.
+// levels returns the numbers of errors and warnings for the answer, given the numbers found: strict
+// turns warnings into errors, and errors_only drops warnings.
 func (in checkFilter) levels(errors, warnings int) (int, int) {
 	switch {
 	case in.Strict:
@@ -181,15 +186,19 @@ func (in checkFilter) levels(errors, warnings int) (int, int) {
 	return errors, warnings
 }
 
-// beforeEnd is how long before the end of a call a check ends.
+// beforeEnd is the time before the deadline of a call at which a check stops, so that it can still
+// answer.
 const beforeEnd = time.Second
 
-// answer checks, and makes the answer: VALIDATION_FAILED with the errors, if there are any.
+// answer runs the check and returns its result. If there are errors, it also returns a
+// VALIDATION_FAILED fault with the first of them. A check that runs out of time is reported as an
+// issue, and its result covers only a part of the vault.
 func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 	out := checkOut{Issues: []checkIssue{}}
 	if end, ok := ctx.Deadline(); ok {
 		c.until = end.Add(-beforeEnd)
 	}
+	// A check that ran out of time still has a result. Only a call that ended has none.
 	if !c.run(ctx) {
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -224,7 +233,7 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 	return out, failed
 }
 
-// A createdNote is a note that a check made.
+// A createdNote is a note that create_missing created.
 type createdNote struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
@@ -233,7 +242,7 @@ type createdNote struct {
 	References int    `json:"references" jsonschema:"references that resolve to it now"`
 }
 
-// createMissing checks, and makes what is missing.
+// createMissing runs a check with the argument create_missing, which is a mutation.
 func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
 	if in.AsOf.AsOf != "" {
 		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").With("argument", "as_of")
@@ -241,7 +250,8 @@ func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (ch
 	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
 }
 
-// make drafts the missing notes, and answers what a check finds with them.
+// make drafts the missing notes, checks the vault with them, and fills the output. If that check
+// finds errors, they are only counted, so that the notes are still written.
 func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return err
@@ -278,7 +288,8 @@ func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 	return err
 }
 
-// create makes the notes that references lead to and that are not there, where their type is certain or inferred.
+// create drafts a note for each kept finding of a missing reference whose type is certain or
+// inferred. It returns the created notes, and the references for which no note was created.
 func (c *vaultCheck) create(ctx context.Context, tx *repo.Tx) (created []createdNote, unknownRefs []string, err error) {
 	made, skipped := map[string]int{}, map[string]bool{}
 	created, unknownRefs = []createdNote{}, []string{}
@@ -299,10 +310,12 @@ func (c *vaultCheck) create(ctx context.Context, tx *repo.Tx) (created []created
 		}
 		in := m.call()
 		in.Fields = tool.Fields{}
+		// The required fields are written as null, for a person to fill in.
 		for _, missing := range m.typ.Missing(map[string]any{m.typ.NameField(): in.Title}) {
 			name, _ := missing.Details["field"].(string)
 			in.Fields[name] = nil
 		}
+		// A note that cannot be created does not prevent the others.
 		one := mutated{}
 		if err := tx.Try(func() error { return in.run(ctx, tx, &one) }); err != nil {
 			if ctx.Err() != nil {

@@ -19,6 +19,7 @@ import (
 //go:embed check_fix.md
 var checkFixDoc string
 
+// A checkFixIn is the input of raven_check_fix. Without an id it covers the whole vault.
 type checkFixIn struct {
 	tool.Vault
 	checkFilter
@@ -26,7 +27,7 @@ type checkFixIn struct {
 	tool.Mutation
 }
 
-// checkFixed is what a fix did, and what a check finds then.
+// A checkFixed is the output of raven_check_fix: the fixes, and the number of issues that remain.
 type checkFixed struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"updated or unchanged"`
@@ -40,7 +41,7 @@ type checkFixed struct {
 	PlanToken   string                `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 }
 
-// A fixedIssue is an issue that is fixed.
+// A fixedIssue is an issue that was fixed or, with a Reason, skipped.
 type fixedIssue struct {
 	File   string     `json:"file_path"`
 	Line   int        `json:"line,omitempty"`
@@ -51,6 +52,7 @@ type fixedIssue struct {
 	Reason string     `json:"reason,omitempty" jsonschema:"why it is skipped"`
 }
 
+// checkFix returns the tool raven_check_fix, which fixes the issues that have an unambiguous fix.
 func (f tools) checkFix() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_check_fix", Family: Family, Title: "Fix what a check finds", Doc: checkFixDoc,
@@ -72,7 +74,7 @@ func (f tools) checkFix() *tool.Tool {
 	})
 }
 
-// noteID is the id that the filter names; empty: it names none, or a folder.
+// noteID returns the id that the filter names, or "" if it names none or a folder.
 func (in checkFilter) noteID() string {
 	if strings.HasSuffix(strings.TrimSpace(in.ID), "/") {
 		return ""
@@ -80,7 +82,7 @@ func (in checkFilter) noteID() string {
 	return in.ID
 }
 
-// run drafts the fixes.
+// run drafts the fixes and counts the issues that remain.
 func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
 	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
 	clock := state.Clock(tx.Index(), tx.Now())
@@ -114,7 +116,7 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 	if err != nil {
 		return err
 	}
-	after.keeps = func(finding) bool { return false } // it only counts
+	after.keeps = func(finding) bool { return false } // the second check only counts
 	if !after.run(ctx) {
 		return ctx.Err()
 	}
@@ -122,7 +124,8 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 	return nil
 }
 
-// filterAfter is the filter after the fixes. A note that was named may have moved.
+// filterAfter returns the filter for the check after the fixes. It drops an id that is no longer
+// valid, because the note may have moved.
 func (in checkFixIn) filterAfter(ctx context.Context, tx *repo.Tx) checkFilter {
 	after := in.checkFilter
 	if _, err := after.picker(ctx, tx.Index(), state.Clock(tx.Index(), tx.Now())); err != nil {
@@ -131,7 +134,7 @@ func (in checkFixIn) filterAfter(ctx context.Context, tx *repo.Tx) checkFilter {
 	return after
 }
 
-// end ends the answer.
+// end completes the output, and checks or issues the plan token.
 func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err error) {
 	if o.Action = "updated"; o.FixedTotal == 0 {
 		o.Action = "unchanged"
@@ -146,15 +149,18 @@ func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err er
 	return err
 }
 
-// A fixer fixes what a check found, note by note.
+// A fixer drafts the fixes of a check, note by note, and records them in the output.
 type fixer struct {
-	tx    *repo.Tx
-	out   *checkFixed
+	tx  *repo.Tx
+	out *checkFixed
+	// paths contains the keys of notes, in the order in which they were added.
 	paths []string
-	notes map[string][]finding // by path
+	notes map[string][]finding // findings that are fixed in the text, by path
+	// moves are the findings that are fixed by moving the note.
 	moves []finding
 }
 
+// add adds a finding that has a fix.
 func (x *fixer) add(f finding) {
 	path := f.fault.Location.File
 	if f.fix.to != "" {
@@ -167,7 +173,7 @@ func (x *fixer) add(f finding) {
 	x.notes[path] = append(x.notes[path], f)
 }
 
-// tell says what became of a finding; without a reason it is fixed.
+// tell records a finding as skipped for a reason or, if reason is empty, as fixed.
 func (x *fixer) tell(f finding, reason string) {
 	at := placeOf(f.fault)
 	one := fixedIssue{at.File, at.Line, f.fault.Code, f.code, f.fix.old, f.fix.now, reason}
@@ -179,8 +185,8 @@ func (x *fixer) tell(f finding, reason string) {
 	x.out.Fixed = append(x.out.Fixed, one)
 }
 
-// note fixes what was found in a note: the traits from the last to the first, for they are found by their places; then
-// references, then fields.
+// note fixes the findings in the text of one note: first traits, from the last to the first,
+// because they are found by position; then references; then fields. A protected note is skipped.
 func (x *fixer) note(ctx context.Context, path string) error {
 	text, _, err := x.tx.Text(ctx, vault.Path(path))
 	if err != nil {
@@ -223,13 +229,14 @@ func (x *fixer) note(ctx context.Context, path string) error {
 	return nil
 }
 
-// isLocked reports whether a path is refused that the settings of the vault, or the token of the caller, keep from
-// being changed.
+// isLocked reports whether err means that the settings of the vault, or the token of the caller, do
+// not allow the note to be changed.
 func isLocked(err error) bool {
 	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
-// respell writes references in full.
+// respell returns the text with references replaced by full ids. It sets failed for the indexes of
+// the findings whose references cannot be rewritten.
 func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]bool) []byte {
 	type place struct {
 		line   int
@@ -255,13 +262,14 @@ func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]
 	return res.Text
 }
 
-// move moves the notes that are in the wrong folder, with their references: all at once or, if one of them may not be
-// moved, each by itself.
+// move moves the notes that are in the wrong folder, and updates the references to them. If one of
+// them must not be moved, it moves each note separately and skips that one.
 func (x *fixer) move(ctx context.Context) error {
 	var moves []finding
 	ids, taken := map[string]string{}, map[string]bool{}
 	for _, f := range x.moves {
 		to := f.fix.to.ID()
+		// Paths that are equal after case folding would collide.
 		if taken[vault.Fold(to)] {
 			x.tell(f, "another note would get the same path")
 			continue
@@ -288,7 +296,7 @@ func (x *fixer) move(ctx context.Context) error {
 	return nil
 }
 
-// moveAll moves notes, and leaves nothing behind if one of them cannot be moved.
+// moveAll drafts the moves of all notes in ids, from old to new id, or of none if one fails.
 func (x *fixer) moveAll(ctx context.Context, ids map[string]string) error {
 	if len(ids) == 0 {
 		return nil

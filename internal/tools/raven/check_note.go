@@ -14,47 +14,52 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A finding is one thing that is wrong with a vault, or odd.
+// A finding is one problem in a vault.
 type finding struct {
-	fault   *fault.Fault // with its place
-	code    string       // what a Raven calls it
+	fault *fault.Fault // with its location
+	code  string       // Raven's name of the issue
+	// warning distinguishes a warning from an error.
 	warning bool
-	typ     string // of the object, or the type, that it is about
-	trait   string // that it is about
-	inTrait bool   // the fix is one of an annotation in the text
+	typ     string // the type that the finding concerns; empty: none
+	trait   string // the trait that the finding concerns; empty: none
+	inTrait bool   // the fix changes an annotation in the text
+	// fix is an unambiguous fix; nil: none.
 	fix     *noteFix
-	missing *missingRef // what a reference leads to that is not there
+	missing *missingRef // the missing target of a reference; nil: none
 
-	// more adds what costs much to find; it is called for what an answer lists. Nil: there is no more.
+	// more adds details that are expensive to compute. It is called only for findings that an
+	// answer lists. Nil: there are no more details.
 	more func(*fault.Fault) *fault.Fault
 }
 
-// A noteFix is how a finding in a note can be fixed.
+// A noteFix is a fix of a finding in a note. It has exactly one of ref, edit and to.
 type noteFix struct {
+	// old and now are the values before and after, as the answer shows them.
 	old, now string
-	// ref is a reference that is to be written in full, as it is written.
+	// ref is the reference, as it is written, that is replaced by its full id; empty: none.
 	ref string
-	// edit makes another change of the text of the note; nil: there is none.
+	// edit returns the fixed text of the note; nil: no such fix.
 	edit func(text []byte) ([]byte, error)
-	// to is the path that the note is to be moved to; empty: it stays.
+	// to is the path to which the note is moved; empty: it is not moved.
 	to vault.Path
 }
 
-// A noteCheck finds what is wrong with a note.
+// A noteCheck finds the problems of one note.
 type noteCheck struct {
 	idx   *index.Index
 	refs  *index.Resolver
 	note  *index.Note
 	clock vault.Clock
+	// found receives each finding. It is not called concurrently.
 	found func(finding)
-	going func() bool // reports whether the call goes on; a check that it ends is not whole
+	going func() bool // reports whether to continue; if not, the check is incomplete
 
-	// passed reports whether a finding without a fault, which has a code and a line, need not be made: it is counted,
-	// or nobody wants it. Nil: each is made.
+	// passed reports whether a finding can be skipped before its fault is built, because it was
+	// only counted or is not selected. f has no fault yet. Nil: no finding is skipped.
 	passed func(f finding, code fault.Code, line int) bool
 }
 
-// run checks the head of the note, the objects and traits in it, and its references.
+// run checks the frontmatter of the note, its objects and traits, and its references.
 func (c noteCheck) run() {
 	if q := c.note.Quarantine; q != nil {
 		c.tell(finding{fault: fault.New(fault.FileError, "the frontmatter does not parse: %s", q.Message),
@@ -81,13 +86,13 @@ func (c noteCheck) run() {
 	c.references()
 }
 
-// tell tells of a finding in a line of the note.
+// tell reports a finding in a line of the note. Line 0 means line 1.
 func (c noteCheck) tell(f finding, line int) {
 	f.fault = f.fault.With(codeKey, f.code).At(c.note.Path, max(line, 1))
 	c.found(f)
 }
 
-// object checks the type and the fields of an object that is declared in a line.
+// object checks the declared type and the fields of an object. line is the line of the declaration.
 func (c noteCheck) object(o index.Object, declared string, line int) {
 	s := c.idx.Schema()
 	if _, ok := s.Type(declared); !ok && declared != "" {
@@ -142,7 +147,7 @@ func (c noteCheck) field(o index.Object, t *vault.Type, name string, value any, 
 	}
 }
 
-// fieldFix is the fix of a value of a field; nil: there is none.
+// fieldFix returns the fix of an invalid value of a field, or nil if there is none.
 func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.Clock) *noteFix {
 	now, ok := fixedValue(def, value, c)
 	if !ok {
@@ -157,7 +162,7 @@ func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.
 	}}
 }
 
-// plainText is a value as an answer shows it beside its fix.
+// plainText returns a value in the form in which the answer shows it.
 func plainText(v any) string {
 	var all []string
 	for _, one := range mutation.Listed(v) {
@@ -166,11 +171,12 @@ func plainText(v any) string {
 	return firstRunes(strings.Join(all, ", "))
 }
 
-// looseDate is a date whose month or day has one digit.
+// looseDate matches a date whose month or day may have only one digit.
 var looseDate = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
 
-// fixedValue is a value that its field takes in place of one that it does not, where there is no doubt: a value of an
-// enum that differs by case, quotes or blanks, or a date without its zeros.
+// fixedValue returns a valid value in place of an invalid one, if the correction is unambiguous: an
+// enum value in another case or with quotes or spaces, or a date without leading zeros. Otherwise
+// it returns false.
 func fixedValue(f *vault.Field, v any, c vault.Clock) (any, bool) {
 	if list, ok := v.([]any); ok {
 		if !strings.HasSuffix(f.Type, "[]") {
@@ -194,6 +200,8 @@ func fixedValue(f *vault.Field, v any, c vault.Clock) (any, bool) {
 	return now, err == nil
 }
 
+// fixedOne is fixedValue for a value that is not a list. It does not check the result against the
+// field.
 func fixedOne(f *vault.Field, v any) (any, bool) {
 	s, ok := v.(string)
 	if !ok {
@@ -213,9 +221,11 @@ func fixedOne(f *vault.Field, v any) (any, bool) {
 	return date, valid && date != s
 }
 
+// twoDigits formats a number below 100 with two digits.
 func twoDigits(n int) string { return strconv.Itoa(n/10) + strconv.Itoa(n%10) }
 
-// fixedEnum is the only value of an enum that a text means.
+// fixedEnum returns the only enum value that equals s apart from case, quotes and spaces. It
+// returns false if there is none or several, or if s already equals it.
 func fixedEnum(values []string, s string) (any, bool) {
 	want, found := strings.Trim(s, " \t\"'`"), ""
 	for _, v := range values {
@@ -230,7 +240,7 @@ func fixedEnum(values []string, s string) (any, bool) {
 	return found, found != "" && found != s
 }
 
-// ravenFieldCode is what a Raven calls a value that a field does not take.
+// ravenFieldCode returns Raven's name of the issue for an invalid field value.
 func ravenFieldCode(f *fault.Fault, t *vault.Type, name string) string {
 	field, ok := t.Field(name)
 	switch {
@@ -273,7 +283,7 @@ func (c noteCheck) traits() {
 	}
 }
 
-// traitFix is the fix of the value of a trait; nil: there is none.
+// traitFix returns the fix of an invalid value of a trait, or nil if there is none.
 func (c noteCheck) traitFix(t *index.Trait, def *vault.Trait) *noteFix {
 	now, ok := fixedValue(&def.Field, t.Value(), c.clock)
 	if !ok {
@@ -288,16 +298,16 @@ func (c noteCheck) traitFix(t *index.Trait, def *vault.Trait) *noteFix {
 	}}
 }
 
-// A bareRef is a reference in the value of a trait, which may have no brackets.
+// A bareRef is a reference in the value of a trait, with or without brackets.
 type bareRef struct {
 	target string
 	line   int
 	trait  string
-	wants  string // the type that it is to lead to; empty: any
-	inText bool   // it has brackets, and is among the references of the note
+	wants  string // the required type of the target; empty: any
+	inText bool   // it has brackets, so it is also in Refs of the note
 }
 
-// inTraits are the references in the traits of the note.
+// inTraits returns the references in the traits of the note.
 func (c noteCheck) inTraits() []bareRef {
 	var all []bareRef
 	for _, t := range c.note.Annotations {
@@ -319,7 +329,7 @@ func (c noteCheck) inTraits() []bareRef {
 	return all
 }
 
-// references checks where the references of the note lead.
+// references checks the targets of the note's references.
 func (c noteCheck) references() {
 	type place struct {
 		target string
@@ -358,18 +368,19 @@ func (c noteCheck) references() {
 	}
 }
 
-// A checkedRef is a reference that is checked.
+// A checkedRef is a reference to check.
 type checkedRef struct {
 	target string
 	line   int
 	form   markdown.Form
-	bare   bool   // in the value of a trait, without brackets
-	field  string // that it is in; empty: none
-	wants  string // the type that it is to lead to; empty: any
+	bare   bool   // it is in the value of a trait, without brackets
+	field  string // the field that contains it; empty: none
+	wants  string // the required type of the target; empty: any
 	about  finding
 }
 
-// reference checks a reference.
+// reference checks the spelling and the target of one reference. It reports at most one finding
+// about them, and possibly one about the type of the target.
 func (c noteCheck) reference(r checkedRef) {
 	to := c.refs.From(c.note, r.target)
 	shown := firstRunes(r.target)
@@ -425,7 +436,7 @@ func (c noteCheck) reference(r checkedRef) {
 	c.target(r, to)
 }
 
-// passes reports whether a finding about a reference need not be made.
+// passes reports whether a finding about a reference can be skipped; see passed.
 func (c noteCheck) passes(r checkedRef, raven string, warning bool) bool {
 	if c.passed == nil {
 		return false
@@ -435,7 +446,8 @@ func (c noteCheck) passes(r checkedRef, raven string, warning bool) bool {
 	return c.passed(f, fault.InvalidRef, max(r.line, 1))
 }
 
-// target checks whether a reference leads to an object of the type that its field or trait wants.
+// target reports a finding if the target of a reference does not have the type that its field or
+// trait requires.
 func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	if r.wants == "" || to.ID == "" || c.idx.SchemaErr() != nil {
 		return
@@ -457,21 +469,21 @@ func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	c.tell(f, r.line)
 }
 
-// A missingRef is a reference to what could be made.
+// A missingRef is the target of a reference that does not exist but could be created.
 type missingRef struct {
 	id         string
 	typ        *vault.Type
 	confidence string
 }
 
-// How sure it is which type something has that is missing.
+// The values of confidence: how certain the type of a missing target is.
 const (
-	certain  = "certain"  // the field says it
-	inferred = "inferred" // the folder of the type says it
+	certain  = "certain"  // the field or trait requires the type
+	inferred = "inferred" // the id is in the folder of the type
 	unknown  = "unknown"
 )
 
-// missing is what a reference to nothing could lead to.
+// missing returns the missing target of a reference.
 func (c noteCheck) missing(r checkedRef) missingRef {
 	s := c.idx.Schema()
 	id, _, _ := strings.Cut(r.target, "#")
@@ -488,7 +500,7 @@ func (c noteCheck) missing(r checkedRef) missingRef {
 	return m
 }
 
-// call is the call that makes what is missing.
+// call returns the input of raven_new that creates the target.
 func (m missingRef) call() newIn {
 	in := newIn{Type: m.typ.Name, Title: m.id[strings.LastIndexByte(m.id, '/')+1:]}
 	if m.typ.DefaultPath+vault.FileName(in.Title) != m.id {
@@ -497,7 +509,7 @@ func (m missingRef) call() newIn {
 	return in
 }
 
-// more adds how to make what is missing, and what may be meant instead.
+// more adds to a fault the command that creates the target, and existing objects with similar ids.
 func (m missingRef) more(idx *index.Index, f *fault.Fault) *fault.Fault {
 	if near := idx.Nearest(m.id); len(near) > 0 {
 		f = f.With("nearest", near)
@@ -508,7 +520,7 @@ func (m missingRef) more(idx *index.Index, f *fault.Fault) *fault.Fault {
 	return f.With("create_command", m.call().command())
 }
 
-// firstRunes is a reference as a message repeats it.
+// firstRunes returns the beginning of a text, at most about 600 bytes, for a message.
 func firstRunes(ref string) string {
 	const most = 600
 	for i := range ref {

@@ -17,35 +17,39 @@ import (
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
-// A vaultCheck finds what is wrong with a vault: its notes, how they are called together, its schema and its settings.
+// A vaultCheck finds the problems of a vault: those of its notes, of names and aliases that several
+// notes have, of its schema and of its settings. It runs once.
 type vaultCheck struct {
 	idx    *index.Index
 	clock  vault.Clock
-	schema []byte // the text of schema.yaml
-	picks  picker
-	until  time.Time // when the check has to end, whole or not; zero: never
+	schema []byte // the text of schema.yaml, for line numbers; nil: unknown
+	// picks selects the findings. Other findings are not even counted.
+	picks picker
+	until time.Time // when the check must stop, even if it is incomplete; zero: no limit
 
-	// keeps selects findings that the caller wants all of; nil: the first of each level, for an answer.
+	// keeps selects the findings to collect in kept. Nil: none are collected, and the first of each
+	// level are stored for an answer.
 	keeps func(finding) bool
-	kept  []finding // the selected ones, by place, without what only an answer needs
+	kept  []finding // by location, with only the code and location of their faults
 
-	files             int // notes that were looked at
+	files             int // number of checked notes
 	errors, warnings  int
-	firstErrs, firsts firstFindings              // of each level
+	firstErrs, firsts firstFindings              // the first errors, and the first warnings
 	traits            map[string]*undefinedTrait // by name
 }
 
-// An undefinedTrait is a trait that the schema does not know, and where it is.
+// An undefinedTrait is a trait that is used but missing from the schema, with its first locations.
 type undefinedTrait struct {
 	first finding
 	count int
 	at    []fault.Location
 }
 
-// maxLocations is how many places an issue about many lists.
+// maxLocations is the maximum number of locations of one undefined trait in an answer.
 const maxLocations = 5
 
-// found takes in a finding in a note, if it is asked for.
+// found accepts a finding if the filter selects it. Findings of undefined traits are combined by
+// trait.
 func (c *vaultCheck) found(f finding) {
 	if !c.picks.wants(f) {
 		return
@@ -64,7 +68,7 @@ func (c *vaultCheck) found(f finding) {
 	}
 }
 
-// take counts a finding, and keeps it if it is one of the first, or selected.
+// take counts a finding, and stores it for the answer or in kept.
 func (c *vaultCheck) take(f finding) {
 	level, count := &c.firstErrs, &c.errors
 	if f.warning {
@@ -80,8 +84,8 @@ func (c *vaultCheck) take(f finding) {
 	}
 }
 
-// passed reports whether a finding in a line need not be made: it is beyond those that an answer lists, and counted; or
-// nobody asked for it.
+// passed reports whether the fault of a finding need not be built: the filter does not select the
+// finding, or the answer has no room for it. In the second case passed also counts it.
 func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) bool {
 	if !c.picks.wantsAt(f, code, file, line) {
 		return true
@@ -90,6 +94,7 @@ func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) b
 	if f.warning {
 		level, count = &c.firsts, &c.warnings
 	}
+	// keeps needs the complete finding, and so does the answer if it has room for it.
 	if c.keeps != nil || !level.full(file, line) {
 		return false
 	}
@@ -97,23 +102,24 @@ func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) b
 	return true
 }
 
-// listed returns the first findings of each level, by place.
+// listed returns the first findings of both levels, sorted by location.
 func (c *vaultCheck) listed() []finding {
 	return byPlace(append(c.firstErrs.first(), c.firsts.first()...))
 }
 
-// firstFindings are the first maxProblems of the findings that are added, by place.
+// A firstFindings collects findings and keeps the first maxProblems of them by location.
 type firstFindings struct {
-	all    []finding // the first of them are sorted
+	all    []finding // at most 2*maxProblems; the first `sorted` of them are sorted
 	sorted int
 }
 
-// full reports whether what is at a place, and not added yet, is not one of the first.
+// full reports whether a new finding at a location would come after the first maxProblems.
 func (l *firstFindings) full(file string, line int) bool {
 	return l.sorted == maxProblems &&
 		compareLocations(fault.Location{File: file, Line: line}, placeOf(l.all[l.sorted-1].fault)) >= 0
 }
 
+// add adds a finding, unless full reports true for its location.
 func (l *firstFindings) add(f finding) {
 	if at := placeOf(f.fault); l.full(at.File, at.Line) {
 		return
@@ -123,20 +129,20 @@ func (l *firstFindings) add(f finding) {
 	}
 }
 
-// first returns the findings, sorted.
+// first returns at most maxProblems findings, sorted by location.
 func (l *firstFindings) first() []finding {
 	l.all = firstOf(byPlace(l.all), maxProblems)
 	l.sorted = len(l.all)
 	return l.all
 }
 
-// byPlace sorts findings by where they are; those of one line stay in their order.
+// byPlace sorts findings by location in place and returns them. The order within a line is kept.
 func byPlace(all []finding) []finding {
 	slices.SortStableFunc(all, func(a, b finding) int { return comparePlaces(a.fault, b.fault) })
 	return all
 }
 
-// tell tells of a finding that is in a file, and not in a note alone.
+// tell reports a finding in a line of a file, or without a location if file is empty.
 func (c *vaultCheck) tell(f finding, file string, line int) {
 	if f.fault = f.fault.With(codeKey, f.code); file != "" {
 		f.fault = f.fault.At(file, line)
@@ -144,7 +150,8 @@ func (c *vaultCheck) tell(f finding, file string, line int) {
 	c.found(f)
 }
 
-// run checks everything that is asked for. It returns false if the time of the call ended first.
+// run checks everything that the filter selects. It returns false if the call ended or ran out of
+// time first; the findings are then incomplete.
 func (c *vaultCheck) run(ctx context.Context) bool {
 	c.traits = map[string]*undefinedTrait{}
 	going := c.going(ctx)
@@ -162,7 +169,8 @@ func (c *vaultCheck) run(ctx context.Context) bool {
 	return whole
 }
 
-// going returns a function that each step of a loop asks whether to go on: the call has not ended, and there is time.
+// going returns a function that a loop calls at each step, and that reports whether to continue:
+// the call has not ended, and until has not passed.
 func (c *vaultCheck) going(ctx context.Context) func() bool {
 	going, step := state.Going(ctx), 0
 	return func() bool {
@@ -171,7 +179,7 @@ func (c *vaultCheck) going(ctx context.Context) func() bool {
 	}
 }
 
-// pins checks the ids that traits declare.
+// pins reports ids that are declared by several traits. It returns false if the check must stop.
 func (c *vaultCheck) pins(going func() bool) bool {
 	for t := range c.idx.Duplicates {
 		if !going() {
@@ -183,10 +191,10 @@ func (c *vaultCheck) pins(going func() bool) bool {
 	return true
 }
 
-// comparePlaces compares faults by where they are.
+// comparePlaces compares two faults by location.
 func comparePlaces(a, b *fault.Fault) int { return compareLocations(placeOf(a), placeOf(b)) }
 
-// compareLocations compares places by path, then line.
+// compareLocations compares two locations by path, then by line.
 func compareLocations(x, y fault.Location) int {
 	if d := strings.Compare(x.File, y.File); d != 0 {
 		return d
@@ -194,7 +202,7 @@ func compareLocations(x, y fault.Location) int {
 	return x.Line - y.Line
 }
 
-// placeOf is where a fault is.
+// placeOf returns the location of a fault, or the zero Location if it has none.
 func placeOf(f *fault.Fault) fault.Location {
 	if f.Location == nil {
 		return fault.Location{}
@@ -202,7 +210,7 @@ func placeOf(f *fault.Fault) fault.Location {
 	return *f.Location
 }
 
-// notes checks each note by itself.
+// notes checks each selected note on its own. It returns false if the check must stop.
 func (c *vaultCheck) notes(ctx context.Context) bool {
 	refs, going := c.idx.Resolver(), state.Going(ctx)
 	for n := range c.picks.notes(c.idx) {
@@ -221,7 +229,8 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// place checks whether a note is where the settings say, if they say it.
+// place reports a note that is outside the folder that the settings prescribe for it, or in the
+// folder of another type. Only a note outside its folder has a fix.
 func (c *vaultCheck) place(n *index.Note) {
 	config := c.idx.Config()
 	dirs := config.Directories
@@ -255,7 +264,7 @@ func (c *vaultCheck) place(n *index.Note) {
 	}
 }
 
-// below returns an id without a folder at its beginning that is another one only by case.
+// below returns an id without the given folder at its beginning. Letter case is ignored.
 func below(id, folder string) string {
 	if len(id) > len(folder) && strings.EqualFold(id[:len(folder)], folder) {
 		return id[len(folder):]
@@ -263,7 +272,8 @@ func below(id, folder string) string {
 	return id
 }
 
-// names checks how the notes of the vault are called together. It returns false if the time of the call ended first.
+// names reports aliases and short names that several notes have. It returns false if the check must
+// stop.
 func (c *vaultCheck) names(going func() bool) bool {
 	short, aliases := map[string][]*index.Note{}, map[string][]*index.Note{}
 	shown := map[string]string{}
@@ -290,7 +300,7 @@ func (c *vaultCheck) names(going func() bool) bool {
 	return c.shortNames(short, going)
 }
 
-// aliasesOf are the other names that a note says it has.
+// aliasesOf returns the aliases in the frontmatter of a note.
 func aliasesOf(n *index.Note) []string {
 	var all []string
 	for _, name := range []string{"alias", "aliases"} {
@@ -311,7 +321,8 @@ func aliasesOf(n *index.Note) []string {
 	return all
 }
 
-// alias tells of an alias that several notes have, or that is the name of another note.
+// alias reports an alias that several notes have, or that is also the short name of another note.
+// in are the notes with the alias, and called the notes with that short name.
 func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 	for _, n := range in {
 		line := 1
@@ -331,13 +342,13 @@ func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 	}
 }
 
-// without returns the first notes of a list that are not a certain one, as many as are named.
+// without returns the first notes of a list except n. There are enough of them for noteIDs.
 func without(list []*index.Note, n *index.Note) []*index.Note {
 	some := slices.Clone(firstOf(list, maxMatches+1))
 	return slices.DeleteFunc(some, func(o *index.Note) bool { return o == n })
 }
 
-// noteIDs are the ids of notes, the first of many.
+// noteIDs returns the ids of the first maxMatches notes.
 func noteIDs(notes []*index.Note) []string {
 	var ids []string
 	for _, n := range firstOf(notes, maxMatches) {
@@ -346,8 +357,8 @@ func noteIDs(notes []*index.Note) []string {
 	return ids
 }
 
-// shortNames tells of the short names of several notes that a reference uses, at the first such reference. It returns
-// false if the time of the call ended first.
+// shortNames reports each ambiguous short name that a reference uses, at the first such reference.
+// It returns false if the check must stop.
 func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() bool) bool {
 	told := map[string]bool{}
 	for n := range c.idx.Notes("") {
@@ -421,7 +432,8 @@ func (c *vaultCheck) definitions() {
 	c.templates(s, line)
 }
 
-// templates checks that the templates of the schema are there.
+// templates reports templates of the schema that do not exist. line returns the line in schema.yaml
+// of a key with the given path.
 func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
 	missing := func(file, typ string, at int) {
 		if file == "" {
@@ -464,7 +476,7 @@ func (c *vaultCheck) settings() {
 		odd("deletion.trash_dir is not supported: deleted notes are moved to .trash")
 	}
 	world := query.State{Index: c.idx, Clock: c.clock}.World()
-	world.Leads = nil // what is missing is told where it is written
+	world.Leads = nil // missing targets of references are not reported here
 	for _, q := range config.Queries {
 		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
 			c.tell(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
@@ -474,7 +486,7 @@ func (c *vaultCheck) settings() {
 	}
 }
 
-// checkSaved is why a saved query cannot be answered, whatever its inputs are.
+// checkSaved returns an error if a saved query is invalid for all values of its inputs.
 func checkSaved(s vault.Query, w query.World) error {
 	if s.Query == "" {
 		for name := range s.Filters {
@@ -491,9 +503,11 @@ func checkSaved(s vault.Query, w query.World) error {
 	return query.Check(q, w)
 }
 
-// onDisk tells how the files stand to what is checked, as far as the control item of the vault says.
+// onDisk reports files that are not synced with the checked version, according to the control item
+// of the vault.
 func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
-	if control.Sweep != nil && fresh != repo.Fresh { // what was never compared has no files beside it
+	// A nil Sweep means that the files were never compared, or that there are none.
+	if control.Sweep != nil && fresh != repo.Fresh {
 		c.tell(finding{fault: fault.New(fault.IndexError, "the files have not been compared with the checked version yet: %s", fresh).
 			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
 	}
@@ -506,28 +520,29 @@ func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
 	}
 }
 
-// incomplete tells that the time of the call was up.
+// incomplete reports that the call ran out of time.
 func (c *vaultCheck) incomplete() {
 	c.tell(finding{fault: fault.New(fault.IndexError, "the call ran out of time before all notes were checked").
 		Fix("check a folder: %s", "id with a slash at its end"), code: "check_incomplete", warning: true}, "", 0)
 }
 
-// A picker says which findings a call asks for.
+// A picker is a parsed checkFilter.
 type picker struct {
-	path        string // of a note; empty: any
-	folder      string // with a slash at its end; empty: any
-	from, until int    // lines; until 0: to the end of the note
+	path        string // of the selected note; empty: any
+	folder      string // of the selected notes, with a slash at its end; empty: any
+	from, until int    // the selected lines; until 0: to the end of the note
 	typ, trait  string
 	issues      map[string]bool // codes; nil: all
-	exclude     map[string]bool
+	// exclude are codes that are never selected; nil: none.
+	exclude map[string]bool
 }
 
-// file reports whether findings in a file are asked for.
+// file reports whether the filter selects findings in a file.
 func (p picker) file(path string) bool {
 	return (p.path == "" || path == p.path) && (p.folder == "" || strings.HasPrefix(path, p.folder))
 }
 
-// notes yields, by path, the notes in which findings are asked for.
+// notes yields the notes in which the filter selects findings, by path.
 func (p picker) notes(idx *index.Index) iter.Seq[*index.Note] {
 	return func(yield func(*index.Note) bool) {
 		if p.path != "" {
@@ -537,20 +552,21 @@ func (p picker) notes(idx *index.Index) iter.Seq[*index.Note] {
 			return
 		}
 		for n := range idx.Notes(p.folder) {
-			if !p.file(n.Path) || !yield(n) { // the notes of a folder are one after another
+			if !p.file(n.Path) || !yield(n) { // the notes of a folder are consecutive
 				return
 			}
 		}
 	}
 }
 
-// wants reports whether a finding is asked for.
+// wants reports whether the filter selects a finding.
 func (p picker) wants(f finding) bool {
 	at := placeOf(f.fault)
 	return p.wantsAt(f, f.fault.Code, at.File, at.Line)
 }
 
-// wantsAt reports whether a finding with a code in a line, whose fault may not be made yet, is asked for.
+// wantsAt is wants for a finding whose fault may be missing; code, file and line stand for the
+// fault.
 func (p picker) wantsAt(f finding, code fault.Code, file string, line int) bool {
 	switch {
 	case !p.file(file), p.from > 0 && line < p.from, p.until > 0 && line > p.until:
@@ -563,7 +579,7 @@ func (p picker) wantsAt(f finding, code fault.Code, file string, line int) bool 
 	return !p.exclude[f.code] && !p.exclude[string(code)]
 }
 
-// checkCodes are what a Raven calls the findings of a check, and what we add.
+// checkCodes are Raven's names for the issues of a check, and Rookery's own additions.
 var checkCodes = []string{
 	"unknown_type", "parse_error", "missing_required_field", "missing_required_trait", "invalid_field_value",
 	"invalid_enum_value", "invalid_date_format", "invalid_trait_value", "wrong_target_type", "unknown_frontmatter_key",
@@ -575,13 +591,14 @@ var checkCodes = []string{
 	"left_file", "undefined_trait_of_type",
 }
 
-// ourCodes are the codes that issues have with us.
+// ourCodes are the fault codes that an issue can have in Rookery.
 var ourCodes = []fault.Code{
 	fault.InvalidType, fault.FileError, fault.MissingRequired, fault.InvalidValue, fault.InvalidField, fault.InvalidRef,
 	fault.DuplicateID, fault.InvalidTrait, fault.SchemaError, fault.IndexError, fault.InvalidQuery, fault.NotFound,
 }
 
-// codesIn reads names of issues, in any case.
+// codesIn returns the set of the given issue codes, which may be in any case. It returns nil for an
+// empty list, and an error for an unknown code. argument is the argument's name in that error.
 func codesIn(argument string, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -2,7 +2,8 @@ package raven
 
 import "github.com/rookeryhq/rookery/internal/fault"
 
-// oneOf is a fault unless exactly one of a name and `list` is given.
+// oneOf returns a fault unless exactly one of name and list is given. argument is the name of the
+// argument that name comes from.
 func oneOf(argument, name string, list bool) error {
 	switch {
 	case name == "" && !list:

@@ -7,22 +7,22 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// codeKey is the detail of a fault that has the name which Raven itself gives it.
+// codeKey is the detail of a fault with Raven's name for the error.
 const codeKey = "raven_code"
 
-// ofFile is, in a codeRow, the file that a fault is about.
+// ofFile is the detail of a codeRow that stands for the file in the fault's location.
 const ofFile = "(file)"
 
-// A codeRow says how Raven names the faults of a code in a context.
+// A codeRow maps a fault code in a context to Raven's name for the error.
 type codeRow struct {
 	code   fault.Code
-	tool   string // that is called, or, with a _ at its end, the beginning of its name; empty: any
-	detail string // that the fault has: a key, or key=value; empty: any
-	name   string // empty: Raven has none
+	tool   string // name of the called tool, or a prefix of it that ends in _; empty: any
+	detail string // a detail that the fault must have, as key or key=value; empty: any
+	name   string // empty: Raven has no name for it
 }
 
-// codes are Raven's names (reference/raven.md §1.17). The first row that fits counts. What fits no row, Raven
-// has no name for.
+// codes maps faults to Raven's names (reference/raven.md §1.17). The first matching row applies.
+// Raven has no name for a fault that matches no row.
 var codes = []codeRow{
 	{fault.NotFound, "", "query", "QUERY_NOT_FOUND"},
 	{fault.NotFound, "", ofFile, "FILE_NOT_FOUND"},
@@ -82,7 +82,7 @@ var codes = []codeRow{
 	{fault.Internal, "", "", "INTERNAL_ERROR"},
 }
 
-// fits reports whether a fault of a tool is one of the row.
+// fits reports whether the row matches a fault of a tool.
 func (r codeRow) fits(tool string, f *fault.Fault) bool {
 	ofTool := r.tool == "" || r.tool == tool || strings.HasSuffix(r.tool, "_") && strings.HasPrefix(tool, r.tool)
 	if r.code != f.Code || !ofTool {
@@ -99,7 +99,7 @@ func (r codeRow) fits(tool string, f *fault.Fault) bool {
 	return ok && (!one || fmt.Sprint(has) == value)
 }
 
-// ravenCode is how Raven names a fault of a tool. It is empty where Raven has no name for it.
+// ravenCode returns Raven's name for a fault of a tool, or "" if it has none.
 func ravenCode(tool string, f *fault.Fault) string {
 	if f.Code == fault.NotFound && fault.LacksVault(f) {
 		return "VAULT_NOT_FOUND"
@@ -112,8 +112,8 @@ func ravenCode(tool string, f *fault.Fault) string {
 	return ""
 }
 
-// withCodes returns a copy of a fault of a tool that says how Raven names it and each problem in it. A name that it
-// has already stays.
+// withCodes returns a fault with Raven's name, in its details, for the fault itself and for each of
+// its problems. It does not replace existing names, and does not modify f.
 func withCodes(tool string, f *fault.Fault) *fault.Fault {
 	if name := ravenCode(tool, f); name != "" && f.Details[codeKey] == nil {
 		f = f.With(codeKey, name)

@@ -15,6 +15,7 @@ import (
 //go:embed complete.md
 var completeDoc string
 
+// A completeIn is the input of raven_complete. The meaning of Of depends on Kind.
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the text typed so far"`
@@ -22,7 +23,7 @@ type completeIn struct {
 	tool.Completing
 }
 
-// The kinds of values of a vault, as the tag `complete` of an argument names them.
+// The kinds of completion suggestions, as the tag `complete` of an argument names them.
 const (
 	kindID    = "id"
 	kindPath  = "path"
@@ -32,15 +33,17 @@ const (
 	kindQuery = "query" // the name of a saved query
 
 	kindVersion    = "version"     // a version that can be undone
-	kindField      = "field"       // name=value, of an object
-	kindTypeField  = "type_field"  // name=value, of a type
-	kindTraitValue = "trait_value" // name=value, of a trait and those beside it
+	kindField      = "field"       // name=value, for the fields of an object
+	kindTypeField  = "type_field"  // name=value, for the fields of a type
+	kindTraitValue = "trait_value" // name=value, for a trait and the other traits on its line
 )
 
-// behindSlash is the byte behind the slash: no path of a folder stands behind the folder's name with
-// this, and no note between.
+// behindSlash is the byte after the slash in byte order. A folder's name followed by it sorts after
+// all paths in the folder and before all later ones.
 const behindSlash = "0"
 
+// complete returns the tool raven_complete, which returns completion suggestions for all arguments
+// of the family.
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_complete", Family: Family, Title: "Complete a value", Doc: completeDoc,
@@ -54,6 +57,7 @@ func (f tools) complete() *tool.Tool {
 	}, f.completeValue)
 }
 
+// completeValue returns one page of suggestions from the newest state of the vault.
 func (f tools) completeValue(
 	ctx context.Context, c auth.Caller, in completeIn,
 ) (tool.Values, error) {
@@ -88,7 +92,7 @@ func (f tools) completeValue(
 	return out, err
 }
 
-// namesOf are the words of a vault of one kind.
+// namesOf returns the names of one kind in a vault: tags, saved queries, traits or types.
 func namesOf(idx *index.Index, kind string) ([]string, error) {
 	var names []string
 	if kind == kindTag {
@@ -120,7 +124,7 @@ func namesOf(idx *index.Index, kind string) ([]string, error) {
 	return names, nil
 }
 
-// slugsIn are the ids of the sections of a note that begin so.
+// slugsIn returns the ids of the sections of a note whose slugs begin with slug.
 func slugsIn(idx *index.Index, note, slug string) []string {
 	o, ok := idx.Find(note)
 	if !ok || o.Section != nil {
@@ -135,7 +139,8 @@ func slugsIn(idx *index.Index, note, slug string) []string {
 	return ids
 }
 
-// pickWords fills a page with those of the values that begin as typed, bytewise.
+// pickWords fills a page with the values that begin with the prefix, in byte order, without
+// duplicates. It sorts values in place.
 func pickWords(out *tool.Values, values []string, in completeIn, after string) {
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {
@@ -150,8 +155,8 @@ func pickWords(out *tool.Values, values []string, in completeIn, after string) {
 	}
 }
 
-// pickPaths fills a page with the notes and folders that begin as typed, by path. Of a folder only its
-// name is looked at, however much is in it.
+// pickPaths fills a page with the notes and folders that begin with the prefix, by path. It skips
+// the content of a folder, so that the cost does not depend on the size of the folder.
 func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) {
 	if _, ok := idx.Note(in.Prefix); ok && after == "" && in.Kind == kindPath {
 		out.Items = append(out.Items, in.Prefix)
@@ -173,7 +178,7 @@ func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) 
 	}
 }
 
-// noteBehind is the path of the first note behind a position.
+// noteBehind returns the path of the first note after a position, or false if there is none.
 func noteBehind(idx *index.Index, at string) (string, bool) {
 	for n := range idx.Notes(at) {
 		return n.Path, true
@@ -181,8 +186,8 @@ func noteBehind(idx *index.Index, at string) (string, bool) {
 	return "", false
 }
 
-// shownAs is what a path is shown as: the folder that it lies in below what is typed, or itself; and
-// the position behind it.
+// shownAs returns the suggestion for a path: the folder below the prefix that contains it, or the
+// path or id itself. behind is the position after the suggestion.
 func shownAs(path string, in completeIn) (value, behind string) {
 	if i := strings.IndexByte(path[len(in.Prefix):], '/'); i >= 0 {
 		folder := path[:len(in.Prefix)+i]

@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// pairs returns what a text of the form name=value may become: names up to the equals sign, and
-// behind that the values of the field. Of what does not exist there are none.
+// pairs returns suggestions for a text of the form name=value: names with an equals sign or, after
+// an equals sign, names with values. It returns none if the object, type or trait does not exist.
 func (v view) pairs(in completeIn) ([]string, error) {
 	s, err := state.Schema(v.Index)
 	if err != nil {
@@ -40,7 +40,8 @@ func (v view) pairs(in completeIn) ([]string, error) {
 	return pairs, nil
 }
 
-// fieldsOf returns the fields that an object has or may have, by name. A trait is an object too.
+// fieldsOf returns the fields that the object with an id has or can have, by name. The id can also
+// be that of a trait.
 func (v view) fieldsOf(s *vault.Schema, id string) map[string]*vault.Field {
 	o, err := locate(v.Index, id, v.Clock)
 	if err != nil {
@@ -55,7 +56,7 @@ func (v view) fieldsOf(s *vault.Schema, id string) map[string]*vault.Field {
 	return fields
 }
 
-// fieldsOfType returns the fields of a type, by name.
+// fieldsOfType returns the fields of a type by name; none if the type does not exist.
 func fieldsOfType(s *vault.Schema, name string) map[string]*vault.Field {
 	fields := map[string]*vault.Field{}
 	if t, ok := s.Type(name); ok {
@@ -66,7 +67,8 @@ func fieldsOfType(s *vault.Schema, name string) map[string]*vault.Field {
 	return fields
 }
 
-// valuesOf returns the traits of the schema as fields of a trait, which itself goes by "value".
+// valuesOf returns all traits of the schema as fields of the line of a trait, by name. The name
+// value is an alias of the trait with the given id.
 func (v view) valuesOf(s *vault.Schema, id string) map[string]*vault.Field {
 	fields := map[string]*vault.Field{}
 	t, _, err := findTrait(v.Index, id)
@@ -82,7 +84,8 @@ func (v view) valuesOf(s *vault.Schema, id string) map[string]*vault.Field {
 	return fields
 }
 
-// valuesFor returns the values of a field that a prefix may become, as far as its type names some.
+// valuesFor returns the possible values of a field that begin with a prefix, or all of a small set.
+// It returns nil if the type of the field does not determine them.
 func (v view) valuesFor(f *vault.Field, prefix string) []string {
 	if f == nil {
 		return nil
@@ -100,11 +103,11 @@ func (v view) valuesFor(f *vault.Field, prefix string) []string {
 	return nil
 }
 
-// maxIDs is how many ids of one type are looked at.
+// maxIDs is the maximum number of ids that idsOf returns.
 const maxIDs = 1000
 
-// idsOf returns the ids of the objects of a type that begin with a prefix, in order; of all notes
-// where there is no type.
+// idsOf returns the ids of the notes of a type that begin with a prefix, in order. An empty type
+// selects all notes.
 func idsOf(idx *index.Index, typ, prefix string) []string {
 	notes := idx.Notes(prefix)
 	if typ != "" {

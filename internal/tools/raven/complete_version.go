@@ -13,10 +13,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// maxUndoable is how many of the newest versions are tried.
+// maxUndoable is the maximum number of versions for which an undo is tried.
 const maxUndoable = 20
 
-// undoable fills a page with the newest versions that can be undone, newest first. Each is tried.
+// undoable fills a page with the newest versions that can be undone, newest first. It tries each of
+// the last maxUndoable versions with a dry run of the undo.
 func (f tools) undoable(
 	ctx context.Context, c auth.Caller, v view, in completeIn, out *tool.Values,
 ) error {
@@ -34,6 +35,7 @@ func (f tools) undoable(
 		}
 		undo := undoIn{Vault: in.Vault, Version: version, Mutation: tool.Mutation{DryRun: true}}
 		_, err := f.undoCommit(ctx, c, undo)
+		// A fault means that this version cannot be undone; other errors end the call.
 		if refused := (*fault.Fault)(nil); errors.As(err, &refused) {
 			continue
 		}
@@ -49,7 +51,7 @@ func (f tools) undoable(
 	return nil
 }
 
-// about says in a few words what a commit did.
+// about returns a short description of a commit: tool, notes, principal and time.
 func about(c *repo.Commit) string {
 	var paths []string
 	for _, n := range c.Notes {

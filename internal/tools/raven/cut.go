@@ -9,18 +9,20 @@ import (
 )
 
 const (
-	// maxListed is how many bytes of a value of a field an item of a list shows, and of other texts of it.
+	// maxListed is the maximum size in bytes of a field's value, or of another text, in a list
+	// item.
 	maxListed = 4 << 10
 
-	// maxListedAll is how many bytes of JSON the fields of an item have in all.
+	// maxListedAll is the maximum size in bytes of the JSON of all fields of a list item.
 	maxListedAll = 64 << 10
 )
 
-// maxWhole is how many bytes of JSON the fields of one object have that an answer shows whole.
+// maxWhole is the maximum size in bytes of the JSON of the fields in an answer about a single
+// object.
 const maxWhole = 3 << 19
 
-// listedFields are fields as an item of a list shows them, and the names of those of which it shows only the
-// beginning. Fields that are small enough stay as they are.
+// listedFields returns the fields of a list item, shortened if they are too large, and the names of
+// the shortened or omitted fields. Fields that are small enough are returned as they are.
 func listedFields(fields map[string]any) (shown map[string]any, cut []string) {
 	left := maxListedAll
 	if small(fields, &left) {
@@ -40,10 +42,11 @@ func listedFields(fields map[string]any) (shown map[string]any, cut []string) {
 	return shown, firstOf(cut, maxCutNames)
 }
 
-// maxCutNames is how many names of cut fields are told.
+// maxCutNames is the maximum number of names of shortened fields in an answer.
 const maxCutNames = 20
 
-// small reports whether no field is too large for an item, nor all together, of which left bytes may be.
+// small reports whether each field has at most maxListed bytes and all together have at most *left,
+// which it decreases.
 func small(fields map[string]any, left *int) bool {
 	for name, value := range fields {
 		n := tool.SizeOf(value)
@@ -55,8 +58,8 @@ func small(fields map[string]any, left *int) bool {
 	return true
 }
 
-// cutValue is a value, or the beginning of one that has more bytes: of a text its first, of a list its first
-// elements.
+// cutValue returns a value, shortened to about `most` bytes: the beginning of a text, or the first
+// elements of a list.
 func cutValue(value any, most int) any {
 	switch v := value.(type) {
 	case string:

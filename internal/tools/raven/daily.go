@@ -13,9 +13,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// dailyText is the text of a new daily note: from the vault's daily template if it has one, else as
-// raven.md §6.5 says. The template is one of the schema's, or what raven.yaml names: the path of a
-// note, or the text itself (raven.md §1.12).
+// dailyText returns the text of a new daily note: from the daily template of the vault, or else the
+// default of raven.md §6.5. The template is one of the schema, or that of raven.yaml, which is the
+// path of a note or the text itself (raven.md §1.12).
 func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error) {
 	t, ok := tx.Index().Schema().Type(vault.Daily)
 	written := tx.Index().Config().DailyTemplate
@@ -38,14 +38,15 @@ func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error)
 	return markdown.Compose(fields, "\n"+strings.TrimLeft(body, "\r\n"))
 }
 
-// onDay is the time of the commit, moved to a day: what a template of that day takes for now.
+// onDay returns the time of day of the commit on the given day, which is the current time for the
+// day's template.
 func onDay(tx *repo.Tx, day vault.Date) time.Time {
 	c := state.Clock(tx.Index(), tx.Now())
 	now := state.Local(c)
 	return day.Start(now.Location()).Add(now.Sub(c.Today().Start(now.Location())))
 }
 
-// isNote reports whether a text is the path of a note that is there.
+// isNote reports whether a text is the path of an existing note.
 func isNote(tx *repo.Tx, text string) bool {
 	if strings.ContainsAny(text, "\n{") {
 		return false
@@ -54,9 +55,9 @@ func isNote(tx *repo.Tx, text string) bool {
 	return ok
 }
 
-// onItsDay takes what the name of a daily note says of it: its date, which is none of its fields in the
-// file, and what a template takes for now. A note of the type that is not named by a date keeps the one
-// that the call gives it.
+// onItsDay sets the template's time of a new daily note from the date in its name. It removes the
+// field date, which a daily note does not store, and returns a fault if the field has another date.
+// It does nothing for a note whose name is not a date.
 func (n *newNote) onItsDay(tx *repo.Tx, t *vault.Type) *fault.Fault {
 	day, ok := tx.Index().Config().IsDaily(n.path)
 	if !ok || t.Name != vault.Daily {
@@ -68,7 +69,7 @@ func (n *newNote) onItsDay(tx *repo.Tx, t *vault.Type) *fault.Fault {
 	return f
 }
 
-// misdated refuses to give a daily note that is named by its date another one.
+// misdated returns a fault if fields would give a daily note another date than the one in its name.
 func misdated(idx *index.Index, o index.Object, fields map[string]any) *fault.Fault {
 	day, ok := idx.Config().IsDaily(vault.Path(o.Note.Path))
 	if !ok || o.Section != nil || o.Type() != vault.Daily {
@@ -77,7 +78,7 @@ func misdated(idx *index.Index, o index.Object, fields map[string]any) *fault.Fa
 	return otherDate(day, fields)
 }
 
-// otherDate is INVALID_FIELD for fields that say another date than the name of a daily note.
+// otherDate returns INVALID_FIELD if the field date has another value than day.
 func otherDate(day vault.Date, fields map[string]any) *fault.Fault {
 	if given := fields["date"]; given == nil || given == string(day) {
 		return nil

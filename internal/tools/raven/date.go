@@ -17,6 +17,7 @@ import (
 //go:embed date.md
 var dateDoc string
 
+// A dateIn is the input of raven_date.
 type dateIn struct {
 	tool.Vault
 	Date string `json:"date,omitempty" absent:"Today" jsonschema:"the day: 2026-03-02, today, tomorrow or yesterday; default today"`
@@ -25,6 +26,7 @@ type dateIn struct {
 	tool.Page
 }
 
+// A dateOut is the output of raven_date. Items is paged; Backlinks is not.
 type dateOut struct {
 	tool.Aside  `json:"-"`
 	Date        string           `json:"date"`
@@ -38,7 +40,7 @@ type dateOut struct {
 	Total       int              `json:"backlinks_total" jsonschema:"how many there are"`
 }
 
-// A datedItem is a field or a trait that names a day, with the object or the trait.
+// A datedItem is a field or trait with a date, as the answer shows it.
 type datedItem struct {
 	Date       string  `json:"date"`
 	SourceType string  `json:"source_type" jsonschema:"object or trait"`
@@ -48,6 +50,7 @@ type datedItem struct {
 	Trait      *trait  `json:"trait,omitempty"`
 }
 
+// date returns the tool raven_date, which shows a day: its daily note, dates and backlinks.
 func (f tools) date() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_date", Family: Family, Title: "Show a day", Doc: dateDoc,
@@ -57,6 +60,7 @@ func (f tools) date() *tool.Tool {
 	}, f.showDate)
 }
 
+// showDate runs raven_date.
 func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut, error) {
 	depth, err := in.level()
 	if err != nil {
@@ -81,7 +85,7 @@ func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut,
 	return out, err
 }
 
-// dayOf is the day that an argument names.
+// dayOf returns the day that an argument names: today if it is empty.
 func dayOf(text string, c vault.Clock) (vault.Date, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -96,7 +100,7 @@ func dayOf(text string, c vault.Clock) (vault.Date, error) {
 	return day, nil
 }
 
-// day is what there is to say of a day without looking for it.
+// day returns the part of the answer about the day itself and its daily note.
 func (d renderer) day(day vault.Date) dateOut {
 	path := d.idx.Config().DailyPath(day)
 	out := dateOut{
@@ -110,17 +114,19 @@ func (d renderer) day(day vault.Date) dateOut {
 	return out
 }
 
-// A placed is a dated with its number among those of its line, so that each has a spot of its own.
+// A placed is an index.Dated with its number on its line. The number makes its location unique.
 type placed struct {
 	index.Dated
+	// number counts the dates on one line, from 0.
 	number int
 }
 
+// spot returns the location for page tokens.
 func (p placed) spot() index.Location {
 	return index.Location{Path: p.Object.Note.Path, Line: p.Line, Position: p.number}
 }
 
-// dated is the list of what names a day.
+// dated returns the list of the fields and traits with a date.
 func (d renderer) dated(day vault.Date) state.Listing[placed] {
 	behind := func(after index.Location) iter.Seq[placed] {
 		return func(yield func(placed) bool) {
@@ -141,7 +147,7 @@ func (d renderer) dated(day vault.Date) state.Listing[placed] {
 	return state.Listing[placed]{Behind: behind, Spot: placed.spot, Count: count}
 }
 
-// datedItem is what names a day as callers see it.
+// datedItem returns a field or trait as the answer shows it.
 func (d renderer) datedItem(p placed) datedItem {
 	item := datedItem{Date: string(p.Day), FieldName: p.Field}
 	if p.Trait != nil {
@@ -154,7 +160,8 @@ func (d renderer) datedItem(p placed) datedItem {
 	return item
 }
 
-// someBacklinks are the first of the references to something, with how many there are.
+// someBacklinks returns the first backlinks of an object or day, each with its line of text, and
+// the number of all.
 func (v view) someBacklinks(
 	ctx context.Context, d renderer, id string,
 ) ([]quotedBacklink, int, error) {
@@ -173,7 +180,7 @@ func (v view) someBacklinks(
 	return all, total, q.err
 }
 
-// firstLinks are the first tool.MaxPage of a list, and how many it has.
+// firstLinks returns the first tool.MaxPage links of a list, and the number of all links.
 func firstLinks(ctx context.Context, l state.Listing[index.Link]) ([]index.Link, int) {
 	links := []index.Link{}
 	for link := range l.Behind(index.Location{}) {

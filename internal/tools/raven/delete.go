@@ -17,6 +17,8 @@ import (
 //go:embed delete.md
 var deleteDoc string
 
+// A deleteIn is the input of raven_delete. Exactly one of ID, Query and Filter is given; Erase
+// needs ID.
 type deleteIn struct {
 	tool.Vault
 	ID    string `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
@@ -27,6 +29,7 @@ type deleteIn struct {
 	tool.Mutation
 }
 
+// remove returns the tool raven_delete, which moves objects to the trash, or erases one note.
 func (f tools) remove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_delete", Family: Family, Title: "Delete an object", Doc: deleteDoc,
@@ -51,7 +54,7 @@ func (f tools) remove() *tool.Tool {
 	})
 }
 
-// legal is why the call cannot be made, whatever the vault has.
+// legal returns an error if the arguments contradict each other. It does not read the vault.
 func (in deleteIn) legal() error {
 	if in.Erase && (in.isBulk() || in.PlanToken != "") {
 		return fault.New(fault.InvalidValue, "erase one note at a time, by its id").With("argument", "erase")
@@ -59,7 +62,7 @@ func (in deleteIn) legal() error {
 	return in.one(in.ID, in.DryRun)
 }
 
-// removeAll removes one object, or all that a query finds.
+// removeAll deletes one object, or all results of a query.
 func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkMutated, error) {
 	plan, err := planOf(in.PlanToken, "raven_delete", in.ID, in.Query, in.Filter)
 	if err != nil {
@@ -76,7 +79,7 @@ func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkM
 	})
 }
 
-// step removes one of the objects that a query finds.
+// step deletes one result of a query; see bulkStep.
 func (in deleteIn) step(
 	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
 ) (string, error) {
@@ -87,14 +90,15 @@ func (in deleteIn) step(
 	return one.Action, err
 }
 
-// run drafts the removal. What goes is kept in the trash: a note with its text as it is, a section or
-// an embedded object as a note that says where it stood (tree.md C7, remove_node).
+// run drafts the deletion. The trash keeps a note as it is, and a section or embedded object as a
+// note that records its former place (tree.md C7, remove_node).
 func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))
 	if err != nil {
 		return err
 	}
+	// Both describe the state before the deletion.
 	shown, links := objectAt(idx, o), mutation.LinksFromOutside(idx, o)
 	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
 	if err != nil {

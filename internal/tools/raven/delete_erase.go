@@ -10,14 +10,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// erasedParts counts what an erasure took away of a note.
+// An erasedParts counts the stored parts of a note that were destroyed.
 type erasedParts struct {
 	Parts  int `json:"parts" jsonschema:"of the log: texts, values and answers"`
 	Copies int `json:"copies" jsonschema:"in the trash"`
 }
 
-// erase removes a note and its history. The log keeps none of the answer but the counts: what it shows of the
-// note is read before.
+// erase destroys a note and its history. Its answer is built before, because afterwards only the
+// counts are stored. If the work outlasts the call, the answer has a job.
 func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
 	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
@@ -39,6 +39,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 	if err != nil {
 		return mutated{}, err
 	}
+	// Nothing is erased yet, so the answer has only the job.
 	if out.Job = done.Job; done.Parts == 0 {
 		return mutated{Job: done.Job}, nil
 	}
@@ -56,7 +57,9 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 	return out, nil
 }
 
-// erasable finds the note that an argument names: one that is there, or the path of one that was.
+// erasable returns the path of the note that an argument names, and the beginning of the answer. A
+// path without a note is accepted, because a deleted note can be erased too. A part of a note is an
+// error.
 func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 	o, err := locate(v.Index, id, v.Clock)
 	if fault.Is(err, fault.NotFound) {

@@ -8,21 +8,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// detail is embedded in the input of every tool that answers objects or traits: how much of what is
-// around them comes along (raven.md §6.3).
+// A detail is embedded in the input of every tool that returns objects or traits. It selects how
+// much of their context the answer contains (raven.md §6.3).
 type detail struct {
 	Depth *int `json:"depth,omitempty" rare:"true" min:"0" max:"2" jsonschema:"0: ids; 1: and parent, file, references (default); 2: and theirs"`
 	Slim  bool `json:"slim,omitempty" jsonschema:"depth 0"`
 }
 
-// The depths of an answer.
+// The depths of an answer, from ids only to the context of the context.
 const (
 	slim = iota
 	rich
 	deep
 )
 
-// level is the depth that is asked for.
+// level returns the depth that the arguments select.
 func (d detail) level() (int, error) {
 	switch {
 	case d.Slim && d.Depth != nil && *d.Depth != slim:
@@ -36,7 +36,7 @@ func (d detail) level() (int, error) {
 	return *d.Depth, nil
 }
 
-// zoned notes in the meta in which zone the vault's times are, and where its weeks begin (raven.md
+// zoned records the time zone of the vault and its first day of the week in the meta (raven.md
 // §6.10).
 func zoned(a *tool.Aside, idx *index.Index) {
 	a.Note("timezone", idx.Config().Timezone)

@@ -13,14 +13,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
-// maxDiff is how many bytes of a change a revision shows at most.
+// maxDiff is the maximum size in bytes of the diff of one revision.
 const maxDiff = 16 << 10
 
-// erased stands for a text of which nothing is known any more.
+// erased is the diff of a revision whose text, or whose previous text, was erased.
 const erased = "\\ the text was erased\n"
 
-// showDiff adds to a revision how the text of the subject changed. before is the revision before it, nil if
-// it is the first.
+// showDiff sets the diff of a revision of the subject. before is the previous revision; nil if r is
+// the first.
 func (item *revision) showDiff(s subject, r, before *repo.Revision) {
 	if r.Erased || before != nil && before.Erased {
 		item.Diff = erased
@@ -33,7 +33,7 @@ func (item *revision) showDiff(s subject, r, before *repo.Revision) {
 	item.Diff, item.DiffCut = unified(hunks)
 }
 
-// textOf is the text of a revision, empty where there is no file.
+// textOf returns the text of a revision, or "" for nil.
 func textOf(r *repo.Revision) string {
 	if r == nil {
 		return ""
@@ -41,12 +41,15 @@ func textOf(r *repo.Revision) string {
 	return string(r.Text)
 }
 
-// span is some lines of a text, counted from 1; the zero span is none.
+// A span is a range of lines of a text, counted from 1, with both ends included. The zero span is
+// empty.
 type span struct{ from, to int }
 
+// has reports whether the span contains a line.
 func (s span) has(line int) bool { return s.from <= line && line <= s.to }
 
-// touching are the hunks that change some lines of the text before, or of the text after.
+// touching returns the hunks that change a line in the span `was` of the old text, or in the span
+// `is` of the new one. It reuses the slice.
 func touching(hunks []merge.Hunk, was, is span) []merge.Hunk {
 	return slices.DeleteFunc(hunks, func(h merge.Hunk) bool {
 		old, now := h.Old.First(), h.New.First()
@@ -66,7 +69,7 @@ func touching(hunks []merge.Hunk, was, is span) []merge.Hunk {
 	})
 }
 
-// linesIn are the lines of a revision of the file that the subject is in.
+// linesIn returns the lines of the subject in a revision of its file, or the zero span.
 func (s subject) linesIn(r *repo.Revision) span {
 	if r == nil || r.Deleted {
 		return span{}
@@ -82,7 +85,7 @@ func (s subject) linesIn(r *repo.Revision) span {
 	return span{h.Line, cmp.Or(h.SubtreeLineEnd, doc.LineCount)}
 }
 
-// lineOfTrait is the line of a trait in a revision of its file.
+// lineOfTrait returns the line of the trait with an id in a revision of its file, or the zero span.
 func lineOfTrait(r *repo.Revision, id string) span {
 	x := index.Empty().With(index.Commit{Changes: []index.Change{
 		{Path: r.Path, Text: r.Text, TraitIDs: r.Traits},
@@ -97,8 +100,8 @@ func lineOfTrait(r *repo.Revision, id string) span {
 	return span{}
 }
 
-// unified are hunks in the unified format, up to maxDiff bytes of whole lines, and whether lines are left
-// out.
+// unified returns the hunks in the unified format, and reports whether it omitted lines because
+// there are more than maxDiff bytes.
 func unified(hunks []merge.Hunk) (diff string, cut bool) {
 	var b strings.Builder
 	left := 0

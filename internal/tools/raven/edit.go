@@ -22,6 +22,7 @@ import (
 //go:embed edit.md
 var editDoc string
 
+// An editIn is the input of raven_edit. It has either OldStr and NewStr, or Edits.
 type editIn struct {
 	tool.Vault
 	ID     string  `json:"id" complete:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
@@ -32,13 +33,13 @@ type editIn struct {
 	tool.Mutation
 }
 
-// A swap is one replacement.
+// A swap is one requested replacement.
 type swap struct {
 	OldStr string `json:"old_str" size:"text"`
 	NewStr string `json:"new_str" size:"text"`
 }
 
-// edited is the answer of an edit.
+// An edited is the output of raven_edit.
 type edited struct {
 	mutated
 	Status string   `json:"status,omitempty" jsonschema:"applied, preview or unchanged"`
@@ -47,7 +48,7 @@ type edited struct {
 	Edits  []change `json:"edits,omitempty"`
 }
 
-// shorten leaves the flat keys. A plan keeps its list of replacements.
+// Shorten removes the object and, except in a dry run, the list of replacements.
 func (e *edited) Shorten() {
 	e.mutated.Shorten()
 	if !e.DryRun {
@@ -56,13 +57,15 @@ func (e *edited) Shorten() {
 }
 
 const (
-	// maxSearched is how many bytes the replacements of a call search at most: each searches the note.
+	// maxSearched is the maximum number of bytes that one call searches, because each replacement
+	// searches the note.
 	maxSearched = 256 << 20
 
-	// maxSwapShown is how many bytes of a text of a replacement the answer shows.
+	// maxSwapShown is the maximum size in bytes of a replacement's text in the answer.
 	maxSwapShown = 1 << 10
 )
 
+// part converts the output to that of an operation of a batch, which does not list replacements.
 func (e *edited) part(dry bool) {
 	e.mutated.part(dry)
 	e.Edits = nil
@@ -77,6 +80,7 @@ type change struct {
 	Context string `json:"context" jsonschema:"the lines with the new text, or the parts of long lines around it"`
 }
 
+// edit returns the tool raven_edit, which replaces text that occurs exactly once.
 func (f tools) edit() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_edit", Family: Family, Title: "Edit a note", Doc: editDoc,
@@ -91,13 +95,13 @@ func (f tools) edit() *tool.Tool {
 	})
 }
 
-// legal is why the call cannot be made, whatever the vault has.
+// legal returns an error if the arguments are invalid. It does not read the vault.
 func (in editIn) legal() error {
 	_, err := in.swaps()
 	return err
 }
 
-// swaps are the replacements of a call, given as one or as a list.
+// swaps returns the replacements of the call, which has either one or a list.
 func (in editIn) swaps() ([]swap, error) {
 	swaps, one := in.Edits, in.OldStr != nil || in.NewStr != nil
 	switch {
@@ -164,7 +168,8 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, out *edited) error {
 	return nil
 }
 
-// replace makes the replacements one after the other. What is wrong with them comes together.
+// replace makes the replacements one after the other, and returns the new text. If some cannot be
+// made, it returns one fault with the problem of each.
 func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []change, error) {
 	if n := searchable(swaps, len(text)); n < len(swaps) {
 		return nil, nil, fault.New(fault.BatchTooLarge,
@@ -189,8 +194,9 @@ func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []c
 	return text, made, nil
 }
 
-// searchable is how many replacements, from the first on, search no more than a call may. Each searches the note
-// as the ones before left it, which may have added all of their new texts to it.
+// searchable returns the number of replacements, from the first on, that together search at most
+// maxSearched bytes. Each searches the text that the previous ones left, which may have grown by
+// all their new texts. size is the size of the note in bytes.
 func searchable(swaps []swap, size int) int {
 	left := maxSearched
 	for i, s := range swaps {
@@ -202,7 +208,7 @@ func searchable(swaps []swap, size int) int {
 	return len(swaps)
 }
 
-// shown are the replacements that fit into the answer. Each shows its beginning only.
+// shown adds the replacements to the answer as far as they fit. Long texts are shortened.
 func (e *edited) shown(made []change) {
 	for i, c := range made {
 		c.OldStr, c.NewStr = tool.Beginning(c.OldStr, maxSwapShown), tool.Beginning(c.NewStr, maxSwapShown)
@@ -214,13 +220,14 @@ func (e *edited) shown(made []change) {
 	}
 }
 
-// A scope is the part of a text in which a replacement is made: all of it, or the subtree of a
-// section. It is at the same distance from the end whatever is replaced in it.
+// A scope is the part of a text in which replacements are made: the whole text, or the subtree of a
+// section. It is measured from both ends, so that it stays valid when the text in it changes.
 type scope struct {
-	from, behind int // bytes before it, and after
-	skipped      int // lines before it
+	from, behind int // bytes before the scope, and after it
+	skipped      int // lines before the scope
 }
 
+// scopeOf returns the scope of a section, or of the whole text if s is nil.
 func scopeOf(text []byte, s *index.Section) scope {
 	if s == nil {
 		return scope{}
@@ -232,7 +239,7 @@ func scopeOf(text []byte, s *index.Section) scope {
 	return scope{h.Subtree.Start, len(text) - h.Subtree.End, h.Line - 1}
 }
 
-// replace makes one replacement, in place where there is room for it.
+// replace makes one replacement and returns the new text. It may overwrite text.
 func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
 	o, err := markdown.FindOnce(text[s.from:len(text)-s.behind], w.OldStr, w.NewStr)
 	if err != nil {
@@ -246,8 +253,8 @@ func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
 	}, nil
 }
 
-// contextOf are the lines of a text that have the bytes between two offsets, or the part of them around
-// those bytes where they are long.
+// contextOf returns the lines that contain the bytes from one offset to another, or the part around
+// those bytes if the lines are long.
 func contextOf(text []byte, from, to int) string {
 	first := bytes.LastIndexByte(text[:from], '\n') + 1
 	last := len(text)
@@ -257,7 +264,8 @@ func contextOf(text []byte, from, to int) string {
 	return strings.TrimSuffix(mutation.Window(text[first:last], from-first, maxSwapShown), "\r")
 }
 
-// refused says why a replacement cannot be made. It does not repeat the text.
+// refused returns the fault of replacement number i, which cannot be made. It does not repeat the
+// text.
 func (in editIn) refused(err error, p index.Object, i int) error {
 	var m *markdown.Matches
 	if !errors.As(err, &m) {

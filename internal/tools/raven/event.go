@@ -11,14 +11,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A event is an event in the history of something. One that was found by a reindex says as what.
+// An event is one event in the history of an object, trait or file.
 type event struct {
 	index.Event
-	found string // discovered, modified or removed; empty: it was no reindex
+	found string // by a reindex: discovered, modified or removed; empty: not by a reindex
 }
 
-// An entry is what the log has of a change: an event or, of a change from outside, all that was found
-// in a file.
+// An entry is one stored change: a single event or, for an outside edit, all changes that a reindex
+// found in a file.
 type entry struct {
 	index.Event
 	Discovered []string `json:"discovered"`
@@ -26,7 +26,8 @@ type entry struct {
 	Removed    []string `json:"removed"`
 }
 
-// eventsOf yields the events of a revision, one at a time: there may be 20,000 of them.
+// eventsOf yields the events of a revision. It decodes them one at a time, because there can be
+// 20,000 of them. After an error it yields nothing more.
 func eventsOf(r *repo.Revision) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		unread := func(err error) {
@@ -36,7 +37,7 @@ func eventsOf(r *repo.Revision) iter.Seq2[event, error] {
 			return
 		}
 		list := json.NewDecoder(bytes.NewReader(r.Events))
-		list.UseNumber() // a float64 would not hold every number that a field may have
+		list.UseNumber() // a float64 cannot represent every number that a field can have
 		if _, err := list.Token(); err != nil {
 			unread(err)
 			return
@@ -56,7 +57,7 @@ func eventsOf(r *repo.Revision) iter.Seq2[event, error] {
 	}
 }
 
-// each yields what an entry tells.
+// each yields the events of an entry.
 func (e *entry) each(yield func(event) bool) {
 	if e.Op != reindexOp {
 		yield(event{Event: e.Event})
@@ -74,10 +75,10 @@ func (e *entry) each(yield func(event) bool) {
 	}
 }
 
-// reindexOp is what the log calls a change from outside.
+// reindexOp is the Op of an outside edit in the log.
 const reindexOp = "reindex"
 
-// one is the event of what was found in one way.
+// one returns the event of one object or trait that a reindex found. name has the form KIND:ID.
 func (e *entry) one(found, name string) event {
 	kind, id, _ := strings.Cut(name, ":")
 	h := event{index.Event{Op: reindexOp, Entity: kind, ID: id}, found}
@@ -90,7 +91,7 @@ func (e *entry) one(found, name string) event {
 	return h
 }
 
-// begin takes over what an entry says of a trait that was discovered: how it changed from nothing.
+// begin sets the event's fields from the changes of a discovered trait, whose old values are empty.
 func (h *event) begin(changes map[string]any) {
 	now := func(field string) any {
 		change, _ := changes[field].(map[string]any)
@@ -106,14 +107,16 @@ func (h *event) begin(changes map[string]any) {
 	}
 }
 
-// places know in which object a trait is that a reindex names, or was: its entry does not tell.
+// A places finds the parents of traits that a reindex entry names, because the entry does not
+// contain them.
 type places struct {
-	now, was *repo.Revision // with and before the reindex
+	now, was *repo.Revision // the revision of the reindex, and the one before it
 
-	nowIn, wasIn map[string]string // the objects by ids of traits; nil: not known yet
+	nowIn, wasIn map[string]string // ids of parents by ids of traits; nil: not computed yet
 }
 
-// place says of a trait in which object it is, or was.
+// place sets the parent of a trait, if the event does not have it. For a removed trait that is its
+// last parent.
 func (p *places) place(e *event) {
 	switch {
 	case e.Entity != "trait" || e.Parent != "":
@@ -130,7 +133,8 @@ func (p *places) place(e *event) {
 	}
 }
 
-// parentsIn are the objects in which a revision of a file has its traits, by their ids.
+// parentsIn returns the ids of the parents of all traits in a revision of a file, by the traits'
+// ids.
 func parentsIn(r *repo.Revision) map[string]string {
 	parents := map[string]string{}
 	if r == nil || r.Deleted {
@@ -147,7 +151,7 @@ func parentsIn(r *repo.Revision) map[string]string {
 	return parents
 }
 
-// reindexed says that the revision is a change from outside, and as what it was found.
+// reindexed marks the revision as an outside edit.
 func (r *revision) reindexed() {
 	found := map[string]string{"create": "discovered", "delete": "removed", "update": "modified"}
 	if word, ok := found[r.Op]; ok {

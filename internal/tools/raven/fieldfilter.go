@@ -13,18 +13,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A fieldFilter is a value that a field must have, in each way in which it can be meant. What it means is
-// up to the field.
+// A fieldFilter is a value that a field must have. It keeps the value in every form in which it can
+// be compared; the field's type determines which one counts.
 type fieldFilter struct {
 	name  string
-	text  string          // without the brackets of a reference; empty: the field must say nothing
-	id    string          // of what the text leads to as a reference
-	isRef bool            // it was written as one
-	time  *vault.Interval // that the text names; nil if it names none
-	zone  *time.Location
+	text  string          // without brackets of a reference; empty: the field must be empty
+	id    string          // of the target, if the text is read as a reference; else the text
+	isRef bool            // the value was written as a reference, in brackets
+	time  *vault.Interval // the time that the text means; nil: none
+	// zone is the time zone in which days are compared.
+	zone *time.Location
 }
 
-// wants are the values that one field must have. Several are all wanted of it.
+// wants returns the filters for one field. A list means that the field must have all its values.
 func wants(v view, name string, value any) ([]fieldFilter, error) {
 	list, ok := value.([]any)
 	if !ok {
@@ -42,6 +43,7 @@ func wants(v view, name string, value any) ([]fieldFilter, error) {
 	return all, nil
 }
 
+// newWanted returns the filter that a field must have the value text.
 func newWanted(v view, name, text string) fieldFilter {
 	w := fieldFilter{name: name, text: text, zone: state.Local(v.Clock).Location()}
 	if ref, ok := vault.ParseRef(text); ok && strings.HasPrefix(text, "[[") {
@@ -57,7 +59,7 @@ func newWanted(v view, name, text string) fieldFilter {
 	return w
 }
 
-// plain is a value as people write it.
+// plain returns a value as text, without spaces around it; "" for nil.
 func plain(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -70,7 +72,8 @@ func plain(v any) string {
 	return fmt.Sprint(v)
 }
 
-// askable is a fault if no object of the type can have one of the values.
+// askable returns a fault if no object of the type can have one of the values: the type does not
+// have the field, or the field cannot have the value.
 func askable(t *vault.Type, values []fieldFilter) error {
 	for _, w := range values {
 		f, ok := t.Field(w.name)
@@ -95,7 +98,7 @@ func askable(t *vault.Type, values []fieldFilter) error {
 	return nil
 }
 
-// fits is a fault if the value is none that a number, or a yes or no, can be.
+// fits returns a fault if the field is a number or a bool and the value is not.
 func (w fieldFilter) fits(f *vault.Field) error {
 	switch strings.TrimSuffix(f.Type, "[]") {
 	case "number":
@@ -112,8 +115,9 @@ func (w fieldFilter) fits(f *vault.Field) error {
 	return nil
 }
 
-// in reports whether the field of an object of a type, nil for one that the schema does not know, has
-// the value: it is the value, or a list with it.
+// in reports whether a field with the value `has` passes the filter: `has`, or an element of it if
+// it is a list, is the wanted value. t is the type of the object; nil if the schema does not
+// contain it.
 func (w fieldFilter) in(t *vault.Type, has any) bool {
 	var def *vault.Field
 	if t != nil {
@@ -127,9 +131,9 @@ func (w fieldFilter) in(t *vault.Type, has any) bool {
 		slices.ContainsFunc(list, func(e any) bool { return w.is(def, e) })
 }
 
-// is reports whether one value is the wanted one, by what the schema says of the field, if anything:
-// a reference that leads to the same, a day in the time, the same number, or the same text but for
-// case.
+// is reports whether one value is the wanted one: a reference to the same target, a day in the
+// wanted time, an equal number, or equal text without regard to case. def is the declaration of the
+// field; nil if there is none.
 func (w fieldFilter) is(def *vault.Field, has any) bool {
 	text := plain(has)
 	if w.text == "" || text == "" {
@@ -149,5 +153,5 @@ func (w fieldFilter) is(def *vault.Field, has any) bool {
 	return w.isText(text)
 }
 
-// isText reports whether a text is the wanted one but for case.
+// isText reports whether a text equals the wanted one without regard to case.
 func (w fieldFilter) isText(text string) bool { return strings.EqualFold(text, w.text) }

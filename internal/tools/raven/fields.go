@@ -11,13 +11,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// unknownFields warns of the fields that a type does not declare: they are written all the same.
+// unknownFields warns of written fields that the type does not declare.
 func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
 	known := fieldsOf(t)
 	for i, name := range names {
 		message := fmt.Sprintf("type %s declares no field %q", t.Name, name)
 		facts := map[string]any{"field": name, "allowed": vault.Offered(known)}
-		if i >= fault.MaxProblems { // these are listed without help
+		if i >= fault.MaxProblems { // further warnings have no details
 			delete(facts, "allowed")
 		} else if near := fault.Nearest(name, known); near != "" {
 			message += fmt.Sprintf("; did you mean %q?", near)
@@ -27,11 +27,10 @@ func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
 	}
 }
 
-// fieldsOf are the names that a field of a type may have: those of the fields that it declares, and
-// those of its traits.
+// fieldsOf returns the names of the fields and traits that a type declares.
 func fieldsOf(t *vault.Type) []string { return slices.Concat(t.FieldNames(), t.TraitNames()) }
 
-// noType refuses a change of the field `type`, which is no field.
+// noType returns INVALID_FIELD if fields contains `type`, which is not a field.
 func noType(fields map[string]any) *fault.Fault {
 	if _, ok := fields["type"]; !ok {
 		return nil
@@ -40,22 +39,22 @@ func noType(fields map[string]any) *fault.Fault {
 		With("field", "type")
 }
 
-// A writer writes one field into a text where fields of its kind can stand.
+// A writer tries to write one field, and returns an error if its key or value cannot be written.
 type writer func(markdown.Field) error
 
-// inFrontmatter tries a field in the frontmatter of a note.
+// inFrontmatter is the writer for the frontmatter of a note.
 func inFrontmatter(f markdown.Field) error {
 	_, err := markdown.Compose([]markdown.Field{f}, "")
 	return err
 }
 
-// inDeclaration tries a field in the declaration of an object that is embedded in a note.
+// inDeclaration is the writer for the declaration of an embedded object.
 func inDeclaration(f markdown.Field) error {
 	_, err := markdown.SetArguments([]byte("## A\n::x\n"), "a", []markdown.Field{f})
 	return err
 }
 
-// unwritable are the problems of keys and values that cannot be written where they are to stand.
+// unwritable returns the problems of the fields that cannot be written.
 func unwritable(fields map[string]any, write writer) []*fault.Fault {
 	var problems []*fault.Fault
 	for _, f := range mutation.Sorted(fields) {

@@ -12,8 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// timeFilters are embedded in the input of every tool that lists objects or traits: when they were
-// first seen and last modified (raven.md §6.10).
+// A timeFilters is embedded in the input of every tool that lists objects or traits. It filters
+// them by the times at which they were first seen and last modified (raven.md §6.10).
 type timeFilters struct {
 	CreatedToday     bool   `json:"created_today,omitempty" rare:"true" jsonschema:"first seen today"`
 	CreatedThisWeek  bool   `json:"created_this_week,omitempty" rare:"true" jsonschema:"first seen this week"`
@@ -27,15 +27,17 @@ type timeFilters struct {
 	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"modified since then: 24 hours ago"`
 }
 
-// A window is what time filters come to: both times must pass all tests.
+// A window is a parsed timeFilters. An object or trait passes if both its times pass all tests.
 type window struct {
+	// created and modified are the tests of the two times; none: every time passes.
 	created, modified []func(time.Time) bool
 
-	// since is the earliest time at which what passes can have changed last; zero if there is none.
+	// since is a lower bound of the last modification of everything that passes; zero if there is
+	// none.
 	since time.Time
 }
 
-// window reads the filters. All that cannot be read are told together.
+// window returns the parsed filters. If some are invalid, it returns one fault with all problems.
 func (t timeFilters) window(c vault.Clock) (window, error) {
 	r := windowReader{clock: c}
 	created, modified := &r.window.created, &r.window.modified
@@ -55,14 +57,15 @@ func (t timeFilters) window(c vault.Clock) (window, error) {
 	return r.window, nil
 }
 
-// A windowReader makes a window of filters.
+// A windowReader builds a window from filters.
 type windowReader struct {
 	clock    vault.Clock
 	window   window
 	problems []*fault.Fault
 }
 
-// within adds the filter that the time is in what a word names.
+// within adds the test that a time is in the period that word names. It does nothing if wanted is
+// false.
 func (r *windowReader) within(word string, wanted bool, tests *[]func(time.Time) bool) {
 	if !wanted {
 		return
@@ -76,7 +79,8 @@ func (r *windowReader) within(word string, wanted bool, tests *[]func(time.Time)
 	r.notBefore(i.From)
 }
 
-// bound adds the filter of an argument, whose name tells on which side of the time.
+// bound adds the test of an argument. The end of its name, after, before or since, selects the
+// test.
 func (r *windowReader) bound(name, text string, tests *[]func(time.Time) bool) {
 	if text == "" {
 		return
@@ -99,18 +103,18 @@ func (r *windowReader) bound(name, text string, tests *[]func(time.Time) bool) {
 	}
 }
 
-// notBefore raises the earliest time of the last change. What was first seen at a time changed last
-// then, or later.
+// notBefore raises since to t. That holds for created times too, because nothing is modified before
+// it is first seen.
 func (r *windowReader) notBefore(t time.Time) {
 	if t.After(r.window.since) {
 		r.window.since = t
 	}
 }
 
-// open reports whether everything passes.
+// open reports whether the window has no tests.
 func (w window) open() bool { return len(w.created)+len(w.modified) == 0 }
 
-// holds reports whether something of these times passes.
+// holds reports whether an object or trait with these times passes.
 func (w window) holds(created, modified time.Time) bool {
 	for _, test := range w.created {
 		if !test(created) {
@@ -125,19 +129,21 @@ func (w window) holds(created, modified time.Time) bool {
 	return true
 }
 
-// mayHold reports whether something in a note may pass. Nothing in a note has changed after the note.
+// mayHold reports whether something in a note can pass. No part of a note is modified later than
+// the note.
 func (w window) mayHold(n *index.Note) bool {
 	return w.since.IsZero() || !n.Modified.Before(w.since)
 }
 
-// manyNotes is the share of the notes of a vault from which on it is quicker to go through them by
-// path than to sort those that were modified.
+// manyNotes is the share of a vault's notes above which a walk over all notes by path is faster
+// than sorting the modified ones.
 const manyNotes = 1. / 32
 
-// A noteWalk yields notes by path, from a path on.
+// A noteWalk yields notes by path, starting at a path.
 type noteWalk func(from string) iter.Seq[*index.Note]
 
-// notes are the notes in which something may pass, if there are few.
+// notes returns a walk over the notes in which something can pass. It returns false if these are
+// too many, or if the window has no lower bound.
 func (w window) notes(idx *index.Index) (noteWalk, bool) {
 	if w.since.IsZero() {
 		return nil, false

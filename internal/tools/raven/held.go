@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A heldBatch is a batch of changes from outside that waits for a word (reference/log.md §5).
+// A heldBatch is a batch of outside edits that the removal guard stopped, and that needs
+// confirmation (reference/log.md §5).
 type heldBatch struct {
 	Since    time.Time `json:"since"`
 	Count    int       `json:"count"`
@@ -22,7 +23,7 @@ type heldBatch struct {
 	Going    []string  `json:"would_go" jsonschema:"the first 20 of the notes that would be removed or reverted"`
 }
 
-// heldOf is what is told of a batch; nil if there is none.
+// heldOf returns the description of a stopped batch, or nil if there is none.
 func heldOf(h *repo.Held) *heldBatch {
 	if h.Count() == 0 {
 		return nil
@@ -34,7 +35,8 @@ func heldOf(h *repo.Held) *heldBatch {
 	}
 }
 
-// warn says what to do about the batch, if there is one.
+// warn adds an INDEX_PENDING warning with the calls that confirm or discard the batch. It does
+// nothing if h is nil.
 func (h *heldBatch) warn(a *tool.Aside) {
 	if h == nil {
 		return
@@ -45,11 +47,12 @@ func (h *heldBatch) warn(a *tool.Aside) {
 			"fixes": pendingFixes})
 }
 
-// pendingFixes are the calls that end a pending batch: one accepts it, one restores the files.
+// pendingFixes are the calls that end a stopped batch: one accepts it, the other restores the
+// files.
 var pendingFixes = []string{
 	fault.NewCall("raven_reindex", fault.Args{"pending": "accept"}).String(),
 	fault.NewCall("raven_reindex", fault.Args{"pending": "discard"}).String(),
 }
 
-// maxShown is how many files of a kind an answer names.
+// maxShown is the maximum number of files of one kind that an answer names.
 const maxShown = 20

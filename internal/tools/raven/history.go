@@ -25,6 +25,7 @@ import (
 //go:embed history.md
 var historyDoc string
 
+// A historyIn is the input of raven_history.
 type historyIn struct {
 	tool.Vault
 	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of a deleted one" alias:"object_id,reference,trait_id"`
@@ -33,15 +34,16 @@ type historyIn struct {
 	tool.Page
 }
 
+// A historyOut is the output of raven_history, with the newest revision first.
 type historyOut struct {
 	tool.Aside `json:"-"`
 	ID         string     `json:"id"`
 	Items      []revision `json:"items"`
 
-	full bool // the next revision does not fit
+	full bool // the next revision does not fit into the answer
 }
 
-// A revision is one commit in the history of something (raven.md §6.9).
+// A revision is one commit in the history of a subject (raven.md §6.9).
 type revision struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts" title:"when"`
@@ -57,7 +59,7 @@ type revision struct {
 	DiffCut     bool     `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
 }
 
-// told is what an event of the log tells beside what it is about.
+// A told contains the details of an event.
 type told struct {
 	Found   string         `json:"found,omitempty" jsonschema:"of a reindex: discovered, modified or removed"`
 	Changes map[string]any `json:"changes" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
@@ -68,7 +70,7 @@ type told struct {
 	Line    int            `json:"line,omitempty" jsonschema:"of a trait"`
 }
 
-// within is what a commit did to something inside of what the history is of.
+// A within is an event of a part of the subject.
 type within struct {
 	Op     string `json:"op" title:"change"`
 	Entity string `json:"entity"`
@@ -76,9 +78,10 @@ type within struct {
 	told
 }
 
-// maxInside is how many of them a revision shows.
+// maxInside is the maximum number of events of parts that a revision shows.
 const maxInside = 20
 
+// history returns the tool raven_history, which lists the commits that changed an object.
 func (f tools) history() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_history", Family: Family, Title: "Show the history of an object",
@@ -89,6 +92,7 @@ func (f tools) history() *tool.Tool {
 	}, showHistory)
 }
 
+// showHistory runs raven_history on one state of the vault.
 func showHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{Items: []revision{}}
 	s, err := v.subject(ctx, in.ID)
@@ -109,21 +113,23 @@ func showHistory(ctx context.Context, v view, in historyIn) (historyOut, error) 
 	return out, nil
 }
 
+// noHistory returns NOT_FOUND for an id that never existed.
 func noHistory(idx *index.Index, id string) error {
 	return noObject(idx, "no note, section or trait has or had the id %q", id)
 }
 
-// A subject is what a history is of.
+// A subject is the note, section, trait or configuration file that a history is about.
 type subject struct {
-	id    string
-	path  string // of its file
-	from  uint64 // the commit with which the history begins
-	slug  string // of a section
+	id   string
+	path string // of its file, in commit from
+	from uint64 // the newest commit of the history
+	slug string // of the section; empty: not a section
+	// trait reports that the subject is a trait. Then slug is empty.
 	trait bool
-	diff  bool // each revision shows how the text changed
+	diff  bool // each revision contains a diff
 }
 
-// subject finds what an id names, be it there or not.
+// subject returns the subject that an id names. It may have been deleted.
 func (v view) subject(ctx context.Context, id string) (subject, error) {
 	id = strings.TrimSpace(id)
 	if f, ok := v.settings(id); ok {
@@ -146,7 +152,7 @@ func (v view) subject(ctx context.Context, id string) (subject, error) {
 	return v.lost(ctx, id)
 }
 
-// settings is the file of that name that says how the vault behaves.
+// settings returns the configuration file with a name, or false.
 func (v view) settings(name string) (*index.File, bool) {
 	switch name {
 	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
@@ -155,8 +161,8 @@ func (v view) settings(name string) (*index.File, bool) {
 	return nil, false
 }
 
-// lost finds what is no more. Only the log knows where it was: a note by its path, a trait by the ids
-// that commits keep.
+// lost returns a subject that no longer exists. It searches the log for it: for a note by its path,
+// for a trait by the ids that commits contain.
 func (v view) lost(ctx context.Context, id string) (subject, error) {
 	note, slug, _ := strings.Cut(id, "#")
 	stem := strings.TrimSuffix(note, ".md")
@@ -186,7 +192,7 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 	return s, err
 }
 
-// pageFrom is where a page begins: what the file was called then, and the commit.
+// pageFrom returns the newest commit of a page, and the path of the file in that commit.
 func (s subject) pageFrom(
 	ctx context.Context, v *repo.Vault, in tool.Page,
 ) (path string, seq uint64, err error) {
@@ -202,7 +208,7 @@ func (s subject) pageFrom(
 	if path == s.path {
 		return path, seq, nil
 	}
-	for r, err := range v.Revisions(ctx, s.path, s.from) { // it was called otherwise once
+	for r, err := range v.Revisions(ctx, s.path, s.from) { // the file had another path then
 		if err != nil {
 			return "", 0, err
 		}
@@ -213,7 +219,7 @@ func (s subject) pageFrom(
 	return "", 0, state.OtherList(Family)
 }
 
-// page fills one page. How many revisions there are in all is not counted: that would read them all.
+// page fills one page. It does not count all revisions, because it would have to read them.
 func (s subject) page(
 	ctx context.Context, v *repo.Vault, limit int, out *historyOut,
 ) error {
@@ -252,8 +258,7 @@ func (s subject) page(
 	return nil
 }
 
-// takeFilled loads the texts of a revision and of the one before it, where something depends on them, and
-// takes it.
+// takeFilled is take after it has loaded the texts of both revisions, if they are needed.
 func (s subject) takeFilled(
 	ctx context.Context, v *repo.Vault, r, before *repo.Revision, out *historyOut,
 ) error {
@@ -265,8 +270,8 @@ func (s subject) takeFilled(
 	return s.take(r, before, out)
 }
 
-// take adds a revision, if it is one of the subject. before is the revision before it, nil if it is
-// the first.
+// take adds a revision to the page, if it changed the subject. before is the previous revision; nil
+// if r is the first. It does nothing if r is nil.
 func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 	if r == nil {
 		return nil
@@ -283,6 +288,7 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 		if err != nil {
 			return err
 		}
+		// The first event shows whether the revision is an outside edit.
 		if events++; events == 1 {
 			outside = e.found != ""
 		}
@@ -305,13 +311,13 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 	return nil
 }
 
-// same reports whether a revision left the text as it was: what was found outside is kept elsewhere.
+// same reports whether a revision left the text and the path of the file unchanged.
 func same(r, before *repo.Revision) bool {
 	return before != nil && r.Path == before.Path && !r.Deleted && !before.Deleted &&
 		!r.Erased && !before.Erased && r.Digest == before.Digest
 }
 
-// calledIn is the subject as it was called while its file had a path.
+// calledIn returns the subject with the id that it had while its file had the given path.
 func (s subject) calledIn(path string) subject {
 	if s.trait {
 		return s
@@ -322,8 +328,8 @@ func (s subject) calledIn(path string) subject {
 	return s
 }
 
-// became is what became of the subject as far as the texts tell: every change of a file is one, and
-// of a section that it came or went. Of all else, events tell.
+// became returns the Op that follows from the texts: each change of a file, and the creation and
+// deletion of a section. It returns "" if only the events show a change of the subject.
 func (s subject) became(r, before *repo.Revision) string {
 	if s.trait {
 		return ""
@@ -340,7 +346,7 @@ func (s subject) became(r, before *repo.Revision) string {
 	return ""
 }
 
-// isIn reports whether a revision of the file has the subject.
+// isIn reports whether a revision of the file contains the subject, which is not a trait.
 func (s subject) isIn(r *repo.Revision) bool {
 	if r == nil || r.Deleted {
 		return false
@@ -352,18 +358,21 @@ func (s subject) isIn(r *repo.Revision) bool {
 	return ok
 }
 
-// add takes an event in: one of the subject itself, or of what stands in it.
+// add adds an event, if it is about the subject or a part of it.
 func (r *revision) add(s subject, e event) {
 	switch {
+	// The event is about the subject itself.
 	case e.ID == s.id && (e.Entity == "trait") == s.trait:
 		r.told = e.told()
 		if r.Op == "" {
 			r.Op = e.Op
 		}
-	case s.slug != "" && e.Changes["id"] != nil && s.id == e.ID+"#"+s.slug: // its note has moved
+	// The note of the section was moved.
+	case s.slug != "" && e.Changes["id"] != nil && s.id == e.ID+"#"+s.slug:
 		r.told = e.told()
 		r.Changes = map[string]any{"id": e.Changes["id"]}
 		r.Op = cmp.Or(r.Op, "update")
+	// The event is about something outside the subject.
 	case s.trait, s.slug != "" && e.Parent != s.id:
 	default:
 		if r.Op == "" {
@@ -375,7 +384,7 @@ func (r *revision) add(s subject, e event) {
 	}
 }
 
-// told is what is shown of an event.
+// told returns the details of an event, shortened for an answer.
 func (h *event) told() told {
 	what := told{
 		Found: h.found, Parent: h.Parent, Value: cutValue(h.Value, maxListed),

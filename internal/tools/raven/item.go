@@ -10,9 +10,9 @@ var (
 	codeFence  = regexp.MustCompile("^(`{3,}|~{3,})")
 )
 
-// items are the items of a list that a text is written as: one for each line that does not continue the
-// item before. A line continues it if it is indented, if it is in a fenced block of code, or if it is blank
-// and such a line follows. What all lines are indented by is no indentation.
+// items returns the list items of a text, each as its lines. A line starts a new item unless it is
+// indented, in a fenced code block, or blank with such a line after it. Indentation that all lines
+// have in common is removed first.
 func items(text string) [][]string {
 	var all [][]string
 	fence, blank := "", 0
@@ -41,7 +41,7 @@ func items(text string) [][]string {
 	return all
 }
 
-// dedent takes from all lines the indentation that they have in common.
+// dedent removes the indentation that all lines have in common.
 func dedent(text string) string {
 	lines := strings.Split(text, "\n")
 	margin, first := "", true
@@ -63,8 +63,8 @@ func dedent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// asItem is an item as it is written: a marker before it, unless it has one, then the time if there is
-// one, and the further lines indented so far that they belong to the item.
+// asItem returns an item as it is written: with a list marker, unless it has one, then the time if
+// it is not empty. The other lines are indented so that they belong to the item.
 func asItem(item []string, time string) string {
 	first := strings.TrimLeft(item[0], " \t")
 	switch {
@@ -85,7 +85,8 @@ func asItem(item []string, time string) string {
 	return strings.Join(lines, "\n")
 }
 
-// indentation is how many columns all lines are indented by at least.
+// indentation returns the smallest indentation of the lines in columns, with tab stops every four
+// columns. It ignores empty lines.
 func indentation(lines []string) int {
 	least := -1
 	for _, line := range lines {

@@ -12,7 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// A source is what refers, and where (raven.md §6.8).
+// A source is the object that contains a reference, and the location of the reference
+// (raven.md §6.8).
 type source struct {
 	SourceID   string `json:"source_id" jsonschema:"the object that contains it"`
 	SourceType string `json:"source_type"`
@@ -20,7 +21,7 @@ type source struct {
 	Line       int    `json:"line"`
 }
 
-// A backlink is a reference seen from what it leads to.
+// A backlink is a reference as a property of its target.
 type backlink struct {
 	source
 	Kind        string  `json:"kind" jsonschema:"its form: link, embed, markdown, field"`
@@ -28,16 +29,18 @@ type backlink struct {
 	TargetID    string  `json:"target_id" jsonschema:"the id of the target, or of the section in it"`
 }
 
-// A quoted backlink has the line too on which the reference stands.
+// A quotedBacklink is a backlink with the line of text that contains it.
 type quotedBacklink struct {
 	backlink
 	Content string `json:"content" jsonschema:"the line, or the part of a long line around the reference"`
 }
 
+// sourceOf returns the source of a link.
 func sourceOf(l index.Link) source {
 	return source{l.Source.ID(), l.Source.Type(), l.Source.Note.Path, l.Ref.Line}
 }
 
+// backlinkOf returns a link as a backlink.
 func backlinkOf(l index.Link) backlink {
 	b := backlink{source: sourceOf(l), Kind: kindOf(l.Ref, l.To), TargetID: l.To.ID}
 	if l.Ref.Display != "" {
@@ -47,7 +50,7 @@ func backlinkOf(l index.Link) backlink {
 	return b
 }
 
-// backlinks is the list of the references that lead to an object or a day.
+// backlinks returns the list of the references to an object or day.
 func (d renderer) backlinks(id string) state.Listing[index.Link] {
 	return state.Listing[index.Link]{
 		Behind: state.Ahead(d.refs.Backlinks, id), Spot: index.Link.Spot,
@@ -55,25 +58,26 @@ func (d renderer) backlinks(id string) state.Listing[index.Link] {
 	}
 }
 
-// outlinks is the list of the references in an object and in what stands in it.
+// outlinks returns the list of the references in an object and its parts.
 func (d renderer) outlinks(o index.Object) state.Listing[index.Link] {
 	return state.Listing[index.Link]{Behind: state.Ahead(d.refs.Outlinks, o), Spot: index.Link.Spot}
 }
 
-// A quoter quotes the lines on which references stand. It holds one text at a time, and reads each
-// once where the references come in the order of a list.
+// A quoter returns the lines that contain references. It keeps one text in memory, and reads each
+// text once if the references come in the order of a list.
 type quoter struct {
 	view view
+	// path and text belong to the note that was read last.
 	path string
 	text []byte
-	at   int // where the line begins
-	no   int // and its number
+	at   int // offset of the line that was found last
+	no   int // the number of that line
 
-	err error // the first text that could not be read
+	err error // the first error of reading a text
 }
 
-// line is the line of a reference, without the blanks around it. Of a long one it is the part in
-// which the reference stands. After an error it is empty.
+// line returns the line that contains a reference, without spaces around it. Of a long line it
+// returns the part around the reference. After an error it returns "".
 func (q *quoter) line(ctx context.Context, l index.Link) string {
 	if q.err == nil {
 		q.err = q.open(ctx, l.Source.Note)
@@ -93,12 +97,12 @@ func (q *quoter) line(ctx context.Context, l index.Link) string {
 	return excerpt(line, column)
 }
 
-// sources yields the paths of the notes in which references stand, of one page.
+// sources yields the paths of the notes whose references are on one page.
 func sources(in tool.Page, l state.Listing[index.Link]) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		after, err := state.SpotAfter(Family, in)
 		if err != nil {
-			return // page says so
+			return // Page reports the error
 		}
 		n, last := 0, ""
 		for link := range l.Behind(after) {
@@ -113,7 +117,7 @@ func sources(in tool.Page, l state.Listing[index.Link]) iter.Seq[string] {
 	}
 }
 
-// open reads the text of a note, if it is not that of the reference before.
+// open reads the text of a note, unless it is the current one.
 func (q *quoter) open(ctx context.Context, n *index.Note) error {
 	if q.path == n.Path {
 		return nil
@@ -126,7 +130,7 @@ func (q *quoter) open(ctx context.Context, n *index.Note) error {
 	return nil
 }
 
-// seek goes to the beginning of a line.
+// seek moves to the beginning of a line.
 func (q *quoter) seek(line int) {
 	if line < q.no {
 		q.at, q.no = 0, 1
@@ -140,10 +144,10 @@ func (q *quoter) seek(line int) {
 	}
 }
 
-// maxQuote is how many bytes of a line are quoted.
+// maxQuote is the maximum number of bytes of a line that are quoted.
 const maxQuote = 500
 
-// excerpt is a line without the blanks around it or, where it is long, the part around a column.
+// excerpt returns a line without spaces around it or, if it is long, the part around a column.
 func excerpt(line []byte, column int) string {
 	first, last := mutation.WindowAt(line, column, maxQuote)
 	return mutation.Ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))

@@ -8,8 +8,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// locate finds the object that an argument names: its id or, as in a reference, a name, an alias, the
-// end of its path, or a word for a day (raven.md §1.9). What may be several is AMBIGUOUS_REF.
+// locate returns the object that an argument names: by its id or, as in a reference, by a name, an
+// alias, the end of its path or a word for a day (raven.md §1.9). Several candidates are
+// AMBIGUOUS_REF.
 func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	to := resolution(idx, id, c)
 	if to.Object.Note == nil {
@@ -18,7 +19,7 @@ func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	return to.Object, nil
 }
 
-// resolution returns what an argument leads to: the object of that id, else what index.ResolveArg finds.
+// resolution returns the object with an id or, if there is none, the result of index.ResolveArg.
 func resolution(idx *index.Index, id string, c vault.Clock) index.Resolution {
 	if o, ok := idx.Find(strings.TrimSpace(id)); ok {
 		return index.Resolution{ID: o.ID(), Object: o}
@@ -26,7 +27,7 @@ func resolution(idx *index.Index, id string, c vault.Clock) index.Resolution {
 	return idx.ResolveArg(id, c)
 }
 
-// unresolved returns the fault of an argument that leads to no object.
+// unresolved returns the fault of an argument that does not name exactly one object.
 func unresolved(idx *index.Index, id string, to index.Resolution) error {
 	switch {
 	case len(to.Matches) > 0:
@@ -37,8 +38,8 @@ func unresolved(idx *index.Index, id string, to index.Resolution) error {
 	return noObject(idx, "no object %q", id)
 }
 
-// noPath says of an argument that names nothing that it could not, if it is written as a path and none
-// that a note can have; else it is the error as it was.
+// noPath replaces a NOT_FOUND error by INVALID_PATH if path is written as a path that no note can
+// have. Otherwise it returns err. argument is the argument's name in the new error.
 func noPath(err error, path, argument string) error {
 	file, _, _ := strings.Cut(strings.TrimSpace(path), "#")
 	written := strings.ContainsAny(file, "/\\\x00") || strings.HasSuffix(file, ".md")
@@ -51,8 +52,8 @@ func noPath(err error, path, argument string) error {
 	return err
 }
 
-// locateTarget finds the id of what an argument names, as locate does. A day that it names need not
-// have a note: there are references to it all the same.
+// locateTarget is locate for the target of references. It returns an id, because a day can be a
+// target without a daily note.
 func locateTarget(idx *index.Index, ref string, c vault.Clock) (string, error) {
 	to := resolution(idx, ref, c)
 	if to.ID == "" {
@@ -61,17 +62,17 @@ func locateTarget(idx *index.Index, ref string, c vault.Clock) (string, error) {
 	return to.ID, nil
 }
 
-// How many candidates of an ambiguous reference an answer lists: where they are the answer, and where
-// they stand beside another. A short name may be that of a section in every note.
+// The maximum numbers of candidates of an ambiguous reference in an answer: if they are its result,
+// and if they are a detail. A short name can be the name of a section in every note.
 const (
 	maxCandidates = 200
 	maxMatches    = 20
 )
 
-// firstOf are the first n of a list.
+// firstOf returns the first n elements of a list, or all if there are fewer. It does not copy them.
 func firstOf[T any](all []T, n int) []T { return all[:min(n, len(all))] }
 
-// ambiguous is AMBIGUOUS_REF with the candidates.
+// ambiguous returns AMBIGUOUS_REF with the first candidates.
 func ambiguous(ref string, matches []string) *fault.Fault {
 	some := firstOf(matches, maxMatches)
 	names := strings.Join(some, ", ")
@@ -82,7 +83,7 @@ func ambiguous(ref string, matches []string) *fault.Fault {
 		With("matches", some).Fix("use one of these ids")
 }
 
-// notFound is NOT_FOUND. It echoes no id that could not be one.
+// notFound returns NOT_FOUND. The message does not contain the id if it is too long to be one.
 func notFound(format, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, format, id)
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
@@ -91,13 +92,13 @@ func notFound(format, id string) *fault.Fault {
 	return f
 }
 
-// maxRetries is how many of the nearest ids a fault offers to read.
+// maxRetries is the maximum number of ids for which a fault has a call that reads them.
 const maxRetries = 3
 
-// excludedBy says why there is no note at a path.
+// excludedBy is the reason why a path that the settings exclude has no note.
 const excludedBy = "its path is excluded by " + vault.ConfigRaven
 
-// noObject is NOT_FOUND with the nearest ids, and calls that read the first of them.
+// noObject returns NOT_FOUND with the most similar ids, and calls that read the first of them.
 func noObject(idx *index.Index, format, id string) *fault.Fault {
 	file, _, _ := strings.Cut(strings.TrimSpace(id), "#")
 	if idx.Hides(file) || idx.Hides(file+".md") {

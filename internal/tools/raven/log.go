@@ -14,6 +14,8 @@ import (
 //go:embed log.md
 var logDoc string
 
+// A logIn is the input of raven_log. Without Since, Until, ID and All it selects the last
+// usualDays.
 type logIn struct {
 	tool.Vault
 	Since  string `json:"since,omitempty" jsonschema:"only from this time: yesterday, 24 hours ago, 2026-03-01; without since, until, id and all: the last seven days"`
@@ -29,6 +31,8 @@ type logIn struct {
 	tool.Page
 }
 
+// A logOut is the output of raven_log, with the oldest entry first. There is no total, because
+// counting would have to read the whole log.
 type logOut struct {
 	tool.Aside `json:"-"`
 	Entries    []logEntry `json:"entries"`
@@ -62,6 +66,7 @@ type logEntry struct {
 	Imported  bool   `json:"imported,omitempty" jsonschema:"the entry is from an imported audit log of another Raven"`
 }
 
+// log returns the tool raven_log, which lists changes of the vault.
 func (f tools) log() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
@@ -72,9 +77,10 @@ func (f tools) log() *tool.Tool {
 	}, f.showLog)
 }
 
-// maxLogged is how many entries a page goes through.
+// maxLogged is the maximum number of entries that one page examines.
 const maxLogged = 20_000
 
+// showLog runs raven_log.
 func (f tools) showLog(ctx context.Context, c auth.Caller, in logIn) (logOut, error) {
 	out := logOut{Entries: []logEntry{}}
 	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
@@ -108,17 +114,18 @@ func (f tools) showLog(ctx context.Context, c auth.Caller, in logIn) (logOut, er
 	return out, nil
 }
 
-// A logWindow is the time of which entries are asked for; a zero end is open.
+// A logWindow is the requested period. A zero time means no limit.
 type logWindow struct {
-	from  time.Time // ts must not be before
-	to    time.Time // nor behind
-	until bool      // to is none that the caller named otherwise: ts must be before it
+	from  time.Time // the earliest ts
+	to    time.Time // the latest ts
+	until bool      // to is the end of a period, so ts must be before it
 }
 
-// usualDays is how far back the log goes where the call does not say.
+// usualDays is the length of the period if the call does not specify one.
 const usualDays = 7 * 24 * time.Hour
 
-// window reads the times of the call. Where it says none, the window ends with the last change.
+// window returns the requested period. Without any limit in the call it is usualDays before `last`,
+// the time of the newest commit.
 func (in logIn) window(c vault.Clock, last time.Time) (logWindow, error) {
 	var w logWindow
 	var problems []*fault.Fault
@@ -145,18 +152,20 @@ func (in logIn) window(c vault.Clock, last time.Time) (logWindow, error) {
 	return w, nil
 }
 
-// holds reports whether a time is in the window.
+// holds reports whether a time is in the period.
 func (w logWindow) holds(t time.Time) bool { return !t.Before(w.from) && !w.over(t) }
 
-// over reports whether a time is behind the window.
+// over reports whether a time is after the period.
 func (w logWindow) over(t time.Time) bool {
 	return !w.to.IsZero() && (t.After(w.to) || w.until && t.Equal(w.to))
 }
 
-// bounds notes from when to when the log was asked for or, where the call does not say, goes.
+// bounds records the period in the meta. Where the call does not limit it, these are the times of
+// the first and last changes.
 func (r *logReader) bounds(ctx context.Context, out *logOut) error {
 	from, to := r.window.from, r.window.to
 	if r.window.until {
+		// The end of the period is not part of it; the meta has the last second in it.
 		to = to.Add(-time.Second)
 	}
 	if from.IsZero() {

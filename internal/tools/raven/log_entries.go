@@ -12,14 +12,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A commitLog is the entries of a commit, in the order of their ids. There may be 20,000 of one note, and 1,000 notes in a
-// commit, so only the head of each event is decoded, and an entry is made when it is asked for.
+// A commitLog contains the entries of a commit in the order of their ids. A note can have 20,000 of
+// them and a commit 1,000 notes, so only the head of each event is decoded at first.
 type commitLog struct {
-	same  logEntry // what all entries have in common
+	same logEntry // the fields that are the same in all entries
+	// heads are sorted by id or, for a reindex, by file.
 	heads []logHead
 }
 
-// An eventHead is what puts an event in order, and what tells most events from those that a filter asks for.
+// An eventHead contains the fields of an event that determine its order and that most filters test.
 type eventHead struct {
 	Op     string `json:"op"`
 	Entity string `json:"entity"`
@@ -27,21 +28,21 @@ type eventHead struct {
 	File   string `json:"file"`
 }
 
-// A logHead is an entry of which only the head is decoded.
+// A logHead is an entry whose event is decoded only as far as its head.
 type logHead struct {
 	eventHead
-	events *noteEvents // that the entry is one of; nil: the head is all of it
+	events *noteEvents // contains the complete event; nil: the head is complete
 	at     int         // its position among them
 }
 
-// noteEvents are the events of a note in a commit.
+// A noteEvents contains the events of one note in a commit.
 type noteEvents struct {
 	path string
 	text json.RawMessage   // a JSON array
-	each []json.RawMessage // its elements, when one was asked for
+	each []json.RawMessage // its elements; nil before the first call of one
 }
 
-// one returns the text of an event.
+// one returns the JSON of the event at an index.
 func (n *noteEvents) one(at int) (json.RawMessage, error) {
 	if n.each == nil {
 		if err := json.Unmarshal(n.text, &n.each); err != nil {
@@ -51,7 +52,7 @@ func (n *noteEvents) one(at int) (json.RawMessage, error) {
 	return n.each[at], nil
 }
 
-// entriesOf returns the entries of a commit; with ids, without that of an erasure.
+// entriesOf returns the entries of a commit. If ids is not empty, there is no entry for an erasure.
 func entriesOf(c *repo.Commit, ids []string) (commitLog, error) {
 	l := commitLog{same: logEntry{
 		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
@@ -86,7 +87,7 @@ func (l *commitLog) add(events *noteEvents) error {
 	return nil
 }
 
-// behind yields the entries but for a number of the first.
+// behind yields the entries after the first `passed`.
 func (l commitLog) behind(passed int) iter.Seq[logged] {
 	return func(yield func(logged) bool) {
 		for i := min(passed, len(l.heads)); i < len(l.heads); i++ {
@@ -97,7 +98,7 @@ func (l commitLog) behind(passed int) iter.Seq[logged] {
 	}
 }
 
-// entry makes an entry, of which only the head is decoded; see logged.complete.
+// entry returns an entry with only its head decoded; see logged.complete.
 func (l commitLog) entry(i int) logged {
 	h := &l.heads[i]
 	e := logged{logEntry: l.same, number: i + 1, events: h.events, at: h.at}
@@ -108,7 +109,7 @@ func (l commitLog) entry(i int) logged {
 	return e
 }
 
-// complete decodes the rest of an entry.
+// complete decodes the rest of an entry. It does nothing if the entry is complete.
 func (e *logged) complete() error {
 	if e.events == nil {
 		return nil
@@ -118,7 +119,7 @@ func (e *logged) complete() error {
 	if err == nil {
 		e.logEntry = logEntry{}
 		event := json.NewDecoder(bytes.NewReader(raw))
-		event.UseNumber() // a float64 would not hold every number that a field may have
+		event.UseNumber() // a float64 cannot represent every number that a field can have
 		err = event.Decode(&e.logEntry)
 	}
 	if err != nil {

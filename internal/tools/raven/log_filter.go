@@ -7,39 +7,39 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A logFilter says which entries of the log a call asks for. Empty members ask for all.
+// A logFilter selects entries of the log. An empty field selects all.
 type logFilter struct {
-	ids                    []string // what is asked about, under each of its names
+	ids                    []string // all ids that the subject has had
 	op, entity, typ, actor string
-	path                   string // of a file, or with a slash at its end of a folder; "/" is the vault
+	path                   string // of a file, or of a folder, which may end in a slash; "/": all
 }
 
-// filter reads the filters of the call but for its times and id.
+// filter returns the filters of the call, except for times and id.
 func (in logIn) filter() logFilter {
 	return logFilter{op: in.Op, entity: in.Entity, typ: in.Type, actor: in.Actor, path: in.Path}
 }
 
-// A logged is an entry of the log and the file that it is about.
+// A logged is an entry of the log with the path of its file.
 type logged struct {
 	logEntry
-	path   string // empty: not known
-	number int    // in its version, by id
+	path   string // empty: unknown
+	number int    // its number among the entries of its version, from 1, by id
 
-	events *noteEvents // that it is one of, if logEntry has only its head so far; nil: logEntry is whole
+	events *noteEvents // contains the rest of the entry; nil: logEntry is complete
 	at     int         // its position among them
 }
 
-// mayHold reports whether an entry of which only the head is known may pass.
+// mayHold reports whether an entry can pass, given only its head.
 func (f logFilter) mayHold(e *logged) bool {
 	return (f.op == "" || e.Op == f.op) &&
 		(f.actor == "" || e.Principal == f.actor || e.Agent == f.actor) &&
 		f.inPath(e.path) && (e.Op == reindexOp || f.names(e))
 }
 
-// holds reports whether an entry passes.
+// holds reports whether a complete entry passes.
 func (f logFilter) holds(e *logged) bool { return f.mayHold(e) && f.names(e) && f.ofType(e) }
 
-// inPath reports whether a file is the one that is asked for, or in that folder.
+// inPath reports whether a file is the selected one, or is in the selected folder.
 func (f logFilter) inPath(path string) bool {
 	want := strings.Trim(strings.TrimSpace(f.path), "/")
 	if want == "" {
@@ -49,7 +49,8 @@ func (f logFilter) inPath(path string) bool {
 	return found && (rest == "" || rest == ".md" || rest[0] == '/')
 }
 
-// names reports whether an entry is about what is asked for. A reindex is about each thing that it names.
+// names reports whether an entry has the selected entity and id. A reindex entry has those of every
+// object and trait that it lists.
 func (f logFilter) names(e *logged) bool {
 	if e.Op != reindexOp {
 		return (f.entity == "" || e.Entity == f.entity) && f.hasID(e.ID)
@@ -63,10 +64,11 @@ func (f logFilter) names(e *logged) bool {
 	})
 }
 
+// hasID reports whether an id is selected.
 func (f logFilter) hasID(id string) bool { return len(f.ids) == 0 || slices.Contains(f.ids, id) }
 
-// ofType reports whether an entry is about something of the type that is asked for. Of what a reindex names,
-// traits that were discovered and objects whose type changed say it.
+// ofType reports whether an entry is about an object or trait of the selected type. A reindex entry
+// contains the types only of discovered traits, and of objects whose type changed.
 func (f logFilter) ofType(e *logged) bool {
 	if f.typ == "" || e.Type == f.typ || e.Trait == f.typ {
 		return true
@@ -86,7 +88,8 @@ func (f logFilter) ofType(e *logged) bool {
 	return false
 }
 
-// pathOf is the file that an entry without one is about, as far as its ids tell.
+// pathOf returns the path of the file that an imported entry is about, derived from its ids; "" if
+// they do not determine it.
 func pathOf(e *logEntry) string {
 	id := e.ID
 	switch {

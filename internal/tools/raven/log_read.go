@@ -18,34 +18,35 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A logReader reads entries of a log, oldest first: those of the vault's commits, and between them those of
-// audit logs that commits brought in, by their times.
+// A logReader reads the entries of a log, oldest first. It merges, by time, the entries of the
+// vault's commits with those of imported audit logs.
 type logReader struct {
 	view    view
 	window  logWindow
 	filter  logFilter
-	subject *subject // what is asked about, whose history is read; nil: the whole log
-	at      logSpot
+	subject *subject // read only the history of this; nil: the whole log
+	// at is the position: the page begins after it, and each examined entry moves it.
+	at logSpot
 
 	imported []logged // oldest first
-	passed   int      // entries that were looked at
+	passed   int      // number of examined entries
 }
 
-// A logSpot is how far pages have come: in the commits, and in what was imported.
+// A logSpot is the position of a page: in the commits, and in the imported entries.
 type logSpot struct {
-	Seq      uint64 // the commit of the entry that was passed last; 0: none
-	Number   int    // its number in the commit
-	TS       int64  // of the imported entry that was passed last, in milliseconds
-	Version  uint64 // the commit that brought it; 0: none was passed
+	Seq      uint64 // the commit of the last entry before the page; 0: none
+	Number   int    // the number of that entry in the commit
+	TS       int64  // of the last imported entry before the page, in milliseconds
+	Version  uint64 // the commit that imported it; 0: none
 	Imported int    // its number
 }
 
-// key is the spot as a page token keeps it.
+// key returns the position in the form that page tokens contain.
 func (s logSpot) key() string {
 	return fmt.Sprintf("%d.%d.%d.%d.%d", s.Seq, s.Number, s.TS, s.Version, s.Imported)
 }
 
-// readLogSpot reads where a page begins.
+// readLogSpot returns the position at which the requested page begins.
 func readLogSpot(in tool.Page) (s logSpot, err error) {
 	key, err := in.After(Family)
 	if err != nil || key == "" {
@@ -58,7 +59,7 @@ func readLogSpot(in tool.Page) (s logSpot, err error) {
 	return s, nil
 }
 
-// about makes the reader read only the history of what an id names.
+// about restricts the reader to the history of the subject with an id.
 func (r *logReader) about(ctx context.Context, id string) error {
 	s, err := r.view.subject(ctx, id)
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *logReader) about(ctx context.Context, id string) error {
 	return nil
 }
 
-// page fills a page.
+// page fills a page. After maxLogged entries it ends early, and records `partial` in the meta.
 func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 	if err := r.readImported(ctx); err != nil {
 		return err
@@ -86,6 +87,7 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 			more = true
 			break
 		}
+		// Most entries are rejected by their head, so that they need not be decoded completely.
 		wanted := r.window.holds(e.TS) && r.filter.mayHold(&e)
 		if wanted {
 			if err := e.complete(); err != nil {
@@ -94,6 +96,7 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 			wanted = r.filter.holds(&e)
 		}
 		if wanted {
+			// An entry that does not fit is not passed, so the next page begins with it.
 			if more = len(out.Entries) == limit || !out.Fits(e.logEntry) && len(out.Entries) > 0; more {
 				break
 			}
@@ -113,7 +116,7 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 	return ctx.Err()
 }
 
-// pass moves the spot behind an entry.
+// pass moves the position behind an entry.
 func (r *logReader) pass(e *logged) {
 	seq, _ := repo.ParseVersion(e.Version)
 	if e.Imported {
@@ -123,7 +126,7 @@ func (r *logReader) pass(e *logged) {
 	r.at.Seq, r.at.Number = seq, e.number
 }
 
-// merged yields the entries of both streams behind the spot, by time.
+// merged yields the entries of both sources after the position, by time.
 func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
 	return func(yield func(logged, error) bool) {
 		waiting := r.imported
@@ -149,15 +152,15 @@ func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
 	}
 }
 
-// before reports whether an imported entry is older than one of the vault's own. At one time, that with the
-// smaller version is.
+// before reports whether an imported entry comes before one of the vault's own: it is older or, at
+// the same time, has a smaller version.
 func (e *logged) before(own *logged) bool {
 	brought, _ := repo.ParseVersion(e.Version)
 	made, _ := repo.ParseVersion(own.Version)
 	return cmp.Or(e.TS.Compare(own.TS), cmp.Compare(brought, made)) < 0
 }
 
-// isPassed reports whether an imported entry was passed by a page before.
+// isPassed reports whether an imported entry is before the page.
 func (r *logReader) isPassed(e *logged) bool {
 	if r.at.Version == 0 {
 		return e.TS.Before(r.window.from)
@@ -167,7 +170,7 @@ func (r *logReader) isPassed(e *logged) bool {
 		cmp.Compare(e.number, r.at.Imported)) <= 0
 }
 
-// own yields the entries of the vault's commits behind the spot, as far as the window goes.
+// own yields the entries of the vault's commits after the position, up to the end of the period.
 func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 	return func(yield func(logged, error) bool) {
 		for c, err := range r.commits(ctx) {
@@ -193,8 +196,8 @@ func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 	}
 }
 
-// commits yields the commits of the window that are not before the spot, oldest first. Of the history of one
-// thing, they have only the notes that it was in.
+// commits yields the commits of the period, oldest first, starting at the position. With a subject,
+// they contain only the subject's note.
 func (r *logReader) commits(ctx context.Context) iter.Seq2[*repo.Commit, error] {
 	return func(yield func(*repo.Commit, error) bool) {
 		first, err := r.first(ctx)
@@ -217,7 +220,7 @@ func (r *logReader) commits(ctx context.Context) iter.Seq2[*repo.Commit, error] 
 	}
 }
 
-// first is the commit with which a page begins.
+// first returns the commit with which the page begins.
 func (r *logReader) first(ctx context.Context) (uint64, error) {
 	first := max(r.at.Seq, 1)
 	if r.window.from.IsZero() || r.at.Seq > 0 {
@@ -227,7 +230,8 @@ func (r *logReader) first(ctx context.Context) (uint64, error) {
 	return before + 1, err
 }
 
-// history yields the commits of the subject's history from one on, oldest first, each with the one note.
+// history yields the commits of the subject's history from `first` on, oldest first. Each contains
+// only the subject's note. It adds all ids of the subject to the filter.
 func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.Commit, error] {
 	return func(yield func(*repo.Commit, error) bool) {
 		var all []*repo.Commit
@@ -255,7 +259,7 @@ func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.C
 	}
 }
 
-// shown is an entry as an answer shows it: of what is long, the beginning.
+// shown returns an entry as the answer shows it, with long values shortened.
 func (e *logged) shown() logEntry {
 	s := e.logEntry
 	s.Value, s.Content = cutValue(s.Value, maxListed), tool.Beginning(s.Content, maxListed)
@@ -264,8 +268,9 @@ func (e *logged) shown() logEntry {
 	return s
 }
 
-// readImported reads the audit logs that the vault has of other Ravens. A line that is in several versions of one
-// is an entry of the first. What cannot be read, or has no time, is passed over: other programs wrote it.
+// readImported reads the audit logs that were imported into the vault. A line that is in several
+// versions of a file belongs to the first of them. It skips lines that are malformed or have no
+// time, because other programs wrote them.
 func (r *logReader) readImported(ctx context.Context) error {
 	for _, f := range auditFiles(r.view.Index) {
 		var logs []repo.Revision
@@ -294,7 +299,7 @@ func (r *logReader) readImported(ctx context.Context) error {
 	return nil
 }
 
-// auditFiles are the audit logs that an index has, by path.
+// auditFiles returns the audit logs in an index, by path.
 func auditFiles(idx *index.Index) (all []*index.File) {
 	for f := range idx.FilesAfter(auditFolder) {
 		if !strings.HasPrefix(f.Path, auditFolder) {
@@ -307,11 +312,11 @@ func auditFiles(idx *index.Index) (all []*index.File) {
 	return all
 }
 
-// auditFolder is where audit logs are.
+// auditFolder is the folder of the audit logs.
 const auditFolder = ".raven/"
 
-// takeImported takes in the lines of one version of an audit log that none before it has. told counts the lines of
-// those.
+// takeImported adds the lines of one version of an audit log that no earlier version contains. told
+// counts the lines of the earlier versions, by text; takeImported updates it.
 func (r *logReader) takeImported(rev *repo.Revision, told map[string]int) {
 	if rev.Deleted || rev.Erased {
 		return

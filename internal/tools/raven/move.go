@@ -23,6 +23,7 @@ import (
 //go:embed move.md
 var moveDoc string
 
+// A moveIn is the input of raven_move. Exactly one of Source, Query and Filter is given.
 type moveIn struct {
 	tool.Vault
 	Source      string `json:"source,omitempty" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
@@ -33,7 +34,7 @@ type moveIn struct {
 	tool.Mutation
 }
 
-// moved is the answer of a move.
+// A moved is the output of raven_move for one note.
 type moved struct {
 	mutated
 	Source      string `json:"source,omitempty" jsonschema:"its former id"`
@@ -44,13 +45,14 @@ type moved struct {
 	UpdatedRefFields []refField `json:"updated_ref_fields,omitzero" jsonschema:"the fields and traits among them, the first 200"`
 }
 
-// A refField is a field, or a trait, with references that were rewritten.
+// A refField is a field or trait whose references were rewritten.
 type refField struct {
 	SourceID string `json:"source_id"`
 	File     string `json:"file"`
 	Field    string `json:"field"`
 }
 
+// move returns the tool raven_move, which changes the ids of notes and updates references.
 func (f tools) move() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_move", Family: Family, Title: "Move or rename a note", Doc: moveDoc,
@@ -75,10 +77,10 @@ func (f tools) move() *tool.Tool {
 	})
 }
 
-// rewrites reports whether references are rewritten.
+// rewrites reports whether the call rewrites references.
 func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs }
 
-// legal is why the call cannot be made, whatever the vault has.
+// legal returns an error if the arguments are invalid. It does not read the vault.
 func (in moveIn) legal() error {
 	if err := in.one(in.Source, in.DryRun); err != nil {
 		if f := fault.Of(err); f.Details["argument"] == "id" {
@@ -130,7 +132,7 @@ func noteAt(idx *index.Index, path vault.Path) *index.Note {
 	return n
 }
 
-// to returns the path that a note moves to, which must be free.
+// to returns the new path of a note. A path of another note is DUPLICATE_ID.
 func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 	id := strings.TrimSpace(in.Destination)
 	if strings.HasSuffix(id, "/") {
@@ -156,7 +158,7 @@ func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 	return to, nil
 }
 
-// moveEffects says what else a move does: the note may be in the folder of another type.
+// moveEffects returns sentences about the side effects of a move, such as a folder of another type.
 func moveEffects(after *index.Index, o index.Object, to vault.Path) []string {
 	effects := []string{o.Note.ID + " goes by " + to.ID()}
 	if t := typeOfFolder(after.Schema(), to.ID()); t != nil && t.Name != o.Note.Type {
@@ -166,7 +168,8 @@ func moveEffects(after *index.Index, o index.Object, to vault.Path) []string {
 	return effects
 }
 
-// typeOfFolder returns the type in whose folder an id is, nil if it is in none.
+// typeOfFolder returns the type whose folder contains an id, the innermost one if there are
+// several, or nil.
 func typeOfFolder(s *vault.Schema, id string) *vault.Type {
 	var best *vault.Type
 	for _, t := range s.Types {
@@ -178,7 +181,7 @@ func typeOfFolder(s *vault.Schema, id string) *vault.Type {
 	return best
 }
 
-// fill says which references were rewritten.
+// fill adds the rewritten references to the output.
 func (m *moved) fill(u refUpdates) {
 	m.UpdatedRefs, m.UpdatedRefsTotal = []string{}, u.total
 	m.UpdatedRefFields = []refField{}
@@ -192,17 +195,21 @@ func (m *moved) fill(u refUpdates) {
 	m.UpdatedRefFields = firstOf(m.UpdatedRefFields, tool.MaxPage)
 }
 
-// refUpdates are the references that a draft rewrites.
+// A refUpdates rewrites references in a draft and counts them.
 type refUpdates struct {
-	rewrite    bool // false: they stay as they are
-	total      int
-	sources    []relink.Source
+	rewrite bool // false: only count the references that break
+	// total is the number of rewritten references, and sources the objects that contain them.
+	total   int
+	sources []relink.Source
+	// unwritable is the number of references that cannot be written with the new id.
 	unwritable int
-	broken     int // references that stay and lead nowhere, where nothing is rewritten
-	gained     int
+	broken     int // references that are not rewritten and lose their target; only without rewrite
+	// gained is the number of references that had no target and have one now.
+	gained int
 }
 
-// move drafts that notes go to other ids, and that the references to and in them lead where they led.
+// move drafts the moves of notes, given as a map from old to new ids, and rewrites the references
+// to them and in them so that the targets stay the same.
 func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]string) error {
 	was := tx.Index()
 	for _, from := range slices.Sorted(maps.Keys(ids)) {
@@ -217,7 +224,7 @@ func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]strin
 	return u.relink(ctx, tx, relink.New(was, tx.Index(), ids))
 }
 
-// relink drafts the rewriting of references.
+// relink drafts the new references.
 func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker) error {
 	for _, id := range r.Sources() {
 		at := vault.Path(id + ".md")
@@ -247,7 +254,7 @@ func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker
 	return nil
 }
 
-// effects says what else became of references.
+// effects returns sentences about the references for the side effects of the answer.
 func (u *refUpdates) effects() []string {
 	var effects []string
 	add := func(n int, one, many string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// bulkMoved is the answer of a move of a note, or of all that a query finds.
+// A bulkMoved is the output of raven_move for one note or for all results of a query.
 type bulkMoved struct {
 	moved
 	*BulkAnswer
@@ -20,6 +20,7 @@ type bulkMoved struct {
 	plan planned
 }
 
+// settle completes the answer and checks or issues the plan token; see answer.
 func (m *bulkMoved) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
 		err = m.moved.settle(ctx, tx)
@@ -35,8 +36,8 @@ func (m *bulkMoved) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	return err
 }
 
-// runAll drafts that all notes which a query finds move into a folder, together: what refers to several of them is
-// rewritten once.
+// runAll drafts the move of all notes that a query finds into a folder. It moves them together, so
+// that a note with references to several of them is rewritten once.
 func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error {
 	items, err := in.found(ctx, tx, query.Objects)
 	if err != nil {
@@ -69,7 +70,8 @@ func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error 
 	return nil
 }
 
-// place finds where one of the things that a query finds moves. Only notes do.
+// place determines the new id of one result of a query, and adds it to ids and taken. It skips
+// results that are not whole notes.
 func (in moveIn) place(
 	tx *repo.Tx, id string, ids map[string]string, taken map[string]bool,
 ) (bulkItem, error) {

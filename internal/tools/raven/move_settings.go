@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// settingsEffects says which settings name notes by ids that they no longer have. A move does not rewrite these.
+// settingsEffects returns sentences about the settings that contain one of the former ids. A move
+// does not change settings.
 func settingsEffects(idx *index.Index, ids ...string) []string {
 	var effects []string
 	add := func(file, what, id string) {
@@ -44,7 +45,7 @@ func isFile(setting, id string) bool {
 	return strings.TrimSuffix(strings.TrimSpace(setting), ".md") == id
 }
 
-// namesID reports whether an id is in the text of a query as a whole.
+// namesID reports whether the text of a query contains an id that is not a part of a longer one.
 func namesID(text, id string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], id)
@@ -59,7 +60,8 @@ func namesID(text, id string) bool {
 	}
 }
 
-// isOfID reports whether a byte of a text may be a part of an id that goes on there. A # ends the id of a note.
+// isOfID reports whether the byte at an offset can be part of a longer id. `#` cannot, because it
+// ends the id of a note.
 func isOfID(text string, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false

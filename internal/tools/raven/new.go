@@ -21,6 +21,7 @@ import (
 //go:embed new.md
 var newDoc string
 
+// A newIn is the input of raven_new. It needs a title, a path, or the name field of the type.
 type newIn struct {
 	tool.Vault
 	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
@@ -33,6 +34,7 @@ type newIn struct {
 	tool.Mutation
 }
 
+// create returns the tool raven_new, which creates a note.
 func (f tools) create() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_new", Family: Family, Title: "Create an object", Doc: newDoc,
@@ -74,7 +76,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return out.created(tx, n.path)
 }
 
-// noteType is the type of that name, if notes can have it.
+// noteType returns the type with a name. It returns an error if notes cannot have it.
 func noteType(tx *repo.Tx, name string) (*vault.Type, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -90,7 +92,7 @@ func noteType(tx *repo.Tx, name string) (*vault.Type, error) {
 	return t, nil
 }
 
-// noSection refuses to make a section, which is no note.
+// noSection returns the fault of a call that tries to create a section as a note.
 func noSection(s *vault.Schema) error {
 	others := slices.DeleteFunc(s.TypeNames(), func(name string) bool {
 		return name == vault.Section
@@ -101,16 +103,19 @@ func noSection(s *vault.Schema) error {
 		Fix("write a heading into a note")
 }
 
-// A newNote is an object that is to be made, checked.
+// A newNote is a checked note that does not exist yet.
 type newNote struct {
-	path    vault.Path
-	title   string
-	fields  map[string]any
+	path vault.Path
+	// title is empty if the name field is not given as text.
+	title  string
+	fields map[string]any
+	// unknown are the fields that the type does not declare. They are written, with a warning.
 	unknown []string
-	at      time.Time // what a template takes for now; zero: the time of the commit
+	at      time.Time // the current time for the template; zero: the time of the commit
 }
 
-// plan checks everything that the call says. All problems come together.
+// plan checks all arguments and returns the new note. If some are invalid, it returns one fault
+// with all problems.
 func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	fields := mutation.Typed(in.Fields)
 	var problems []*fault.Fault
@@ -149,8 +154,8 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	return n, nil
 }
 
-// nameAsked reports whether the missing name is a problem already: a title and the field that it
-// would fill are one (CONTRACT §2).
+// nameAsked reports whether problems already contain the missing name field. A missing title is the
+// same problem (CONTRACT §2).
 func nameAsked(problems []*fault.Fault, name string) bool {
 	for _, p := range problems {
 		if p.Code == fault.MissingRequired && p.Details["field"] == name {
@@ -160,7 +165,7 @@ func nameAsked(problems []*fault.Fault, name string) bool {
 	return false
 }
 
-// title is what the object is called: the title of the call, else its name field.
+// title returns the title of the call or, if it has none, the value of the name field.
 func (in newIn) title(name any) string {
 	if s, ok := name.(string); ok && in.Title == "" {
 		return s
@@ -168,7 +173,8 @@ func (in newIn) title(name any) string {
 	return in.Title
 }
 
-// path is where the object goes, which must be free; DUPLICATE_ID comes with the path.
+// path returns the path of the new note. If a note has it already, it returns DUPLICATE_ID and the
+// path.
 func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, error) {
 	path, err := in.place(t, title)
 	if err != nil {
@@ -185,7 +191,7 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 	return path, nil
 }
 
-// place is the path that the call gives the object, or its title.
+// place returns the path that follows from the argument `path` or, without one, from the title.
 func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 	id := strings.TrimSuffix(in.Path, ".md")
 	if in.Path == "" {
@@ -199,8 +205,8 @@ func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 	return vault.NewPath(id)
 }
 
-// frontmatter is the type, then the fields in alphabetical order. A page and a daily note say no
-// type that every Raven would not read.
+// frontmatter returns the type, followed by the fields in alphabetical order. The type of a daily
+// note is written as date, which every Raven reads.
 func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
 	typ := t.Name
 	if typ == vault.Daily {
@@ -209,8 +215,8 @@ func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
 	return append([]markdown.Field{{Key: "type", Value: typ}}, mutation.Sorted(n.fields)...)
 }
 
-// body is the text after the frontmatter: the content of the call, else the template, else a
-// heading.
+// body returns the text after the frontmatter: the content of the call, else the template, else a
+// heading with the title.
 func (in newIn) body(
 	ctx context.Context, tx *repo.Tx, t *vault.Type, n newNote,
 ) (string, error) {
@@ -225,7 +231,7 @@ func (in newIn) body(
 	return "# " + strings.Join(strings.Fields(n.title), " ") + "\n", nil
 }
 
-// created fills the answer of a call that made a note.
+// created fills the output of a call that created a note.
 func (m *mutated) created(tx *repo.Tx, path vault.Path) error {
 	n, ok := tx.Index().Note(string(path))
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// normalObject is a new object as raven_new would write it.
+// A normalObject is a new object as raven_new would write it.
 type normalObject struct {
 	Type    string         `json:"type"`
 	Path    string         `json:"path"`
@@ -15,14 +15,14 @@ type normalObject struct {
 	Content string         `json:"content,omitempty"`
 }
 
-// normalChange is a change of fields, or of traits on a line, as it would be written.
+// A normalChange is a change of fields, or of the traits on a line, as it would be written.
 type normalChange struct {
 	ID    string         `json:"id"`
 	Set   map[string]any `json:"set"`
 	Unset []string       `json:"unset"`
 }
 
-// normalTrait is a new trait as raven_trait_create would write it.
+// A normalTrait is a new trait as raven_trait_create would write it.
 type normalTrait struct {
 	TraitType string         `json:"trait_type"`
 	Value     any            `json:"value"`
@@ -31,7 +31,7 @@ type normalTrait struct {
 	Others    map[string]any `json:"other_traits,omitempty"`
 }
 
-// normal returns what the call would write.
+// normal returns the change in the form in which it would be written.
 func (in newIn) normal(tx *repo.Tx) (any, error) {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
@@ -44,7 +44,7 @@ func (in newIn) normal(tx *repo.Tx) (any, error) {
 	return normalObject{t.Name, n.path.ID(), n.fields, in.Content}, nil
 }
 
-// normal returns what the call would write.
+// normal returns the change in the form in which it would be written.
 func (in setIn) normal(tx *repo.Tx) (any, error) {
 	o, err := settable(tx, in.ID)
 	if err != nil {
@@ -57,7 +57,7 @@ func (in setIn) normal(tx *repo.Tx) (any, error) {
 	return normalChange{o.ID(), checked.Fields, append([]string{}, in.Unset...)}, nil
 }
 
-// normal returns what the call would write.
+// normal returns the change in the form in which it would be written.
 func (in traitCreateIn) normal(tx *repo.Tx) (any, error) {
 	line, h, err := in.plan(tx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (in traitCreateIn) normal(tx *repo.Tx) (any, error) {
 	return n, nil
 }
 
-// normal returns what the call would write.
+// normal returns the change in the form in which it would be written.
 func (in traitUpdateIn) normal(tx *repo.Tx) (any, error) {
 	t, err := ownTrait(tx.Index(), in.ID)
 	if err != nil {
@@ -93,7 +93,7 @@ func (in traitUpdateIn) normal(tx *repo.Tx) (any, error) {
 	return normalChange{t.ID, set, append([]string{}, w.unset...)}, nil
 }
 
-// fieldMap are fields by name.
+// fieldMap returns fields as a map from name to value.
 func fieldMap(fields []markdown.Field) map[string]any {
 	all := map[string]any{}
 	for _, f := range fields {

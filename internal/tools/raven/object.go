@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An object is one object as callers see it (raven.md §6.2): at depth 0 it is Slim, else it has its
-// Context.
+// An object is an object as an answer shows it (raven.md §6.2). At depth 0 only Within is set,
+// otherwise only ObjectContext.
 type object struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -18,12 +18,12 @@ type object struct {
 	*ObjectContext
 }
 
-// Within is all that an answer of depth 0 says of where something stands.
+// Within is the context of an object at depth 0.
 type Within struct {
 	ParentID *string `json:"parent_id"`
 }
 
-// ObjectContext is what an answer says of an object from depth 1 on.
+// ObjectContext is the context of an object from depth 1 on.
 type ObjectContext struct {
 	FilePath     string         `json:"file_path"`
 	Heading      *string        `json:"heading"`
@@ -42,12 +42,12 @@ type ObjectContext struct {
 	LastModified time.Time `json:"last_modified_at" title:"last changed"`
 }
 
-// Subtree is what an answer says beside of something under a heading.
+// Subtree is the additional context of a section.
 type Subtree struct {
 	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of the section with its subsections; null at the end of the file"`
 }
 
-// A ancestor is an object that something stands in.
+// An ancestor is an object that contains another one.
 type ancestor struct {
 	ID      string         `json:"id"`
 	Type    string         `json:"type"`
@@ -57,7 +57,7 @@ type ancestor struct {
 	*Above
 }
 
-// Above is what a kin itself stands in, at depth 2.
+// Above is the parent of an ancestor, which only depth 2 shows.
 type Above struct {
 	Parent *grandparent `json:"parent" jsonschema:"null where this is a file"`
 }
@@ -71,36 +71,38 @@ type grandparent struct {
 	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
 }
 
-// A problem is why a note does not parse.
+// A problem is the reason why the frontmatter of a note cannot be parsed.
 type problem struct {
 	Line    int    `json:"line"`
 	Message string `json:"message"`
 }
 
-// A renderer shows objects and traits as callers see them, in one state of the vault and at one depth.
-// It remembers what references lead to, and serves one call.
+// A renderer builds the objects and traits of answers, from one state of the vault and at one
+// depth. It caches the targets of references. It is for one call and one goroutine.
 type renderer struct {
 	idx   *index.Index
 	refs  *index.Resolver
 	depth int
-	whole bool // the fields of an object are shown whole, as where it is the only one
+	whole bool // show the fields of objects in full, because the answer has a single object
+	// lines caches the line of the last trait. All copies of the renderer share it.
 	lines *lineOnce
 }
 
+// newDrawer returns a renderer for lists.
 func newDrawer(idx *index.Index, depth int) renderer {
 	return renderer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineOnce{}}
 }
 
-// ofOne is the renderer for an answer about one thing.
+// ofOne returns the renderer for an answer with a single object.
 func (d renderer) ofOne() renderer {
 	d.whole = true
 	return d
 }
 
-// objectAt is an object at the default depth.
+// objectAt returns an object as a single answer at the default depth shows it.
 func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).ofOne().object(o) }
 
-// object is an object as callers see it.
+// object returns an object as the answer shows it.
 func (d renderer) object(o index.Object) object {
 	shown := object{ID: o.ID(), Type: o.Type()}
 	if d.depth == slim {
@@ -127,6 +129,7 @@ func (d renderer) object(o index.Object) object {
 	return shown
 }
 
+// withinOf returns the context of an object at depth 0.
 func withinOf(o index.Object) *Within {
 	above, ok := o.Parent()
 	if !ok {
@@ -136,7 +139,7 @@ func withinOf(o index.Object) *Within {
 	return &Within{&id}
 }
 
-// place says where in its note something under a heading is.
+// place sets the fields of c that depend on the place of a section in its note.
 func (d renderer) place(c *ObjectContext, o index.Object) {
 	s := o.Section
 	c.Heading, c.HeadingLevel = headingOf(s), &s.Level
@@ -147,7 +150,7 @@ func (d renderer) place(c *ObjectContext, o index.Object) {
 	c.Parent, c.FileRoot = d.kin(above), d.root(o.Note)
 }
 
-// kin is an object in which something stands.
+// kin returns an object as the parent of another one.
 func (d renderer) kin(o index.Object) *ancestor {
 	k := d.plain(o)
 	if d.depth == deep {
@@ -160,10 +163,10 @@ func (d renderer) kin(o index.Object) *ancestor {
 	return k
 }
 
-// root is the note in which something stands.
+// root returns a note as the root of an object in it.
 func (d renderer) root(n *index.Note) *ancestor { return d.plain(index.Object{Note: n}) }
 
-// plain is a kin without what it stands in itself.
+// plain returns an object as an ancestor without its own parent.
 func (d renderer) plain(o index.Object) *ancestor {
 	fields, _ := d.fields(o)
 	fields, cut := listedFields(fields)
@@ -174,7 +177,7 @@ func (d renderer) plain(o index.Object) *ancestor {
 	return k
 }
 
-// headingOf is the heading of a section, or the beginning of a long one.
+// headingOf returns the heading of a section, shortened if it is long.
 func headingOf(s *index.Section) *string {
 	if len(s.Title) <= maxListed {
 		return &s.Title
@@ -183,7 +186,7 @@ func headingOf(s *index.Section) *string {
 	return &text
 }
 
-// orNil is a line, or null for the end of the note.
+// orNil returns a pointer to a line, or nil for 0, which means the end of the note.
 func orNil(line int) *int {
 	if line == 0 {
 		return nil
@@ -191,9 +194,9 @@ func orNil(line int) *int {
 	return &line
 }
 
-// fields are the fields of an object as callers see them, and the names of those that a default
-// fills. A plain section has its title and level, a daily note its date; the id of a declaration is
-// the object's, and no field.
+// fields returns the fields of an object as the answer shows them, and the names of those with a
+// default value. A section without a declaration has the fields title and level, and a daily note
+// has its date. The id in a declaration is not a field.
 func (d renderer) fields(o index.Object) (map[string]any, []string) {
 	if isPlain(o) {
 		return map[string]any{"title": o.Section.Title, "level": o.Section.Level}, nil
@@ -221,7 +224,8 @@ func (d renderer) fields(o index.Object) (map[string]any, []string) {
 	return fields, names
 }
 
-// field is the one of fields that has a name, nil if none has. It looks at no other.
+// field returns the value of one of the fields, or nil if there is none. It does not compute the
+// others.
 func (d renderer) field(o index.Object, name string) any {
 	if isPlain(o) {
 		fields, _ := d.fields(o)
@@ -233,7 +237,8 @@ func (d renderer) field(o index.Object, name string) any {
 		}
 	}
 	t, known := d.idx.Schema().Type(o.Type())
-	for _, f := range slices.Backward(o.Fields()) { // of two of a name the last counts
+	// The last of two fields with the same name counts.
+	for _, f := range slices.Backward(o.Fields()) {
 		if f.Name == name && isField(o, name) {
 			return d.value(o.Note, t, name, f.Value)
 		}
@@ -247,23 +252,23 @@ func (d renderer) field(o index.Object, name string) any {
 	return nil
 }
 
-// isPlain reports whether an object is a section that declares nothing.
+// isPlain reports whether an object is a section without a declaration.
 func isPlain(o index.Object) bool { return o.Section != nil && o.Type() == vault.Section }
 
 // isDaily reports whether an object is a daily note.
 func isDaily(o index.Object) bool { return o.Section == nil && o.Type() == vault.Daily }
 
-// isField reports whether what an object has under a name is a field of it.
+// isField reports whether a stored value is a field of the object. The id in a declaration is not.
 func isField(o index.Object, name string) bool { return o.Section == nil || name != "id" }
 
-// dateOf is the day of a daily note, by its path.
+// dateOf returns the day in the path of a daily note, or false if the path does not have one.
 func (d renderer) dateOf(o index.Object) (string, bool) {
 	date, ok := d.idx.Config().IsDaily(vault.Path(o.Note.Path))
 	return string(date), ok
 }
 
-// value is the value of a field in a note as callers see it: the ids of what references lead to, where
-// they do. n and t may be nil.
+// value returns the value of a field in a note as the answer shows it: references with a target
+// become the id of the target. n and t may be nil.
 func (d renderer) value(n *index.Note, t *vault.Type, name string, v any) any {
 	if t == nil {
 		return d.shown(n, v, false)

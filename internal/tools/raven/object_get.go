@@ -11,6 +11,7 @@ import (
 //go:embed object_get.md
 var objectGetDoc string
 
+// An objectGetIn is the input of raven_object_get.
 type objectGetIn struct {
 	tool.Vault
 	ID string `json:"id" complete:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
@@ -18,11 +19,13 @@ type objectGetIn struct {
 	tool.AsOf
 }
 
+// An objectGetOut is the output of raven_object_get.
 type objectGetOut struct {
 	tool.Aside `json:"-"`
 	Object     object `json:"object"`
 }
 
+// objectGet returns the tool raven_object_get, which shows one object.
 func (f tools) objectGet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_object_get", Family: Family, Title: "Get an object", Doc: objectGetDoc,

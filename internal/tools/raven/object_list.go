@@ -19,6 +19,7 @@ import (
 //go:embed object_list.md
 var objectListDoc string
 
+// An objectListIn is the input of raven_object_list. All its filters must match.
 type objectListIn struct {
 	tool.Vault
 	Type  string      `json:"type,omitempty" complete:"type" jsonschema:"only objects of this type; section lists headings"`
@@ -29,11 +30,13 @@ type objectListIn struct {
 	tool.Page
 }
 
+// An objectListOut is the output of raven_object_list and raven_untyped.
 type objectListOut struct {
 	tool.Aside `json:"-"`
 	Items      []object `json:"items"`
 }
 
+// objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_object_list", Family: Family, Title: "List objects", Doc: objectListDoc,
@@ -48,6 +51,7 @@ func (f tools) objectList() *tool.Tool {
 	}, f.listObjects)
 }
 
+// listObjects runs raven_object_list.
 func (f tools) listObjects(
 	ctx context.Context, c auth.Caller, in objectListIn,
 ) (objectListOut, error) {
@@ -71,22 +75,22 @@ func (f tools) listObjects(
 	return out, err
 }
 
-// A selection says which objects a list is of.
+// A selection selects the objects of a list.
 type selection struct {
-	drawer renderer // of the state that the list is of
-	typ    string   // empty: all but plain sections
+	drawer renderer // for the state of the vault that is listed
+	typ    string   // empty: all types except sections without a declaration
 	fields []fieldFilter
 	times  window
-	notes  noteWalk // in which it may be
+	notes  noteWalk // the notes that can contain selected objects
 
-	going func() bool // reports whether to go on; see going
+	going func() bool // reports whether to continue; see state.Going
 }
 
-// newSelection checks what is asked for: a type and fields that exist, values that they may have, and
-// times that can be read. All problems come together.
+// newSelection returns the selection of a call. If the type, a field, a value or a time is invalid,
+// it returns one fault with all problems.
 func newSelection(v view, in objectListIn) (selection, error) {
 	q := selection{drawer: newDrawer(v.Index, rich)}
-	if in.Type != "" { // without one nobody needs to know what a type is
+	if in.Type != "" { // without a type, an invalid schema does not matter
 		if _, err := state.Schema(v.Index); err != nil {
 			return q, err
 		}
@@ -121,7 +125,7 @@ func newSelection(v view, in objectListIn) (selection, error) {
 	return q, nil
 }
 
-// faultsIn are the problems that a fault holds, or the fault itself.
+// faultsIn returns the problems in a fault, or the fault itself if it has none.
 func faultsIn(err error) []*fault.Fault {
 	f := fault.Of(err)
 	if len(f.Errors) > 0 {
@@ -130,7 +134,8 @@ func faultsIn(err error) []*fault.Fault {
 	return []*fault.Fault{f}
 }
 
-// narrowest are notes in which all that is selected stands: the fewest that can be told quickly.
+// narrowest returns a walk over the smallest set of notes with all selected objects that is cheap
+// to compute.
 func (q selection) narrowest() noteWalk {
 	if few, ok := q.times.notes(q.drawer.idx); ok {
 		return few
@@ -141,9 +146,9 @@ func (q selection) narrowest() noteWalk {
 	return func(from string) iter.Seq[*index.Note] { return q.drawer.idx.NotesWith(q.typ, from) }
 }
 
-// withField are the notes of which an object may have one of the values asked for: it has the field, or is
-// of a type whose objects have a default for it. There are none to tell where an object without the field
-// is asked for, or a daily note by its date, which its path says.
+// withField returns a walk over the notes whose objects can have one of the wanted values: they
+// have the field, or a type with a default for it. It returns false if no filter allows this: the
+// filters select objects without a field, or daily notes by date, which is in their path.
 func (q selection) withField() (noteWalk, bool) {
 	i := slices.IndexFunc(q.fields, func(w fieldFilter) bool { return w.text != "" && w.name != "date" })
 	if i < 0 {
@@ -160,7 +165,7 @@ func (q selection) withField() (noteWalk, bool) {
 	return func(from string) iter.Seq[*index.Note] { return idx.NotesWithField(name, types, from) }, true
 }
 
-// listing is the list of what is selected.
+// listing returns the list of the selected objects.
 func (q selection) listing() state.Listing[index.Object] {
 	l := state.Listing[index.Object]{Behind: q.behind, Spot: index.Object.Spot}
 	if len(q.fields) == 0 && q.times.open() {
@@ -169,7 +174,7 @@ func (q selection) listing() state.Listing[index.Object] {
 	return l
 }
 
-// behind yields what is selected behind a spot.
+// behind yields the selected objects after a location. It stops early if the call has ended.
 func (q selection) behind(after index.Location) iter.Seq[index.Object] {
 	return func(yield func(index.Object) bool) {
 		for n := range q.notes(after.Path) {
@@ -188,7 +193,7 @@ func (q selection) behind(after index.Location) iter.Seq[index.Object] {
 	}
 }
 
-// count is how many objects there are of the type.
+// count returns the number of objects of the selected type.
 func (q selection) count() int {
 	idx := q.drawer.idx
 	if q.typ != "" {
@@ -198,7 +203,7 @@ func (q selection) count() int {
 	return t.Notes + t.Sections - idx.Count(vault.Section)
 }
 
-// holds reports whether an object has all the values and times asked for.
+// holds reports whether an object has all wanted values and times.
 func (q selection) holds(o index.Object) bool {
 	created, modified := timesOf(o)
 	if !q.times.holds(created, modified) {
@@ -216,7 +221,7 @@ func (q selection) holds(o index.Object) bool {
 	return true
 }
 
-// timesOf are when an object was first seen and last modified.
+// timesOf returns the times at which an object was first seen and last modified.
 func timesOf(o index.Object) (created, modified time.Time) {
 	if o.Section != nil {
 		return o.Section.Created, o.Section.Modified

@@ -13,38 +13,41 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// The entities that an operation can be about.
+// The entities of operations.
 const (
 	anObject = "object"
 	aTrait   = "trait"
 )
 
-// A step is an operation of a batch, read and checked as far as that is possible without the vault.
+// A step is one operation of a batch, checked as far as possible without the vault.
 type step struct {
 	index      int
 	op, entity string
-	tool       string // that does it alone
+	tool       string // the tool that makes the same change
 	data       json.RawMessage
 
-	about  aboutFiles
+	about aboutFiles
+	// run drafts the step and returns its unsettled answer.
 	run    func(context.Context, *repo.Tx) (answer, error)
-	normal func(*repo.Tx) (any, error) // what it says, as it would be written
+	normal func(*repo.Tx) (any, error) // returns the normalized change; nil: not supported
 }
 
-// An operation is what the steps of one kind do: the arguments of a tool, and its draft.
+// An operation defines one kind of steps: the tool whose arguments it has, and the way to read
+// them.
 type operation struct {
-	entities []string // that it names; the first is meant where a step names none
+	entities []string // allowed entities; the first is the default
 	required bool     // a step must name its entity
 	tool     *tool.Tool
-	read     func(t *tool.Tool, data json.RawMessage) (step, error)
+	// read parses the data of an operation.
+	read func(t *tool.Tool, data json.RawMessage) (step, error)
 }
 
-// An input is the input of a tool that changes one thing.
+// An input is the input of a tool that makes one change.
 type input[P answer] interface {
 	run(ctx context.Context, tx *repo.Tx, out P) error
 }
 
-// reads reads the input of a tool as a step.
+// reads returns a function that reads the arguments of a tool as a step.
 func reads[In input[P], Out any, P answerOf[Out]](
 	about func(In) aboutFiles,
 ) func(t *tool.Tool, data json.RawMessage) (step, error) {
@@ -74,7 +77,8 @@ func reads[In input[P], Out any, P answerOf[Out]](
 	}
 }
 
-// notInSteps reports whether an argument is one of a whole call, which no operation has.
+// notInSteps reports whether an argument applies to a whole call, so that an operation cannot have
+// it.
 func notInSteps(a tool.Arg) bool {
 	switch a.Means {
 	case tool.MeansVersion, tool.MeansKey, tool.MeansDry:
@@ -85,7 +89,7 @@ func notInSteps(a tool.Arg) bool {
 	}, a.Name)
 }
 
-// operations are the kinds of operations, by op and entity: create object.
+// operations returns the kinds of operations, by op and entity, such as "create object".
 func (f tools) operations() map[string]operation {
 	object, trait := []string{anObject}, []string{aTrait}
 	return map[string]operation{
@@ -116,18 +120,19 @@ func (f tools) operations() map[string]operation {
 	}
 }
 
-// operationIn is one operation of a batch as a call has it.
+// An operationIn is one operation in the arguments of a batch.
 type operationIn struct {
 	Op     string    `json:"op" jsonschema:"create, update or delete an object or a trait; or add, edit, upsert, unset, move, reclassify"`
 	Entity string    `json:"entity,omitempty" jsonschema:"object or trait"`
 	Data   tool.JSON `json:"data" jsonschema:"an object: the arguments of the operation's own tool, such as raven_new for create object"`
 }
 
-// step reads the operation.
+// step returns the parsed operation. If the data is invalid, it returns an error and a step that
+// has only its names.
 func (in operationIn) step(kinds map[string]operation) (step, error) {
 	kind, err := in.kind(kinds)
 	if err != nil {
-		return step{}, err // what it names is not repeated
+		return step{}, err // the answer does not repeat invalid names
 	}
 	s, err := step{}, error(nil)
 	if text := strings.TrimSpace(string(in.Data)); !strings.HasPrefix(text, "{") {
@@ -140,7 +145,7 @@ func (in operationIn) step(kinds map[string]operation) (step, error) {
 	return s, err
 }
 
-// entity is what the operation is about, also where it does not say so.
+// entity returns the entity of the operation, also if it is implied.
 func (in operationIn) entity(kinds map[string]operation) string {
 	if kind, err := in.kind(kinds); err == nil {
 		return kind.entities[0]
@@ -148,7 +153,7 @@ func (in operationIn) entity(kinds map[string]operation) string {
 	return in.Entity
 }
 
-// kind finds what the operation does.
+// kind returns the kind of the operation, or a fault with the allowed names.
 func (in operationIn) kind(kinds map[string]operation) (operation, error) {
 	ops := map[string]bool{}
 	var entities []string

@@ -14,6 +14,7 @@ import (
 //go:embed outlinks.md
 var outlinksDoc string
 
+// An outlinksIn is the input of raven_outlinks.
 type outlinksIn struct {
 	tool.Vault
 	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"the object whose references are listed: an id, a name or an alias"`
@@ -21,19 +22,21 @@ type outlinksIn struct {
 	tool.Page
 }
 
+// An outlinksOut is the output of raven_outlinks.
 type outlinksOut struct {
 	tool.Aside `json:"-"`
 	Source     string    `json:"source" jsonschema:"the id of the object"`
 	Items      []outlink `json:"items" jsonschema:"one for each reference"`
 }
 
-// An outlink is a reference seen from what it stands in.
+// An outlink is a reference as a property of its source.
 type outlink struct {
 	source
 	reference
 	Content string `json:"content" jsonschema:"the line, or the part of a long line around the reference"`
 }
 
+// outlinks returns the tool raven_outlinks, which lists the references in an object.
 func (f tools) outlinks() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
@@ -47,6 +50,7 @@ func (f tools) outlinks() *tool.Tool {
 	}, listOutlinks)
 }
 
+// listOutlinks runs raven_outlinks on one state of the vault.
 func listOutlinks(ctx context.Context, v view, in outlinksIn) (outlinksOut, error) {
 	o, err := locate(v.Index, in.Target, v.Clock)
 	if err != nil {

@@ -10,37 +10,38 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
-// An answer is that of a tool that changes one thing: what the call did, or, of a dry run, what it would
-// do (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
+// An answer is the output of a tool that makes one change. It reports the change or, in a dry run,
+// the planned change (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
 type answer interface {
-	// settle ends the answer of a call whose draft is complete: it names the files that change, or turns the
-	// answer of a dry run into its plan.
+	// settle completes the answer after the draft is complete: it records the changed files or, in
+	// a dry run, converts the answer into a plan.
 	settle(ctx context.Context, tx *repo.Tx) error
 
-	// part ends the answer of a part of a call. It has the flat keys alone, or those of a plan, and no files: they
-	// are told of the whole call.
+	// part completes the answer of an operation of a batch. It keeps only the flat members, or in a
+	// dry run the plan, and does not list files, because the batch lists them.
 	part(dry bool)
 
 	aside() *tool.Aside
 }
 
-// did is what an answer begins with.
+// A did is the beginning of every answer.
 type did struct {
 	tool.Aside `json:"-"`
 	Action     string `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
 	ID         string `json:"id,omitempty"`
 }
 
+// aside implements answer.
 func (d *did) aside() *tool.Aside { return &d.Aside }
 
-// assigned says what became of the fields, or traits, that a call names.
+// An assigned reports the fields or traits that a call set or removed.
 type assigned struct {
 	UpdatedFields []string       `json:"updated_fields,omitzero"`
 	NewValues     map[string]any `json:"new_values,omitzero"`
 	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"fields of unset that did not exist"`
 }
 
-// plan is what a dry run answers in place of the rest. C is what it says of a thing that would be made.
+// A plan is the answer of a dry run. C describes an object or trait that would be created.
 type plan[C any] struct {
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldCreate *C                    `json:"would_create,omitempty"`
@@ -50,7 +51,7 @@ type plan[C any] struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// settle ends an answer; see answer. turn makes a plan of it.
+// settle implements answer.settle. turn converts the answer into a plan.
 func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
 	if !tx.DryRun() {
 		return mutation.NoteFiles(ctx, tx, a)
@@ -64,7 +65,7 @@ func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], 
 	return nil
 }
 
-// mutated is the answer of the tools that change one object.
+// A mutated is the output of the tools that change one object.
 type mutated struct {
 	did
 	Type string `json:"type,omitempty"`
@@ -78,14 +79,15 @@ type mutated struct {
 	Job       *job.Brief   `json:"job,omitempty" jsonschema:"the job that erases; the only member until something is erased"`
 	plan[wouldCreate]
 
-	was *object // before an update
+	was *object // the object before an update
 }
 
 var _ answer = (*mutated)(nil)
 
-// Shorten leaves the flat keys.
+// Shorten removes the object, so that only the flat members remain.
 func (m *mutated) Shorten() { m.Object = nil }
 
+// A wouldCreate is an object that a dry run would create.
 type wouldCreate struct {
 	ID     string         `json:"id"`
 	Type   string         `json:"type"`
@@ -93,24 +95,29 @@ type wouldCreate struct {
 	Fields map[string]any `json:"fields"`
 }
 
+// A wouldUpdate is an object or trait that a dry run would change, with the changes by field.
 type wouldUpdate struct {
 	ID      string            `json:"id"`
 	Changes map[string]oldNew `json:"changes"`
 }
 
+// An oldNew is the change of one field.
 type oldNew struct {
 	Old any `json:"old"`
 	New any `json:"new"`
 }
 
+// A wouldDelete is an object or trait that a dry run would delete.
 type wouldDelete struct {
 	ID string `json:"id"`
 }
 
+// settle implements answer.
 func (m *mutated) settle(ctx context.Context, tx *repo.Tx) error {
 	return settle(ctx, tx, &m.Aside, &m.plan, m.turn)
 }
 
+// part implements answer.
 func (m *mutated) part(dry bool) {
 	if dry {
 		m.turn()
@@ -118,7 +125,7 @@ func (m *mutated) part(dry bool) {
 	m.Shorten()
 }
 
-// turn makes the answer the plan of the same call.
+// turn converts the answer into the plan of the same call.
 func (m *mutated) turn() {
 	p := plan[wouldCreate]{DryRun: true, SideEffects: m.effects()}
 	switch m.Action {
@@ -132,7 +139,7 @@ func (m *mutated) turn() {
 	*m = mutated{did: did{Aside: m.Aside}, plan: p}
 }
 
-// effects are what a call does beside what it was asked for.
+// effects returns sentences about the side effects of the call.
 func (m *mutated) effects() []string {
 	effects := append([]string{}, m.SideEffects...)
 	if m.TrashPath != "" {
@@ -141,8 +148,8 @@ func (m *mutated) effects() []string {
 	return effects
 }
 
-// changes are the old and new values of the fields that a call names. The old value of one that only
-// a default filled is null.
+// changes returns the old and new values of the fields that the call sets. The old value is null if
+// it was a default of the schema.
 func (m *mutated) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {

@@ -17,20 +17,24 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A plan token is planMark and, as base64 for URLs, the version on which the plan was made, the digest of the
-// call, and the digest of what it stages. It grants nothing: it only says what is expected.
+// A plan token is planMark followed by base64url of three values: the version on which the plan is
+// based (8 bytes), a digest of the call, and the SHA-256 of the staged files. A token grants no
+// rights; it only states the expected result.
 const (
 	planMark   = "q1."
 	callDigest = 16 // bytes
 )
 
-// A planned is what a call must do: what the plan of its token says. The zero value is a call that is not planned.
+// A planned is the expected result of a call with a plan token. The zero value expects nothing.
 type planned struct {
-	call  [callDigest]byte
+	// call is a digest of the tool and its arguments.
+	call [callDigest]byte
+	// token is the plan token of the call; empty: none.
 	token string
 }
 
-// planOf is the plan of a call of a tool with these arguments: all that change what it does.
+// planOf returns the expected result of a call. arguments must be all arguments that influence the
+// result. A malformed token, or one of another call, is INVALID_VALUE.
 func planOf(token, tool string, arguments ...any) (planned, error) {
 	data, err := json.Marshal(append([]any{tool}, arguments...))
 	if err != nil {
@@ -54,7 +58,7 @@ func planOf(token, tool string, arguments ...any) (planned, error) {
 	return p, nil
 }
 
-// readPlanToken takes a token apart.
+// readPlanToken returns the three values in a token, or false if it is malformed.
 func readPlanToken(token string) (version uint64, call, plan []byte, ok bool) {
 	text, marked := strings.CutPrefix(token, planMark)
 	data, err := base64.RawURLEncoding.DecodeString(text)
@@ -64,7 +68,8 @@ func readPlanToken(token string) (version uint64, call, plan []byte, ok bool) {
 	return binary.BigEndian.Uint64(data), data[8 : 8+callDigest], data[8+callDigest:], true
 }
 
-// check is CONFLICT if the draft is not what the token says. Of a dry run it returns the token of the draft.
+// check returns CONFLICT if the draft differs from the expected result. In a dry run it returns a
+// token for the draft.
 func (p planned) check(ctx context.Context, tx *repo.Tx) (token string, err error) {
 	if p.token == "" && !tx.DryRun() {
 		return "", nil
@@ -87,8 +92,8 @@ func (p planned) check(ctx context.Context, tx *repo.Tx) (token string, err erro
 	return planMark + base64.RawURLEncoding.EncodeToString(data), nil
 }
 
-// planDigest is the digest of what is staged: by path, the texts before and after. What goes to the trash is not in
-// it: its name there may depend on the version.
+// planDigest returns the SHA-256 of the staged files: their paths, and the texts before and after.
+// It ignores the trash, because paths in it can depend on the version.
 func planDigest(ctx context.Context, tx *repo.Tx) ([]byte, error) {
 	staged, err := tx.Staged(ctx)
 	if err != nil {
@@ -109,7 +114,7 @@ func planDigest(ctx context.Context, tx *repo.Tx) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// digestOf is the digest of a text; nil if there is none.
+// digestOf returns the SHA-256 of a text, or nil for nil.
 func digestOf(text []byte) any {
 	if text == nil {
 		return nil
@@ -117,10 +122,10 @@ func digestOf(text []byte) any {
 	return sha256.Sum256(text)
 }
 
-// maxPlanChanged is how many files a conflict names.
+// maxPlanChanged is the maximum number of files that a conflict lists.
 const maxPlanChanged = 50
 
-// changedAfter are the first of the files that changed after a version.
+// changedAfter returns the first files that changed after a version, without hidden ones.
 func changedAfter(idx *index.Index, version uint64) []string {
 	paths := []string{}
 	for f := range idx.Files() {

@@ -11,13 +11,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// promptTexts are the instructions, and what each of them is for: prompt_NAME.text.md and
+// promptTexts contains the texts of the prompts, prompt_NAME.text.md, and their descriptions,
 // prompt_NAME.md.
 //
 //go:embed prompt_*.md
 var promptTexts embed.FS
 
-// promptFile returns one of the texts. They are part of the program: without it, that is malformed.
+// promptFile returns one of the texts. It panics if the text is missing, because then the program
+// was built incorrectly.
 func promptFile(name string) string {
 	text, err := promptTexts.ReadFile("prompt_" + name + ".md")
 	if err != nil {
@@ -26,37 +27,41 @@ func promptFile(name string) string {
 	return string(text)
 }
 
+// A promptOut is the output of every prompt.
 type promptOut struct {
 	tool.Aside `json:"-"`
 	Text       string `json:"text" jsonschema:"the instructions, for a model"`
 }
 
+// A startWorkIn is the input of the prompt start_work.
 type startWorkIn struct {
 	tool.Vault
 	Path string `json:"path" max:"512" complete:"path" jsonschema:"the file to work on: a file of the code, or a note of the vault"`
 }
 
+// A recordLearntIn is the input of the prompt record_learnt.
 type recordLearntIn struct {
 	tool.Vault
 	About string `json:"about,omitempty" max:"512" complete:"id" jsonschema:"subject of the work: a file, a topic or the id of a note"`
 }
 
+// A weeklySummaryIn is the input of the prompt weekly_summary.
 type weeklySummaryIn struct {
 	tool.Vault
 	To string `json:"to,omitempty" max:"512" complete:"path" jsonschema:"the note to which the summary is added; by default it is only shown"`
 }
 
-// promptFacts fill in the texts; see fill.
+// A promptFacts contains the values that are inserted into the text of a prompt; see fill.
 type promptFacts struct {
 	Vault  string
-	Given  string   // the argument of the person
-	Note   string   // the id of the note that this names, empty if it names none
+	Given  string   // the argument of the call
+	Note   string   // the id of the note that Given names; empty: none
 	Writes bool     // the caller may change the vault
 	Dates  []string // the traits of the vault that are dates
 	Open   []string // the traits of the vault that mark tasks
 }
 
-// complete adds what the vault and the caller's role say.
+// complete sets the facts that depend on the vault and on the caller's role.
 func (p *promptFacts) complete(v view, c auth.Caller) {
 	if o, ok := v.Index.Find(p.Given); ok && p.Given != "" {
 		p.Note = o.ID()
@@ -73,6 +78,7 @@ func (p *promptFacts) complete(v view, c auth.Caller) {
 	}
 }
 
+// startWork returns the prompt that prepares an agent for work on a file.
 func (f tools) startWork() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_start_work", Short: "start_work", Title: "Start work on a file",
@@ -81,6 +87,7 @@ func (f tools) startWork() *tool.Tool {
 	}, func(in startWorkIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.Path} })
 }
 
+// recordLearnt returns the prompt that makes an agent store the results of its work.
 func (f tools) recordLearnt() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_record_learnt", Short: "record_learnt", Title: "Record what was learnt",
@@ -90,6 +97,7 @@ func (f tools) recordLearnt() *tool.Tool {
 	}, func(in recordLearntIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.About} })
 }
 
+// weeklySummary returns the prompt for a summary of the last week.
 func (f tools) weeklySummary() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_weekly_summary", Short: "weekly_summary", Title: "Weekly summary",
@@ -98,8 +106,8 @@ func (f tools) weeklySummary() *tool.Tool {
 	}, func(in weeklySummaryIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.To} })
 }
 
-// newPrompt makes a prompt of a Spec that says how it is called, and of what it takes from its
-// input.
+// newPrompt returns the tool of a prompt. The Spec needs only a name, a title and the commands;
+// facts returns the facts that follow from the input.
 func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.Tool {
 	s.Family, s.Prompt, s.Role, s.Kind = Family, true, auth.Reader, tool.Read
 	s.Doc = promptFile(s.Short)

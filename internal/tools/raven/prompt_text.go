@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// fill returns the text of a prompt with the facts in it. A line that begins with a condition, such as
-// {if note}, is left out where that does not hold. A line that begins with {step} behind that has the next
-// number there. {vault} and the like stand for facts. A condition that there is not is a malformed program.
+// fill returns the text of a prompt with the facts inserted. A line that begins with a condition,
+// such as {if note}, is omitted if the condition is false. {step} at the beginning of a line, after
+// any condition, becomes the next number. {vault} and similar names are replaced by facts. fill
+// panics on an unknown condition.
 //
-// It is no template of the standard library: that makes the linker keep every method of every type
+// It does not use text/template, because that makes the linker keep every method of every type
 // (docs/design/0032).
 func (p promptFacts) fill(text string) string {
 	facts, conditions := p.replacer(), p.conditions()
@@ -33,12 +34,12 @@ func (p promptFacts) fill(text string) string {
 			b.WriteString(strconv.Itoa(steps) + ".")
 			line = rest
 		}
-		_, _ = facts.WriteString(&b, line) // a Builder takes everything
+		_, _ = facts.WriteString(&b, line) // writes to a Builder cannot fail
 	}
 	return b.String()
 }
 
-// conditions are those that lines of the texts depend on.
+// conditions returns the conditions that the texts use, by name.
 func (p promptFacts) conditions() map[string]bool {
 	writes := p.Given != "" && p.Writes
 	return map[string]bool{
@@ -48,7 +49,7 @@ func (p promptFacts) conditions() map[string]bool {
 	}
 }
 
-// replacer puts the facts in the places of their names.
+// replacer returns a Replacer that inserts the facts.
 func (p promptFacts) replacer() *strings.Replacer {
 	about, date := "", ""
 	if p.Given != "" {
@@ -64,7 +65,7 @@ func (p promptFacts) replacer() *strings.Replacer {
 	)
 }
 
-// traitLists returns calls of queries for traits, with a test of each.
+// traitLists returns one query call for each trait. test is appended to each query.
 func traitLists(traits []string, test string) string {
 	var calls []string
 	for _, name := range traits {

@@ -15,6 +15,7 @@ import (
 //go:embed query.md
 var queryDoc string
 
+// A queryIn is the input of raven_query. Exactly one of Name, Query, Filter and List is given.
 type queryIn struct {
 	tool.Vault
 	asked
@@ -27,7 +28,7 @@ type queryIn struct {
 	tool.Page
 }
 
-// asked is what a call asks for: a saved query, the text of one, or a filter.
+// An asked is a requested query: the name of a saved query, the text of a query, or a filter.
 type asked struct {
 	Name   string         `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string" jsonschema:"a saved query, or the text of a query"`
 	Query  string         `json:"query,omitempty" size:"query" jsonschema:"type:project .status==active contains(trait:due .value<=today)"`
@@ -35,7 +36,8 @@ type asked struct {
 	Inputs tool.Inputs    `json:"inputs,omitempty" rare:"true" jsonschema:"values for the arguments of a saved query"`
 }
 
-// queryOut has what a query finds, the ids of it, the number, or the saved queries.
+// A queryOut contains the results of a query, only their ids, only their number, or the saved
+// queries.
 type queryOut struct {
 	tool.Aside `json:"-"`
 	QueryName  string `json:"query_name,omitempty" jsonschema:"the saved query"`
@@ -48,26 +50,27 @@ type queryOut struct {
 	*QueryList
 }
 
-// QueryItems are what a query finds.
+// QueryItems is the part of the answer with the results of a query.
 type QueryItems struct {
 	Items []tool.Object `json:"items" jsonschema:"objects, traits, sections, links; in mixed each has its kind"`
 }
 
-// QueryIDs are the ids of what a query finds.
+// QueryIDs is the part of the answer with only the ids of the results.
 type QueryIDs struct {
 	IDs []string `json:"ids" jsonschema:"for a link, the id of the object that contains it"`
 }
 
-// QueryTotal is how much a query finds.
+// QueryTotal is the part of the answer with only the number of results.
 type QueryTotal struct {
 	Total int `json:"total"`
 }
 
-// QueryList is the saved queries.
+// QueryList is the part of the answer with the saved queries.
 type QueryList struct {
 	Queries []saved `json:"queries"`
 }
 
+// query returns the tool raven_query, which runs a query or lists the saved ones.
 func (f tools) query() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_query", Family: Family, Title: "Query", Doc: queryDoc,
@@ -82,6 +85,7 @@ func (f tools) query() *tool.Tool {
 	}, f.runQuery)
 }
 
+// runQuery runs raven_query. The version in the meta is that of the state on which the query ran.
 func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOut, error) {
 	depth, err := in.level()
 	if err != nil {
@@ -112,16 +116,17 @@ func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOu
 	return out, r.answer(ctx, &out, depth)
 }
 
-// A queryRun is a query that is ready to be answered.
+// A queryRun is a parsed query with the state on which it runs.
 type queryRun struct {
 	view  view
 	state query.State
+	// found is the parsed query; in is the input of the call.
 	found wantedQuery
 	in    queryIn
 }
 
-// reading reads what a call asks for, on the state that it is answered on. One with content() is answered
-// on the newest state that can be searched.
+// reading returns the parsed query of a call with the state on which it runs. A query with
+// content() runs on the newest state that can be searched.
 func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
 	r := queryRun{view: v, in: in}
 	var err error
@@ -134,7 +139,7 @@ func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (
 	return r, r.sort()
 }
 
-// stateFor is the state that a query is answered on.
+// stateFor returns the state on which a query runs.
 func (f tools) stateFor(
 	ctx context.Context, c auth.Caller, v view, name string, at tool.AsOf, q query.Query,
 ) (view, query.State, error) {
@@ -155,7 +160,7 @@ func (f tools) stateFor(
 	return v, s, nil
 }
 
-// sort takes the keys of the call, which are given in the query or beside it.
+// sort sets the sort keys from the argument sort. It returns an error if the query has keys too.
 func (r *queryRun) sort() error {
 	if len(r.in.Sort) == 0 {
 		return nil
@@ -169,7 +174,7 @@ func (r *queryRun) sort() error {
 	return err
 }
 
-// answer fills the answer of a query.
+// answer runs the query and fills the output.
 func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	q := r.found.query
 	if q.Count || r.in.CountOnly {
@@ -204,7 +209,7 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	return ctx.Err()
 }
 
-// setName says of which type the things are.
+// setName sets the type of the results, if all have the same.
 func (o *queryOut) setName(b query.Branch) {
 	switch b.Kind {
 	case query.Objects:
@@ -216,7 +221,7 @@ func (o *queryOut) setName(b query.Branch) {
 	}
 }
 
-// show puts as many things of a page into the answer as it has room for, and returns how many.
+// show adds the results of a page as far as they fit into the answer, and returns their number.
 func (r queryRun) show(out *queryOut, a query.Answer, depth int) int {
 	if r.in.IDs {
 		out.QueryIDs = &QueryIDs{[]string{}}

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A section is a plain section as a query answers it (reference/raven.md §2.4).
+// A section is a section without a declaration, as a query returns it (reference/raven.md §2.4).
 type section struct {
 	ID              string    `json:"id"`
 	FileObjectID    string    `json:"file_object_id"`
@@ -25,7 +25,7 @@ type section struct {
 	LastModified    time.Time `json:"last_modified_at"`
 }
 
-// A link is a link of Markdown as a query answers it.
+// A link is a Markdown link, as a query returns it.
 type link struct {
 	SourceID      string `json:"source_id"`
 	SourceType    string `json:"source_type"`
@@ -41,7 +41,8 @@ type link struct {
 	NormalizedKey string `json:"normalized_key"`
 }
 
-// found is something that a query finds, as callers see it; with its kind, where there are several.
+// found returns one result of a query as the answer shows it. If kind is true, it contains its
+// kind.
 func (d renderer) found(i query.Item, kind bool) (tool.Object, error) {
 	var shown any
 	switch i.Kind {
@@ -62,11 +63,12 @@ func (d renderer) found(i query.Item, kind bool) (tool.Object, error) {
 	return tool.Object(`{"kind":` + string(name) + "," + string(data[1:])), err
 }
 
-// kindNames are the kinds of things as answers name them.
+// kindNames are the names of the kinds of results in answers.
 var kindNames = map[query.Kind]string{
 	query.Objects: "object", query.Traits: "trait", query.Sections: "section", query.Links: "link",
 }
 
+// sectionOf returns a section as a query returns it. The object must be a section.
 func sectionOf(o index.Object) section {
 	s := o.Section
 	shown := section{
@@ -81,6 +83,7 @@ func sectionOf(o index.Object) section {
 	return shown
 }
 
+// linkOf returns a Markdown link as a query returns it, with long texts shortened.
 func linkOf(i query.Item) link {
 	l := i.Link
 	return link{

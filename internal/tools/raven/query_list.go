@@ -13,17 +13,21 @@ import (
 //go:embed query_list.md
 var queryListDoc string
 
+// A queryListIn is the input of raven_query_list.
 type queryListIn struct {
 	tool.Vault
 	tool.AsOf
 	tool.Page
 }
 
+// A queryListOut is the output of raven_query_list.
 type queryListOut struct {
 	tool.Aside `json:"-"`
 	Items      []saved `json:"items"`
 }
 
+// queryList returns the tool raven_query_list, which lists the saved queries in the order of
+// raven.yaml.
 func (f tools) queryList() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_query_list", Family: Family, Title: "List saved queries", Doc: queryListDoc,

@@ -14,10 +14,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// queryName is what the name of a saved query looks like.
+// queryName matches texts that can be the name of a saved query.
 var queryName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// oneForm is a fault unless a call asks in exactly one form.
+// oneForm returns a fault unless the call has exactly one form of a query, or the argument list.
 func (a asked) oneForm(list bool) error {
 	given := 0
 	for _, is := range []bool{a.Name != "", a.Query != "", len(a.Filter) > 0, list} {
@@ -35,21 +35,22 @@ func (a asked) oneForm(list bool) error {
 	return nil
 }
 
-// A wantedQuery is a query that a call asks for.
+// A wantedQuery is the parsed query of a call.
 type wantedQuery struct {
 	query query.Query
-	name  string // of the saved query; "": it is none
+	name  string // of the saved query; "": not a saved query
 }
 
-// read reads what a call asks for, with the saved queries of the state. A name that no saved query can have
-// is the text of one.
+// read returns the parsed query of a call. If name cannot be the name of a saved query, it is read
+// as the text of a query.
 func (a asked) read(v view) (wantedQuery, error) {
 	if len(a.Filter) > 0 {
 		q, err := query.FromJSON(a.Filter)
 		return wantedQuery{query: q}, inFilter(err, a)
 	}
 	text, name := a.Query, a.Name
-	if name == "" && queryName.MatchString(text) && !isRoot(text) { // a saved query, where only `query` is taken
+	// The argument query can also name a saved query.
+	if name == "" && queryName.MatchString(text) && !isRoot(text) {
 		if _, ok := savedQuery(v, text); ok {
 			name, text = text, ""
 		}
@@ -71,7 +72,7 @@ func (a asked) read(v view) (wantedQuery, error) {
 	return a.withInputs(q, q.Args())
 }
 
-// withInputs is a query with the inputs of the call.
+// withInputs returns a query with the inputs of the call inserted for the named arguments.
 func (a asked) withInputs(q query.Query, names []string) (wantedQuery, error) {
 	inputs, err := inputsFor(a.Inputs, names)
 	if err != nil {
@@ -81,7 +82,7 @@ func (a asked) withInputs(q query.Query, names []string) (wantedQuery, error) {
 	return wantedQuery{query: q}, err
 }
 
-// inFilter is the fault of a filter. It takes no inputs.
+// inFilter returns err or, if it is nil, a fault if the call has inputs, which a filter cannot use.
 func inFilter(err error, a asked) error {
 	if err == nil && !a.Inputs.IsEmpty() {
 		return fault.New(fault.InvalidValue, "inputs are for saved queries; a filter has none").
@@ -90,12 +91,12 @@ func inFilter(err error, a asked) error {
 	return err
 }
 
-// isRoot reports whether a word is the text of a query.
+// isRoot reports whether a word is a complete query.
 func isRoot(word string) bool {
 	return strings.EqualFold(word, "section") || strings.EqualFold(word, "link")
 }
 
-// savedQuery finds a saved query.
+// savedQuery returns the saved query with a name, or false.
 func savedQuery(v view, name string) (vault.Query, bool) {
 	all := v.Index.Config().Queries
 	i := slices.IndexFunc(all, func(q vault.Query) bool { return q.Name == name })
@@ -105,7 +106,7 @@ func savedQuery(v view, name string) (vault.Query, bool) {
 	return all[i], true
 }
 
-// bound is a saved query with the inputs of the call.
+// bound returns the parsed text of a saved query, with the inputs of the call inserted.
 func (a asked) bound(s vault.Query) (query.Query, error) {
 	if s.Query == "" {
 		if !a.Inputs.IsEmpty() {
@@ -130,8 +131,8 @@ func (a asked) bound(s vault.Query) (query.Query, error) {
 	return w.query, err
 }
 
-// inputsFor are the values of inputs by the names of their arguments. Texts without a name are for the
-// arguments in order that have no value yet.
+// inputsFor returns the values of the inputs by the names of their arguments. Texts without a name
+// are assigned, in order, to the arguments without a value. Too many inputs are an error.
 func inputsFor(in tool.Inputs, names []string) (map[string]string, error) {
 	values := map[string]string{}
 	for name, value := range in.Named {
@@ -161,7 +162,8 @@ func inputsFor(in tool.Inputs, names []string) (map[string]string, error) {
 	return values, nil
 }
 
-// noQuery is NOT_FOUND for a saved query. If a trait or a type is called so, the fix lists it.
+// noQuery returns NOT_FOUND for a saved query. If there is a trait or type with the name, the fault
+// has a call that lists it.
 func noQuery(v view, name string) error {
 	var names []string
 	for _, q := range v.Index.Config().Queries {
@@ -179,7 +181,7 @@ func noQuery(v view, name string) error {
 	return f
 }
 
-// searcher hands a search index to a query, with the texts of the notes.
+// searcher returns a function that gives a query the search index and a reader of the notes' texts.
 func searcher(
 	ctx context.Context, v view, x *search.Index,
 ) func() (*search.Index, func(path string) ([]byte, error), error) {

@@ -15,12 +15,14 @@ import (
 //go:embed query_remove.md
 var queryRemoveDoc string
 
+// A queryRemoveIn is the input of raven_query_remove.
 type queryRemoveIn struct {
 	tool.Vault
 	Name string `json:"name" complete:"query" jsonschema:"a saved query"`
 	tool.Mutation
 }
 
+// queryRemove returns the tool raven_query_remove, which removes a saved query from raven.yaml.
 func (f tools) queryRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_query_remove", Family: Family, Title: "Remove a saved query", Doc: queryRemoveDoc,

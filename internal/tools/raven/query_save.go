@@ -22,6 +22,8 @@ import (
 //go:embed query_save.md
 var querySaveDoc string
 
+// A querySaveIn is the input of raven_query_save. It has either Query, or at least one of Types,
+// Traits and Tags.
 type querySaveIn struct {
 	tool.Vault
 	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
@@ -35,7 +37,7 @@ type querySaveIn struct {
 	tool.Mutation
 }
 
-// querySaved is the answer of the tools that change saved queries.
+// A querySaved is the output of the tools that change saved queries.
 type querySaved struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
@@ -46,6 +48,7 @@ type querySaved struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
+// querySave returns the tool raven_query_save, which adds or replaces a saved query in raven.yaml.
 func (f tools) querySave() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_query_save", Family: Family, Title: "Save a query", Doc: querySaveDoc,
@@ -57,20 +60,20 @@ func (f tools) querySave() *tool.Tool {
 	})
 }
 
-// aboutConfig is the file that if_version is compared with.
+// aboutConfig returns the path of raven.yaml, which the call changes; see aboutFiles.
 func aboutConfig(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.ConfigRaven}, nil
 }
 
 var (
-	// savedName is the name that a query can be saved under.
+	// savedName matches the names under which a query can be saved.
 	savedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-	// reservedNames are words that mean something else where the name of a saved query is.
+	// reservedNames are words with another meaning in the place of a saved query's name.
 	reservedNames = []string{"section", "link", "list", "save", "remove", "saved"}
 )
 
-// check is a fault if the call cannot be right in any vault.
+// check returns a fault if the arguments are invalid. It does not read the vault.
 func (in querySaveIn) check() error {
 	listed := len(in.Types)+len(in.Traits)+len(in.Tags) > 0
 	switch {
@@ -136,7 +139,7 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) err
 	return out.put(ctx, tx, text, now)
 }
 
-// saved is the query of a call, as raven.yaml has it.
+// saved returns the query of the call in the form in which raven.yaml stores it.
 func (in querySaveIn) saved() (vault.Query, error) {
 	q := vault.Query{
 		Name: in.Name, Description: in.Description, Query: in.Query, Args: in.Args,
@@ -161,7 +164,7 @@ func (in querySaveIn) saved() (vault.Query, error) {
 	return q, nil
 }
 
-// valid is a fault if the query cannot be answered, whatever its inputs are.
+// valid returns a fault if the query is invalid for all values of its inputs.
 func (in querySaveIn) valid(s vault.Query, w query.World) error {
 	if s.Query == "" {
 		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
@@ -185,7 +188,7 @@ func (in querySaveIn) valid(s vault.Query, w query.World) error {
 	return query.Check(q, w)
 }
 
-// mapOf is a saved query as raven.yaml has it.
+// mapOf returns a saved query as a mapping for raven.yaml.
 func mapOf(q vault.Query) yamltext.Map {
 	var m yamltext.Map
 	add := func(key string, value any, is bool) {
@@ -207,11 +210,11 @@ func mapOf(q vault.Query) yamltext.Map {
 	return m
 }
 
-// withoutOther is the text without what a saved query said before and does not say any more.
+// withoutOther removes the keys of a saved query that its new definition does not have.
 func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
 	keep := map[string]bool{}
 	for _, e := range mapOf(q) {
-		keep[e.Key] = e.Key != "filters" // these are written as a whole
+		keep[e.Key] = e.Key != "filters" // the filters are always rewritten completely
 	}
 	for _, key := range []string{"description", "query", "args", "types", "traits", "filters", "tags"} {
 		if keep[key] {
@@ -226,7 +229,7 @@ func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
 	return text, nil
 }
 
-// put stages raven.yaml, and says what was done or would be.
+// put stages raven.yaml and completes the output.
 func (o *querySaved) put(ctx context.Context, tx *repo.Tx, was, now []byte) error {
 	if o.Action != "unchanged" && string(was) != string(now) {
 		if err := tx.Put(ctx, vault.ConfigRaven, now); err != nil {

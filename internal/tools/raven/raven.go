@@ -1,5 +1,12 @@
-// Package raven has the tools of the raven family: typed objects in Markdown notes, as
-// spec/raven-agent-improvements.md promises them and reference/raven.md §6 settles them.
+// Package raven contains the tools of the raven family: typed objects in Markdown notes, as defined
+// in spec/raven-agent-improvements.md and detailed in reference/raven.md §6.
+//
+// Each tool has a file with its input (xIn), its output (xOut, or an adjective such as moved) and a
+// method of tools that returns the tool. The input of a tool that changes the vault has up to three
+// more methods: legal checks the arguments without the vault, about returns the files that
+// if_version is compared with first, and run drafts the change on a repo.Tx. run may be called
+// several times, and must change nothing but the draft and its output. Batches and raven_validate
+// call the same methods.
 package raven
 
 import (
@@ -14,7 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Family is what the tools have in common.
+// Family describes the common properties of the tools.
 var Family = &tool.Family{
 	Name: "raven", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
@@ -27,8 +34,8 @@ var Family = &tool.Family{
 	},
 }
 
-// Tools are the tools of the family, over these tenants. all lists every tool of the product, for
-// the one that tells what commands there are.
+// Tools returns the tools of the family for these tenants. all returns all tools of the product,
+// for raven_schema_commands, which lists the commands. It is called with each call of that tool.
 func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 	f := tools{Source: state.Source{Teams: t, Family: Family}, all: all}
 	f.kinds = f.operations()
@@ -50,30 +57,32 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 	}
 }
 
+// A tools contains the dependencies of the tools of the family. It is safe for concurrent use.
 type tools struct {
 	state.Source
 	all func() []*tool.Tool
 
-	kinds     map[string]operation // that a batch may have, by op and entity
+	kinds     map[string]operation // of operations in a batch, by op and entity
 	batchTool *tool.Tool
 }
 
-// A writing is the part of a call that every mutation of a vault has.
+// A writing is the common part of the calls of all mutations of a vault.
 type writing struct {
 	caller   auth.Caller
 	vault    string
 	mutation *tool.Mutation
-	slim     bool       // the answer leaves out the whole object or trait
-	about    aboutFiles // the files that if_version is compared with first
+	slim     bool       // the answer omits the full object or trait
+	about    aboutFiles // the files whose versions are compared with if_version first
 }
 
-// answerOf is a pointer to the output of a tool that is an answer.
+// An answerOf is a pointer to an output that implements answer.
 type answerOf[Out any] interface {
 	*Out
 	answer
 }
 
-// draft drafts a change of the vault, and ends its answer if it is one; see mutate.Draft.
+// draft drafts a change of the vault and, if the output is an answer, settles it; see
+// mutation.Draft. run may be called several times, each time with an empty output.
 func draft[Out any](
 	ctx context.Context, f tools, w writing, run func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
@@ -90,17 +99,17 @@ func draft[Out any](
 	})
 }
 
-// A view is a vault at one version, for a call that reads.
+// A view is one state of a vault, for a call that reads.
 type view struct{ state.View }
 
-// view is the newest state of the vault of a call.
+// view returns the newest state of a vault.
 func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, error) {
 	v, err := f.View(ctx, c, name)
 	return view{v}, err
 }
 
-// viewAt is the vault of a call as it was at the version or time that the call names; without one, its
-// newest state.
+// viewAt returns the state of a vault at the version or time of the as_of argument or, without one,
+// its newest state.
 func (f tools) viewAt(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (view, error) {
@@ -108,7 +117,7 @@ func (f tools) viewAt(
 	return view{v}, err
 }
 
-// viewTool returns a tool that reads a state of a vault; see state.Reads.
+// viewTool returns a tool that calls fn with a state of the vault; see state.Reads.
 func viewTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
 ) *tool.Tool {
@@ -116,7 +125,7 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		func(ctx context.Context, v state.View, in In) (Out, error) { return fn(ctx, view{v}, in) })
 }
 
-// pager is one page of a list that a call asks for.
+// pager returns the requested page of a list, whose meta and warnings go into a.
 func pager(a *tool.Aside, in tool.Page) state.Pager {
 	return state.Pager{Aside: a, Family: Family, Page: in}
 }

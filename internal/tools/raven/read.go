@@ -17,6 +17,7 @@ import (
 //go:embed read.md
 var readDoc string
 
+// A readIn is the input of raven_read.
 type readIn struct {
 	tool.Vault
 	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
@@ -27,6 +28,7 @@ type readIn struct {
 	tool.AsOf
 }
 
+// A readOut is the output of raven_read. LineStart and LineEnd are 0 if Content is the whole file.
 type readOut struct {
 	tool.Aside `json:"-"`
 	Path       string `json:"path"`
@@ -38,24 +40,26 @@ type readOut struct {
 	*LineBacklinks
 }
 
-// LineReferences are what the note or section refers to.
+// LineReferences is the part of the answer with the references in the note or section.
 type LineReferences struct {
 	References      []lineReference `json:"references" jsonschema:"the first 200"`
 	ReferencesTotal int             `json:"references_total"`
 }
 
-// A lineReference is a reference and where it stands.
+// A lineReference is a reference with its line.
 type lineReference struct {
 	reference
 	Line int `json:"line"`
 }
 
-// LineBacklinks are what refers to the note or section.
+// LineBacklinks is the part of the answer with the references to the note or section.
 type LineBacklinks struct {
 	Backlinks      []backlink `json:"backlinks" jsonschema:"the first 200"`
 	BacklinksTotal int        `json:"backlinks_total"`
 }
 
+// read returns the tool raven_read, which returns the text of a note, section or configuration
+// file.
 func (f tools) read() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_read", Family: Family, Title: "Read a note", Doc: readDoc,
@@ -66,6 +70,7 @@ func (f tools) read() *tool.Tool {
 	}, readNote)
 }
 
+// readNote runs raven_read on one state of the vault.
 func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 	file, o, err := readable(v, in.Path)
 	if err != nil {
@@ -94,8 +99,8 @@ func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 	return out, nil
 }
 
-// show takes a text as the content, or the beginning of one that does not fit into an answer: a control
-// character takes seven bytes there.
+// show sets the content to a text, or to its beginning with a mark and a warning if the text does
+// not fit into an answer. Encoded text can be much longer: a control character takes seven bytes.
 func (r *readOut) show(text string) {
 	n := r.Fitting(text)
 	r.Content = text[:n]
@@ -106,8 +111,8 @@ func (r *readOut) show(text string) {
 	r.Fits(r.Content)
 }
 
-// readable is the file that a path names, and the object that it names in it. The files that say how
-// the vault behaves can be read too, and are no objects.
+// readable returns the file that a path names, and the object in it. The object is zero for a
+// configuration file.
 func readable(v view, path string) (*index.File, index.Object, error) {
 	switch path {
 	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
@@ -123,7 +128,8 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 	return o.Note.File, o, nil
 }
 
-// refer adds the references from and to an object that are asked for. A file that is none has none.
+// refer adds the requested references from and to an object. There are none for a file without an
+// object.
 func (r *readOut) refer(ctx context.Context, d renderer, o index.Object, in readIn) {
 	links, total := []index.Link{}, 0
 	if in.References {
@@ -148,10 +154,11 @@ func (r *readOut) refer(ctx context.Context, d renderer, o index.Object, in read
 	}
 }
 
+// lineRange matches the argument `lines`, such as 10-25, 7 or 10-.
 var lineRange = regexp.MustCompile(`^\s*(\d{1,9})\s*(-\s*(\d{1,9})?)?\s*$`)
 
-// spanOf are the first and last line that are wanted of a text of n lines: those of the section,
-// or those that the call names, as far as there are any. Nil is the whole text.
+// spanOf returns the first and the last requested line of a text with n lines: those of the
+// argument or, without one, those of the section. It returns nil for the whole text.
 func spanOf(lines string, s *index.Section, n int) ([]int, error) {
 	if lines == "" && s == nil {
 		return nil, nil
@@ -181,6 +188,7 @@ func spanOf(lines string, s *index.Section, n int) ([]int, error) {
 	return []int{first, min(last, n)}, nil
 }
 
+// badLines returns the fault of an invalid argument `lines`.
 func badLines(message string) error {
 	return fault.New(fault.InvalidValue, "%s", message).With("argument", "lines")
 }

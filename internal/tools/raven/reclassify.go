@@ -21,6 +21,7 @@ import (
 //go:embed reclassify.md
 var reclassifyDoc string
 
+// A reclassifyIn is the input of raven_reclassify.
 type reclassifyIn struct {
 	tool.Vault
 	ID     string      `json:"id" complete:"id" size:"id" jsonschema:"people/freya, or an embedded object" alias:"object_id,reference"`
@@ -33,7 +34,7 @@ type reclassifyIn struct {
 	tool.Mutation
 }
 
-// reclassified is the answer of a change of type.
+// A reclassified is the output of a change of an object's type.
 type reclassified struct {
 	mutated
 	OldType       string         `json:"old_type,omitempty"`
@@ -41,7 +42,7 @@ type reclassified struct {
 	DroppedFields map[string]any `json:"dropped_fields,omitzero" jsonschema:"fields that were removed, with their values"`
 }
 
-// plannedReclassified is the answer of a call that changes a type.
+// A plannedReclassified is the output of raven_reclassify: a reclassified with a plan token.
 type plannedReclassified struct {
 	reclassified
 	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
@@ -49,6 +50,7 @@ type plannedReclassified struct {
 	planned planned
 }
 
+// settle completes the answer and checks or issues the plan token; see answer.
 func (m *plannedReclassified) settle(ctx context.Context, tx *repo.Tx) error {
 	err := m.reclassified.settle(ctx, tx)
 	if err == nil {
@@ -57,6 +59,7 @@ func (m *plannedReclassified) settle(ctx context.Context, tx *repo.Tx) error {
 	return err
 }
 
+// reclassify returns the tool raven_reclassify, which changes the type of an object.
 func (f tools) reclassify() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_reclassify", Family: Family, Title: "Change the type of an object", Doc: reclassifyDoc,
@@ -114,7 +117,7 @@ func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassified) 
 	return out.updated(tx, was)
 }
 
-// newType returns the type that the object gets.
+// newType returns the new type of the object.
 func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 	s, err := state.Schema(idx)
 	if err != nil {
@@ -133,8 +136,8 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 	return t, nil
 }
 
-// check reads the given fields by the new type, and finds the fields of the object that it does not have. All
-// problems come together.
+// check returns the given fields as the new type reads them, and the names of the object's fields
+// that the new type does not have. If there are problems, it returns one fault with all of them.
 func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.Checked, []string, error) {
 	checked := t.Check(mutation.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
@@ -160,7 +163,8 @@ func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.
 	return checked, dropped, nil
 }
 
-// unknown returns the fields of an object that a type does not have, sorted. A page may have any.
+// unknown returns the names of the object's fields that a type does not have, sorted. A page can
+// have any field.
 func (in reclassifyIn) unknown(o index.Object, t *vault.Type) []string {
 	if t.Name == vault.Page {
 		return nil
@@ -176,10 +180,10 @@ func (in reclassifyIn) unknown(o index.Object, t *vault.Type) []string {
 	return slices.Compact(names)
 }
 
-// freeFields are the fields that objects of every type may have.
+// freeFields are the fields that objects of every type can have.
 var freeFields = []string{"type", "id", "tags", "alias", "aliases"}
 
-// apply returns the text with the new type and fields. Nothing else in it changes.
+// apply returns the text with the new type and fields. The rest of the text stays the same.
 func (in reclassifyIn) apply(
 	o index.Object, t *vault.Type, text []byte, fields map[string]any, dropped []string,
 ) ([]byte, error) {
@@ -195,7 +199,8 @@ func (in reclassifyIn) apply(
 	return set.apply(o, text, fields)
 }
 
-// effects says what the change leaves: the folder of the note, and references whose field wants another type.
+// effects returns sentences about what the change does not fix: the folder of the note, and
+// references from fields that require another type.
 func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) []string {
 	var effects []string
 	if folder := typeOfFolder(idx.Schema(), o.Note.ID); o.Section == nil && t.DefaultPath != "" && folder != t {

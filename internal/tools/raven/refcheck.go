@@ -12,8 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// warnRefs warns of the references that a draft wrote and that do not resolve, with calls of raven_new
-// for what is missing; see mutate.WarnRefs.
+// warnRefs warns of the new references in these notes that do not resolve, with calls of raven_new
+// that create the targets; see mutation.WarnRefs.
 func warnRefs(tx *repo.Tx, a *tool.Aside, paths ...string) {
 	mutation.WarnRefs(tx, a, func(
 		tx *repo.Tx, m mutation.Mention, t *vault.Type,
@@ -26,8 +26,8 @@ func warnRefs(tx *repo.Tx, a *tool.Aside, paths ...string) {
 	}, paths...)
 }
 
-// create returns a call that makes what a reference leads to; false if there is none. It has been
-// tried out: it succeeds, and the reference then leads to what it made.
+// create returns a call that creates the target of a reference, or false if there is none. The call
+// was tried: it succeeds, and then the reference resolves to the new note.
 func create(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) {
 	if tx.Index().SchemaErr() != nil {
 		return in, false
@@ -42,6 +42,7 @@ func create(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) 
 		name, _ := f.Details["field"].(string)
 		in.Fields[name] = tool.Text("")
 	}
+	// Try the id as it is written, then its clean form, then the default path of the type.
 	paths := []string{id, vault.CleanPath(id), ""}
 	if t.DefaultPath+vault.FileName(in.Title) == id {
 		paths = []string{""}
@@ -54,7 +55,8 @@ func create(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) 
 	return in, false
 }
 
-// makes reports whether the call would succeed, and a reference then lead to what it made.
+// makes reports whether the call would succeed, and the reference would then resolve to the new
+// note.
 func (in newIn) makes(tx *repo.Tx, t *vault.Type, ref string) bool {
 	n, err := in.plan(tx, t)
 	if err != nil {
@@ -64,6 +66,7 @@ func (in newIn) makes(tx *repo.Tx, t *vault.Type, ref string) bool {
 	if _, collides := idx.Folded(string(n.path)); collides {
 		return false
 	}
+	// The call would fail if the template does not exist.
 	if in.Content == "" && (t.Template != "" || t.DefaultTemplate != "") {
 		file, err := in.templateFile(tx, t)
 		if _, ok := idx.File(string(file)); err != nil || !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A reference is one reference as callers see it (raven.md §6.2). What it leads to is null where it
-// leads to nothing, or to several things, which Matches are.
+// A reference is a reference as an answer shows it (raven.md §6.2). The target is null if there is
+// none, or if there are several candidates, which Matches lists.
 type reference struct {
 	TargetRaw   string   `json:"target_raw"`
 	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: names a file that is not a note"`
@@ -25,16 +25,16 @@ type reference struct {
 	*Leading
 }
 
-// Leading are the fields of what a reference leads to, at depth 2.
+// Leading contains the fields of the target, which only depth 2 shows.
 type Leading struct {
 	TargetFields map[string]any `json:"target_fields"`
 	TargetCut    []string       `json:"target_cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
 }
 
-// maxRefs is how many references of one thing an answer shows.
+// maxRefs is the maximum number of references of one object or trait in an answer.
 const maxRefs = 200
 
-// references are references in a note as callers see them, never null.
+// references returns references in a note as the answer shows them. The result is not nil.
 func (d renderer) references(n *index.Note, refs []*index.Ref) []reference {
 	refs = firstOf(refs, maxRefs)
 	all := make([]reference, 0, len(refs))
@@ -54,7 +54,7 @@ func (d renderer) references(n *index.Note, refs []*index.Ref) []reference {
 	return all
 }
 
-// reference is one reference, which leads to the given thing.
+// reference returns a reference, whose target is `to`, as the answer shows it.
 func (d renderer) reference(r *index.Ref, to index.Resolution) reference {
 	shown := reference{
 		TargetRaw: r.Target, Kind: kindOf(r, to), Matches: firstOf(to.Matches, maxMatches),
@@ -79,7 +79,7 @@ func (d renderer) reference(r *index.Ref, to index.Resolution) reference {
 	return shown
 }
 
-// kindOf is how a reference is written, and whether it leads to a file that is no note.
+// kindOf returns the syntax of a reference, or "file" if it refers to a file that is not a note.
 func kindOf(r *index.Ref, to index.Resolution) string {
 	switch {
 	case to.ID == "" && len(to.Matches) == 0 && r.IsFile():
@@ -94,7 +94,8 @@ func kindOf(r *index.Ref, to index.Resolution) string {
 	return "link"
 }
 
-// called are the type and the name of what a reference leads to. A day has both before it has a note.
+// called returns the type and the name of the target of a reference. A day has both even without a
+// note.
 func (d renderer) called(to index.Resolution) (typ, name string) {
 	if to.Object.Note == nil {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
@@ -103,7 +104,7 @@ func (d renderer) called(to index.Resolution) (typ, name string) {
 	return to.Object.Type(), tool.Beginning(d.idx.NameOf(to.Object), maxListed)
 }
 
-// refsInFields are the references in the fields of an object, in order.
+// refsInFields returns the references in the fields of an object, in order.
 func refsInFields(o index.Object) []*index.Ref {
 	var refs []*index.Ref
 	for _, r := range o.RefsOf() {
@@ -114,8 +115,8 @@ func refsInFields(o index.Object) []*index.Ref {
 	return refs
 }
 
-// shown is a value in a note as callers see it: a reference is the id of what it leads to or, where it leads
-// nowhere, what is written. isRef says that a text without brackets is one too.
+// shown returns a value in a note as the answer shows it: a reference becomes the id of its target,
+// or its own text if it has none. If isRef is true, a text without brackets is a reference too.
 func (d renderer) shown(n *index.Note, v any, isRef bool) any {
 	return withRefs(v, isRef, func(ref string) string {
 		if r, ok := vault.ParseRef(ref); ok {
@@ -128,12 +129,13 @@ func (d renderer) shown(n *index.Note, v any, isRef bool) any {
 	})
 }
 
-// shown is a value as the schema's own answers show it: a reference is what is written.
+// shown returns a value of the schema as the answer shows it: a reference becomes its own text.
 func shown(v any) any {
 	return withRefs(v, false, func(written string) string { return written })
 }
 
-// withRefs is a value with a text in place of each reference. isRef says that a text is one too.
+// withRefs returns a value in which each reference is replaced by the result of text. If isRef is
+// true, a string is a reference too.
 func withRefs(v any, isRef bool, text func(written string) string) any {
 	switch v := v.(type) {
 	case markdown.Ref:

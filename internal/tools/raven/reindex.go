@@ -20,6 +20,8 @@ import (
 //go:embed reindex.md
 var reindexDoc string
 
+// A reindexIn is the input of raven_reindex. A call with Full runs as a job, unless it is a dry
+// run.
 type reindexIn struct {
 	tool.Vault
 	Full    bool   `json:"full,omitempty" jsonschema:"rebuild the index from the first commit, and verify the hash chain"`
@@ -27,14 +29,15 @@ type reindexIn struct {
 	tool.Mutation
 }
 
+// A reindexOut is the output of raven_reindex: the result, or the running job.
 type reindexOut struct {
 	tool.Aside `json:"-"`
-	*Reindexed // nil: the job goes on
+	*Reindexed // nil: the job is still running
 
 	Job *job.Brief `json:"job,omitempty" jsonschema:"job of a full reindex; the only member while it runs"`
 }
 
-// Reindexed is what a reindex came to.
+// A Reindexed is the result of a reindex.
 type Reindexed struct {
 	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts are those of the call without dry_run"`
 
@@ -58,13 +61,14 @@ type Reindexed struct {
 	Omitted int            `json:"errors_omitted,omitempty" jsonschema:"errors of a full reindex beyond the first 200"`
 }
 
-// A reindexError is a file that is not as it should be.
+// A reindexError is a file with a problem.
 type reindexError struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
 }
 
+// reindex returns the tool raven_reindex, which ingests outside edits and rebuilds the index.
 func (f tools) reindex() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_reindex", Family: Family, Title: "Sync edited files", Doc: reindexDoc,
@@ -74,11 +78,11 @@ func (f tools) reindex() *tool.Tool {
 	}, f.reindexed)
 }
 
-// errFirst says that a call is the first of its idempotency key.
+// errFirst is the error of begin if no earlier call used the idempotency key.
 var errFirst = errors.New("the key was not used before")
 
-// reindexed does the work between two turns in the log: one that finds the answer of an earlier call
-// with the same key, and one that keeps the answer of this one. To take edits in is a commit of its
+// reindexed runs a reindex between two updates of the log: the first finds the answer of an earlier
+// call with the same key, the second stores the answer of this call. Ingesting makes commits of its
 // own, so it cannot be part of either.
 func (f tools) reindexed(
 	ctx context.Context, c auth.Caller, in reindexIn,
@@ -102,7 +106,7 @@ func (f tools) reindexed(
 	return work(ctx)
 }
 
-// open opens the vault, and its folder or the bucket that its files are in.
+// open opens the vault, and its folder or the bucket with its files.
 func (r *reindexing) open(ctx context.Context, name string) (err error) {
 	if r.vault, err = r.team.Vault(ctx, name); err != nil {
 		return err
@@ -119,7 +123,7 @@ func (r *reindexing) open(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// inTurn does all in the call, when it is its turn with the folder.
+// inTurn runs the reindex within the call. The lease only shows others that a reindex is running.
 func (r *reindexing) inTurn(ctx context.Context) (none reindexOut, err error) {
 	done, err := r.turn(ctx)
 	if err != nil {
@@ -143,7 +147,9 @@ func (r *reindexing) inTurn(ctx context.Context) (none reindexOut, err error) {
 	})
 }
 
-// turn waits for the call's turn with the folder, if there is one.
+// turn waits for the turn of the call among the reindexes of the folder, so that the second of two
+// calls with one key finds the answer of the first. It returns at once if there is no folder. The
+// caller must call done.
 func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
 	if r.folder == nil {
 		return func() {}, nil
@@ -151,7 +157,7 @@ func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
 	return r.folder.Turn(ctx)
 }
 
-// once does the work, unless an earlier call with the same key did.
+// once runs work, unless an earlier call with the same key has an answer. It returns the answer.
 func (r *reindexing) once(
 	ctx context.Context, work func(context.Context) (reindexOut, error),
 ) (reindexOut, error) {
@@ -164,7 +170,7 @@ func (r *reindexing) once(
 		return reindexOut{}, err
 	}
 	call := r.call
-	call.IfVersion = 0 // it was looked at before the work
+	call.IfVersion = 0 // begin has checked it already
 	return mutation.Vault(ctx, r.vault, call, mutation.Change[reindexOut]{
 		Draft: func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
 			*kept = out
@@ -173,17 +179,18 @@ func (r *reindexing) once(
 	})
 }
 
-// A reindexing is one call on its way.
+// A reindexing is one call of raven_reindex, or its job.
 type reindexing struct {
 	team   *team.Team
 	in     reindexIn
 	call   repo.Call
 	vault  *repo.Vault
-	folder *checkout.Checkout // nil where there are no folders
-	bucket *ingest.Vault      // nil where files are not in a bucket that others write to
+	folder *checkout.Checkout // nil: the vault has no folder
+	bucket *ingest.Vault      // nil: the files are not in a bucket that others can write to
 }
 
-// begin runs only if there is no answer yet. The call touches whatever is in the vault.
+// begin is the draft of the first update, which runs only if there is no stored answer. It checks
+// if_version against the whole vault, and always returns an error, so that nothing is written.
 func (r *reindexing) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error {
 	if err := tx.Touch(tx.Before().Version()); err != nil {
 		return err
@@ -191,7 +198,7 @@ func (r *reindexing) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error 
 	return errFirst
 }
 
-// files takes in what somebody changed in the folder, and tells of the vault. To do it twice does no harm.
+// files ingests the outside edits and counts the contents of the vault. It can be repeated.
 func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
 	out := &Reindexed{DryRun: r.in.DryRun, Errors: []reindexError{}}
 	if err := r.takeIn(ctx, out); err != nil {
@@ -205,7 +212,7 @@ func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
 	return out, nil
 }
 
-// rebuild builds the index anew, while nothing is appended.
+// rebuild rebuilds the index while nothing is appended to the log.
 func (r *reindexing) rebuild(ctx context.Context) error {
 	_, err := r.vault.Update(ctx, repo.Call{DryRun: true}, func(
 		ctx context.Context, _ *repo.Tx,
@@ -216,7 +223,7 @@ func (r *reindexing) rebuild(ctx context.Context) error {
 	return err
 }
 
-// takeIn takes in what somebody changed in the folder, and says what became of it.
+// takeIn ingests the outside edits and adds the result to out.
 func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
 	if err := r.pending(ctx); err != nil {
 		return err
@@ -243,7 +250,7 @@ func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
 	return nil
 }
 
-// warned is the answer with the warnings that belong to it.
+// warned returns the answer with the warning about a batch that needs confirmation.
 func (out reindexOut) warned() reindexOut {
 	if out.Reindexed != nil {
 		out.Held.warn(&out.Aside)
@@ -251,13 +258,15 @@ func (out reindexOut) warned() reindexOut {
 	return out
 }
 
-// pending is a fault if there is no batch of which something could become.
+// pending returns a fault if the call accepts or discards a batch, and there is none.
 func (r *reindexing) pending(ctx context.Context) error {
 	if r.in.Pending == "" {
 		return nil
 	}
 	if r.folder != nil {
-		if err := r.folder.Ready(ctx); err != nil { // what was held when the process began is held again
+		// After the start of the process, a batch that was already pending must be found again
+		// first.
+		if err := r.folder.Ready(ctx); err != nil {
 			return err
 		}
 	}
@@ -270,7 +279,8 @@ func (r *reindexing) pending(ctx context.Context) error {
 		Try("raven_reindex", nil)
 }
 
-// count tells what is in the vault, and what is wrong with some of its files.
+// count adds the number of notes, objects and so on, and the files with problems. left are the
+// skipped files; nil: none.
 func (out *Reindexed) count(idx *index.Index, left *repo.Left) {
 	t := idx.Totals()
 	out.Indexed, out.Objects = t.Notes, t.Notes+t.Sections

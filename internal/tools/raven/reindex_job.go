@@ -9,20 +9,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
-// reindexFull is the kind of job that builds an index from the first commit on.
+// reindexFull is the kind of the job of a full reindex.
 const reindexFull = "reindex_full"
 
-// mostErrors is how many errors the result of such a job has.
+// mostErrors is the maximum number of errors in the result of the job.
 const mostErrors = 200
 
-// A reindexInput is what the job knows beside its target.
+// A reindexInput is the input of the job, in addition to its target.
 type reindexInput struct {
 	Who     repo.Who `json:"who"`
 	Prefix  string   `json:"prefix,omitempty"`
 	Pending string   `json:"pending,omitempty"`
 }
 
-// Jobs are the kinds of jobs that the family has, in a tenant.
+// Jobs returns the kinds of jobs of the family, for a tenant.
 func Jobs(t *team.Team) []job.Kind {
 	step := func(name string, do func(*reindexing, context.Context, *job.Run) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, run *job.Run) error {
@@ -52,7 +52,7 @@ func Jobs(t *team.Team) []job.Kind {
 	}}
 }
 
-// reindexingOf is the reindex of a job.
+// reindexingOf returns the reindexing of a job.
 func reindexingOf(ctx context.Context, t *team.Team, run *job.Run) (*reindexing, error) {
 	var in reindexInput
 	if err := run.Input(&in); err != nil {
@@ -65,7 +65,7 @@ func reindexingOf(ctx context.Context, t *team.Team, run *job.Run) (*reindexing,
 	return r, r.open(ctx, run.Item.Target.Vault)
 }
 
-// settle is the last step: what the job came to.
+// settle is the last step of the job, which sets its result.
 func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
 	out, err := r.files(ctx)
 	if err != nil {
@@ -77,7 +77,8 @@ func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
 	return run.Set(out)
 }
 
-// asJob does the work in a job, for as long as a call may take.
+// asJob runs the reindex as a job. It returns the result, or the running job if that outlasts the
+// call.
 func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
 	out, err := r.once(ctx, func(ctx context.Context) (reindexOut, error) {
 		it, err := r.team.Jobs().Start(ctx, job.Request{
@@ -92,7 +93,9 @@ func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
 	if err != nil || out.Reindexed != nil || out.Job == nil {
 		return out, err
 	}
-	it, err := r.team.Jobs().Get(ctx, out.Job.ID) // a repetition is told how far it is by now
+	// The stored answer has the state of the job at the first call. A repeated call gets the
+	// current one.
+	it, err := r.team.Jobs().Get(ctx, out.Job.ID)
 	if err != nil {
 		return out, err
 	}
@@ -101,7 +104,7 @@ func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
 	return now, err
 }
 
-// reindexOutOf is what a job came to.
+// reindexOutOf returns the output for the state of a job.
 func reindexOutOf(it job.Item) (reindexOut, error) {
 	var out reindexOut
 	var err error

@@ -13,13 +13,14 @@ import (
 //go:embed resolve.md
 var resolveDoc string
 
+// A resolveIn is the input of raven_resolve.
 type resolveIn struct {
 	tool.Vault
 	Reference string `json:"reference" complete:"id" alias:"target,id" jsonschema:"the text between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow, yesterday"`
 	tool.AsOf
 }
 
-// resolveOut has one of three shapes (raven.md §6.8): what was found, several candidates, or neither.
+// A resolveOut has one of three forms (raven.md §6.8): the target, several candidates, or neither.
 type resolveOut struct {
 	tool.Aside `json:"-"`
 	Resolved   bool `json:"resolved"`
@@ -27,7 +28,7 @@ type resolveOut struct {
 	*Candidates
 }
 
-// Found is what a reference leads to.
+// Found is the target of a reference.
 type Found struct {
 	ID          string  `json:"id"`
 	Type        string  `json:"type"`
@@ -35,12 +36,13 @@ type Found struct {
 	MatchSource string  `json:"match_source" jsonschema:"kind of the match: id, path, short_name, name_field, title, alias, suffix, date, section, keyword"`
 }
 
-// Candidates are what a reference may lead to.
+// Candidates are the possible targets of an ambiguous reference.
 type Candidates struct {
 	Ambiguous bool     `json:"ambiguous"`
 	Matches   []string `json:"matches" jsonschema:"ids of the candidates, at most 200"`
 }
 
+// resolve returns the tool raven_resolve, which finds the target of a reference.
 func (f tools) resolve() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_resolve", Family: Family, Title: "Resolve a reference", Doc: resolveDoc,
@@ -52,7 +54,7 @@ func (f tools) resolve() *tool.Tool {
 	})
 }
 
-// resolved is a resolution as callers see it.
+// resolved returns a resolution as the answer shows it.
 func resolved(to index.Resolution) resolveOut {
 	switch {
 	case len(to.Matches) > 0:

@@ -20,6 +20,7 @@ import (
 //go:embed restore.md
 var restoreDoc string
 
+// A restoreIn is the input of raven_restore. Without Confirm the call is a dry run.
 type restoreIn struct {
 	tool.Vault
 	ID      string `json:"id" size:"id" jsonschema:"its former id, or its path in the trash"`
@@ -28,7 +29,7 @@ type restoreIn struct {
 	tool.Mutation
 }
 
-// restored is the answer of a restore.
+// A restored is the output of raven_restore.
 type restored struct {
 	mutated
 	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
@@ -37,6 +38,7 @@ type restored struct {
 	From        string `json:"restored_from,omitempty" jsonschema:"its former path in the trash"`
 }
 
+// restore returns the tool raven_restore, which restores a note or section from the trash.
 func (f tools) restore() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_restore", Family: Family, Title: "Restore from the trash", Doc: restoreDoc,
@@ -46,8 +48,8 @@ func (f tools) restore() *tool.Tool {
 	}, f.restored)
 }
 
-// restored finds what deleted the thing before the call takes its turn. A repetition of a call is answered all
-// the same if the thing is not in the trash any more.
+// restored searches the trash before the draft, and reports a failed search only in the draft, so
+// that a repeated call gets its stored answer although the object is no longer in the trash.
 func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (restored, error) {
 	if !in.Confirm {
 		in.DryRun = true
@@ -72,16 +74,16 @@ func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (resto
 	return out, err
 }
 
-// A restoring is one thing on its way back.
+// A restoring is one object that is restored.
 type restoring struct {
 	item trashed
-	back *repo.Reversal // of the deletion; nil: nothing in the log says what it was
-	text []byte         // in the trash
+	back *repo.Reversal // of the deletion; nil: the log does not contain the deletion
+	text []byte         // its text in the trash
 
-	behind string // the slug of the section that a section stood behind; empty: none, or it is gone
+	behind string // for a section: the slug of the sibling before it; empty: none
 }
 
-// paths returns the files that a restore changes.
+// paths returns the files that the restore changes.
 func (r restoring) paths() []vault.Path {
 	if r.item.TrashPath == "" {
 		return nil
@@ -89,7 +91,8 @@ func (r restoring) paths() []vault.Path {
 	return []vault.Path{vault.Path(r.item.RestorePath), vault.Path(r.item.TrashPath)}
 }
 
-// findRestore finds what an argument names in the trash.
+// findRestore returns the object that an argument names in the trash. On an error, the fields that
+// are known are set.
 func findRestore(ctx context.Context, v view, id string) (r restoring, err error) {
 	file, err := findTrashed(v.Index, strings.TrimSpace(id))
 	if err != nil {
@@ -108,7 +111,8 @@ func findRestore(ctx context.Context, v view, id string) (r restoring, err error
 	return r, err
 }
 
-// findTrashed finds a file in the trash by the id of what it was, or by its path.
+// findTrashed returns the file in the trash with a path, or for the former id of an object. Several
+// files for one id are AMBIGUOUS_REF.
 func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	if f, ok := idx.File(id); ok && vault.InTrash(id) {
 		return f, nil
@@ -129,8 +133,8 @@ func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	return files[0], nil
 }
 
-// stoodBehind returns the slug of the section that a section stood behind before it was deleted: the one before
-// it beside it.
+// stoodBehind returns the slug of the sibling that was before a section when it was deleted, or ""
+// if it was the first.
 func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
 	was, err := v.Vault.At(ctx, item.commit-1)
 	if err != nil {
@@ -153,7 +157,7 @@ func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
 	return behind, nil
 }
 
-// run drafts that the thing is where it was, and no longer in the trash.
+// run drafts the restore: the object returns to its former place, and leaves the trash.
 func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
 	if _, there := tx.Before().File(r.item.TrashPath); !there {
 		return notFound("nothing in the trash has the id %q", r.item.ID).Try("raven_trash_list", nil)
@@ -179,7 +183,8 @@ func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
 	return nil
 }
 
-// free is DUPLICATE_ID if the place is taken, and NOT_FOUND for a section whose note is gone.
+// free returns DUPLICATE_ID if another object has the id now, and NOT_FOUND if the note of a
+// section does not exist.
 func (r restoring) free(idx *index.Index) error {
 	n, there := idx.Note(r.item.RestorePath)
 	if r.item.origin.id == "" {
@@ -201,7 +206,8 @@ func (r restoring) free(idx *index.Index) error {
 	return nil
 }
 
-// place drafts the texts: the deletion undone if nothing changed since, else the text from the trash.
+// place drafts the texts. If nothing changed since the deletion, it reverses the commit; otherwise
+// it uses the text in the trash.
 func (r restoring) place(ctx context.Context, tx *repo.Tx) error {
 	if r.back != nil {
 		asLeft, err := tx.IsAsLeft(ctx, r.back)

@@ -20,11 +20,13 @@ var schemaTypesDoc string
 //go:embed schema_type.md
 var schemaTypeDoc string
 
+// A schemaIn is the input of the tools that show or check the whole schema.
 type schemaIn struct {
 	tool.Vault
 	tool.AsOf
 }
 
+// A schemaOut is the output of raven_schema.
 type schemaOut struct {
 	tool.Aside `json:"-"`
 	Version    int         `json:"version"`
@@ -35,14 +37,14 @@ type schemaOut struct {
 	Config     config      `json:"config"`
 }
 
-// A template is a text that new notes begin with.
+// A template is a text from which new notes are created.
 type template struct {
 	ID          string  `json:"id"`
 	File        string  `json:"file" jsonschema:"its path in the vault, as in schema.yaml"`
 	Description *string `json:"description"`
 }
 
-// config is the configuration as the schema dump shows it.
+// A config is the configuration of the vault as raven_schema shows it.
 type config struct {
 	DailyDirectory    string      `json:"daily_directory"`
 	Directories       directories `json:"directories"`
@@ -55,7 +57,8 @@ type config struct {
 	Language          string      `json:"language" jsonschema:"language of the notes, for search"`
 }
 
-// directories are the folders of the vault's settings, each with a slash at the end; null where it has none of its own.
+// A directories contains the folders in the settings, each with a slash at its end; null if not
+// set.
 type directories struct {
 	Daily    string  `json:"daily" jsonschema:"folder of daily notes; ./ is the root of the vault"`
 	Type     *string `json:"type" jsonschema:"folder above each default_path"`
@@ -63,12 +66,15 @@ type directories struct {
 	Template *string `json:"template" jsonschema:"folder of templates"`
 }
 
+// A capture contains the settings for raven_add without a destination.
 type capture struct {
 	Destination string `json:"destination"`
 	Heading     string `json:"heading,omitempty"`
 	Timestamp   bool   `json:"timestamp"`
 }
 
+// A deletion contains the settings for deleted notes, as raven.yaml has them. Rookery always uses
+// its own trash.
 type deletion struct {
 	Behavior string `json:"behavior"`
 	TrashDir string `json:"trash_dir"`
@@ -86,6 +92,7 @@ type saved struct {
 	Tags        []string          `json:"tags,omitempty"`
 }
 
+// schema returns the tool raven_schema, which shows the schema with the saved queries and settings.
 func (f tools) schema() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_schema", Family: Family, Title: "Show the schema", Doc: schemaDoc,
@@ -99,7 +106,7 @@ func (f tools) schema() *tool.Tool {
 	}, fullSchema)
 }
 
-// schemaTool returns a tool that reads the schema of a vault.
+// schemaTool returns a tool that calls fn with the schema of a vault.
 func schemaTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(*vault.Schema, In) (Out, error),
 ) *tool.Tool {
@@ -113,6 +120,8 @@ func schemaTool[In state.Input, Out any, O state.Noted[Out]](
 	})
 }
 
+// fullSchema returns the schema and the configuration. It returns an error if one of them is
+// invalid.
 func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
 	s, err := state.Schema(v.Index)
 	if err != nil {
@@ -140,7 +149,7 @@ func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
 	return out, nil
 }
 
-// A typeFull is a type with everything that the schema says of it.
+// A typeFull is a type with its complete definition.
 type typeFull struct {
 	Name        string              `json:"name"`
 	Builtin     bool                `json:"builtin"`
@@ -153,7 +162,7 @@ type typeFull struct {
 	Default     *string             `json:"default_template" jsonschema:"the default template"`
 }
 
-// A field is what the schema says of one field.
+// A field is the definition of one field.
 type field struct {
 	Type        string   `json:"type"`
 	Required    bool     `json:"required"`
@@ -165,22 +174,24 @@ type field struct {
 	Description string   `json:"description,omitempty"`
 }
 
+// A traitUse is the use of a trait by a type.
 type traitUse struct {
 	Required bool `json:"required"`
 	Default  any  `json:"default"`
 }
 
-// A traitFull is what the schema says of one trait.
+// A traitFull is the definition of one trait.
 type traitFull struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type"`
 	Values      []string `json:"values,omitempty"`
-	Target      any      `json:"target,omitempty"` // of a reference; null for one to any type
+	Target      any      `json:"target,omitempty"` // the type of the target of a reference; null: any type
 	Default     any      `json:"default"`
 	UsedByTypes []string `json:"used_by_types"`
 	Description *string  `json:"description"`
 }
 
+// fullType returns a type with its complete definition.
 func fullType(t *vault.Type) typeFull {
 	full := typeFull{
 		Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
@@ -197,6 +208,7 @@ func fullType(t *vault.Type) typeFull {
 	return full
 }
 
+// fieldOf returns the definition of a field.
 func fieldOf(f *vault.Field) field {
 	return field{
 		Type: f.Type, Required: f.Required, Default: shown(f.Default), Values: f.Values,
@@ -204,6 +216,8 @@ func fieldOf(f *vault.Field) field {
 	}
 }
 
+// traitOf returns the definition of a trait. A boolean trait without a default has the default
+// false.
 func traitOf(s *vault.Schema, t *vault.Trait) traitFull {
 	one := traitFull{
 		Name: t.Name, Type: t.Written, Values: t.Values,
@@ -218,7 +232,7 @@ func traitOf(s *vault.Schema, t *vault.Trait) traitFull {
 	return one
 }
 
-// text is a text, or null for an empty one.
+// text returns a pointer to s, or nil if s is empty.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -226,12 +240,13 @@ func text(s string) *string {
 	return &s
 }
 
+// A schemaTypesOut is the output of raven_schema_types.
 type schemaTypesOut struct {
 	tool.Aside `json:"-"`
 	Types      []typeRow `json:"types"`
 }
 
-// A typeRow is a type in a list: the names of what it has.
+// A typeRow is a type in a list, with only the names of its fields and traits.
 type typeRow struct {
 	Name           string   `json:"name"`
 	Builtin        bool     `json:"builtin"`
@@ -241,6 +256,7 @@ type typeRow struct {
 	RequiredFields []string `json:"required_fields"`
 }
 
+// schemaTypes returns the tool raven_schema_types, which lists the types of the schema.
 func (f tools) schemaTypes() *tool.Tool {
 	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_types", Family: Family, Title: "List types", Doc: schemaTypesDoc,
@@ -263,17 +279,20 @@ func (f tools) schemaTypes() *tool.Tool {
 	})
 }
 
+// A schemaTypeIn is the input of raven_schema_type.
 type schemaTypeIn struct {
 	tool.Vault
 	Name string `json:"name" complete:"type" jsonschema:"name of the type"`
 	tool.AsOf
 }
 
+// A schemaTypeOut is the output of raven_schema_type.
 type schemaTypeOut struct {
 	tool.Aside `json:"-"`
 	Type       typeFull `json:"type"`
 }
 
+// schemaType returns the tool raven_schema_type, which shows one type.
 func (f tools) schemaType() *tool.Tool {
 	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_type", Family: Family, Title: "Show a type", Doc: schemaTypeDoc,
@@ -289,6 +308,7 @@ func (f tools) schemaType() *tool.Tool {
 	})
 }
 
+// configOf returns the configuration as raven_schema shows it.
 func configOf(c vault.Config) config {
 	d := c.Directories
 	return config{
@@ -302,6 +322,7 @@ func configOf(c vault.Config) config {
 	}
 }
 
+// savedOf returns a saved query as an answer shows it.
 func savedOf(q vault.Query) saved {
 	return saved{
 		Name: q.Name, Description: q.Description, Query: q.Query, Args: q.Args,

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
-// unsettableOf are the arguments that an update can take back, by the kind of the thing.
+// unsettableOf are the properties that the argument unset can remove, by kind.
 var unsettableOf = map[string][]string{
 	kindType:  {"default_path", "name_field", "description"},
 	kindTrait: {"values", "default", "target", "min", "max", "description"},
@@ -40,7 +40,8 @@ func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited
 	return e.put(ctx, tx, out, "updated")
 }
 
-// complete is a fault of a call that changes nothing, or not a thing of its kind.
+// complete returns a fault if the call changes nothing, or has arguments that its kind does not
+// have.
 func (in schemaUpdateIn) complete() error {
 	if err := in.fits(in.Kind); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (in schemaUpdateIn) complete() error {
 	return nil
 }
 
-// isThere is a fault if there is no such thing, or none that can be changed.
+// isThere returns a fault if the type, trait or field does not exist or cannot be changed.
 func (e *schemaEdit) isThere() error {
 	t := e.thing
 	switch t.Kind {
@@ -90,13 +91,13 @@ func (e *schemaEdit) isThere() error {
 	return nil
 }
 
-// noField is the fault of a field that a type does not have.
+// noField returns the fault of a field that a type does not have.
 func noField(t *vault.Type, name string) *fault.Fault {
 	return fault.New(fault.InvalidField, "the type %s has no field with this name", t.Name).With("argument", "name").
 		With("allowed", vault.Offered(t.FieldNames())).Suggest(name, t.FieldNames())
 }
 
-// updateField changes a field or a trait.
+// updateField changes a field or trait: it sets the properties in d and removes those in unset.
 func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []string) error {
 	was, written := e.before(thing)
 	if slices.Contains(unset, "values") {
@@ -121,6 +122,7 @@ func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []strin
 		return err
 	}
 	path := thing.path()
+	// The definition has the short form NAME: TYPE, and becomes a mapping.
 	if !yamltext.IsMapping(e.text, path) {
 		if d.Type == nil {
 			m = append(yamltext.Map{{Key: "type", Value: written}}, m...)
@@ -146,7 +148,8 @@ func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []strin
 	return nil
 }
 
-// before is what the schema says of a field or a trait, and how it writes its type.
+// before returns the current definition of a field or trait, and its value type as schema.yaml
+// spells it.
 func (e *schemaEdit) before(thing thingIn) (f vault.Field, written string) {
 	if thing.Kind == kindTrait {
 		t, _ := e.was.Trait(thing.Name)
@@ -193,7 +196,7 @@ func (e *schemaEdit) updateType(in schemaUpdateIn) error {
 	return e.updateUses(was, append(uses, namedUses(in.AddTraits)...), in.RemoveTraits)
 }
 
-// mergeField changes a field, or adds it if there is none.
+// mergeField changes a field, or adds it if the type does not have it.
 func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 	if fieldNamed(e.was, thing.Type, thing.Name) != nil {
 		return e.updateField(thing, d, nil)
@@ -211,7 +214,7 @@ func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 	return e.set(m, thing.path()...)
 }
 
-// updateUses changes which traits a type has, and what it says of them.
+// updateUses adds and changes the traits of a type in more, and removes those in gone.
 func (e *schemaEdit) updateUses(t *vault.Type, more []namedUse, gone []string) error {
 	for _, name := range gone {
 		if !slices.Contains(t.TraitNames(), name) {
@@ -233,7 +236,7 @@ func (e *schemaEdit) updateUses(t *vault.Type, more []namedUse, gone []string) e
 	return e.updateUseList(t, path, more, gone)
 }
 
-// written is how the text spells the name of a type.
+// written returns the name of a type as the text spells it.
 func (e *schemaEdit) written(name string) string {
 	if name == vault.Daily && yamltext.IsMapping(e.text, []string{"types", "date"}) {
 		return "date"
@@ -241,7 +244,7 @@ func (e *schemaEdit) written(name string) string {
 	return name
 }
 
-// updateUseMap changes traits of a type that are a mapping.
+// updateUseMap is updateUses for traits that are written as a mapping.
 func (e *schemaEdit) updateUseMap(t *vault.Type, path []string, more []namedUse, gone []string) error {
 	for _, name := range gone {
 		if err := e.remove(append(slices.Clone(path), name)...); err != nil {
@@ -263,7 +266,8 @@ func (e *schemaEdit) updateUseMap(t *vault.Type, path []string, more []namedUse,
 	return nil
 }
 
-// updateUseList changes traits of a type that are a list. It becomes a mapping where more is said of a trait.
+// updateUseList is updateUses for traits that are written as a list. The list becomes a mapping if
+// a trait has properties.
 func (e *schemaEdit) updateUseList(t *vault.Type, path []string, more []namedUse, gone []string) error {
 	uses := namedUses(slices.DeleteFunc(t.TraitNames(), func(name string) bool { return slices.Contains(gone, name) }))
 	for _, u := range more {
@@ -315,7 +319,7 @@ func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited
 	return e.put(ctx, tx, out, "deleted")
 }
 
-// forget removes what the rest of the schema says of a type or a trait that goes, and the name field that goes.
+// forget removes the references to the type, trait or name field from the rest of the schema.
 func (e *schemaEdit) forget() error {
 	switch name := e.thing.Name; e.thing.Kind {
 	case kindType:
@@ -337,13 +341,13 @@ func (e *schemaEdit) forget() error {
 	return nil
 }
 
-// names reports whether the field is the one that its type names as its name field.
+// names reports whether the field is the name_field in the definition of its type.
 func (e *schemaEdit) names() bool {
 	said, _ := e.was.Definitions()["types."+e.thing.Type].(map[string]any)
 	return said["name_field"] == e.thing.Name
 }
 
-// forgetTarget makes the references to a type that goes lead to any.
+// forgetTarget removes a type from the targets of references, which then accept any type.
 func (e *schemaEdit) forgetTarget(name string) error {
 	for _, t := range e.was.Types {
 		for _, f := range t.Fields {

@@ -13,21 +13,24 @@ import (
 //go:embed schema_commands.md
 var schemaCommandsDoc string
 
+// A schemaCommandsIn is the input of raven_schema_commands.
 type schemaCommandsIn struct{ tool.Vault }
 
+// A schemaCommandsOut is the output of raven_schema_commands, with the commands by their first
+// word.
 type schemaCommandsOut struct {
 	tool.Aside `json:"-"`
 	Commands   map[string]command `json:"commands"`
 }
 
-// A command is the first word of a command line: a command of its own, a group of them, or both.
+// A command is the first word of a command line: a command itself, a group of commands, or both.
 type command struct {
 	subcommand
 	Subcommands []string              `json:"subcommands,omitempty"`
 	Commands    map[string]subcommand `json:"commands,omitempty"`
 }
 
-// A subcommand is one way to call a tool.
+// A subcommand is one command that calls a tool.
 type subcommand struct {
 	Description   string          `json:"description"`
 	Args          []string        `json:"args,omitempty"`
@@ -37,6 +40,7 @@ type subcommand struct {
 	Examples      []string        `json:"examples,omitempty"`
 }
 
+// A flag is an argument of a command that is given by name.
 type flag struct {
 	Type        string   `json:"type"`
 	Description string   `json:"description"`
@@ -44,6 +48,7 @@ type flag struct {
 	Examples    []string `json:"examples,omitempty"`
 }
 
+// schemaCommands returns the tool raven_schema_commands, which lists the commands of all tools.
 func (f tools) schemaCommands() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_commands", Family: Family, Title: "List commands",
@@ -62,7 +67,7 @@ func (f tools) schemaCommands() *tool.Tool {
 	})
 }
 
-// enter puts a command under its first word.
+// enter adds a command under its first word.
 func enter(all map[string]command, words string, c subcommand) {
 	first, rest, deeper := strings.Cut(words, " ")
 	at := all[first]
@@ -82,7 +87,7 @@ func enter(all map[string]command, words string, c subcommand) {
 	all[first] = at
 }
 
-// describe is a command as its Spec says it.
+// describe returns the description of a command from the Spec of its tool.
 func describe(t *tool.Tool, way tool.Command) subcommand {
 	prose := t.Prose()
 	c := subcommand{

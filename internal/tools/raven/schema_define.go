@@ -16,7 +16,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
-// A fieldDefinition is what a call says of a field or a trait. What is nil, it does not say.
+// A fieldDefinition contains the properties of a field or trait in a call. A nil property is not
+// given.
 type fieldDefinition struct {
 	Type        *string         `json:"type"`
 	Required    *bool           `json:"required"`
@@ -28,13 +29,13 @@ type fieldDefinition struct {
 	Description *string         `json:"description"`
 }
 
-// An useDefinition is what a call says of a trait of a type.
+// A useDefinition contains the properties of a trait of a type in a call.
 type useDefinition struct {
 	Required *bool           `json:"required"`
 	Default  json.RawMessage `json:"default"`
 }
 
-// said is a text that a call says; nil for an empty one.
+// said returns a pointer to s, or nil if s is empty.
 func said(s string) *string {
 	if s == "" {
 		return nil
@@ -42,7 +43,7 @@ func said(s string) *string {
 	return &s
 }
 
-// field is what the call says of its field or trait.
+// field returns the definition of the field or trait in the call.
 func (in definitionIn) field() fieldDefinition {
 	d := fieldDefinition{
 		Type: said(in.ValueType), Required: in.Required, Values: apart(in.Values), Target: said(in.Target),
@@ -54,7 +55,7 @@ func (in definitionIn) field() fieldDefinition {
 	return d
 }
 
-// apart are the values of an enum: one text with commas in it is several, as a person types them.
+// apart returns the values of an enum. A single text with commas is split, as a person types it.
 func apart(values []string) []string {
 	if len(values) != 1 || !strings.Contains(values[0], ",") {
 		return values
@@ -68,14 +69,14 @@ func apart(values []string) []string {
 	return all
 }
 
-// argumentsOf are the arguments that say something of a thing of a kind.
+// argumentsOf are the arguments that apply to each kind.
 var argumentsOf = map[string][]string{
 	kindType:  {"default_path", "name_field", "description", "fields", "traits"},
 	kindTrait: {"value_type", "values", "default", "target", "min", "max", "description"},
 	kindField: {"value_type", "required", "default", "values", "target", "min", "max", "description"},
 }
 
-// given are the names of the arguments that the call has.
+// given returns the names of the arguments that the call has.
 func (in definitionIn) given() []string {
 	var names []string
 	for _, a := range []struct {
@@ -94,7 +95,7 @@ func (in definitionIn) given() []string {
 	return names
 }
 
-// fits is a fault of an argument that says nothing of a thing of the kind.
+// fits returns a fault if the call has an argument that does not apply to the kind.
 func (in definitionIn) fits(kind string) error {
 	for _, name := range in.given() {
 		if !slices.Contains(argumentsOf[kind], name) {
@@ -110,10 +111,10 @@ var (
 	traitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 )
 
-// reservedFor are the names that no new thing of a kind may have.
+// reservedFor are the names that a new field or trait must not have.
 var reservedFor = map[string][]string{kindField: {"type", "id", "tags", "alias"}, kindTrait: {"id"}}
 
-// newName is a fault of a name that no new thing of a kind may have.
+// newName returns a fault if a new type, trait or field must not have the name.
 func newName(kind, name string) error {
 	form, begins := thingName, "a letter"
 	if kind == kindTrait {
@@ -155,7 +156,7 @@ func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) e
 	return e.put(ctx, tx, out, "created")
 }
 
-// isNew is a fault if the thing is there already, or can be no new one.
+// isNew returns a fault if the type, trait or field exists already or cannot be added.
 func (e *schemaEdit) isNew() error {
 	t := e.thing
 	if err := newName(t.Kind, t.Name); err != nil {
@@ -185,7 +186,7 @@ func (e *schemaEdit) isNew() error {
 	return nil
 }
 
-// exists is the fault of a thing that is there already.
+// exists returns the fault of an addition that exists already.
 func (e *schemaEdit) exists() error {
 	shows, name := "raven_schema_type", e.thing.Name
 	switch e.thing.Kind {
@@ -199,7 +200,7 @@ func (e *schemaEdit) exists() error {
 		Try(shows, fault.Args{"name": name})
 }
 
-// addField adds a field or a trait.
+// addField adds a field or trait.
 func (e *schemaEdit) addField(d fieldDefinition) error {
 	if d.Type == nil && e.thing.Kind == kindField {
 		d.Type = said("string")
@@ -214,7 +215,7 @@ func (e *schemaEdit) addField(d fieldDefinition) error {
 	return e.set(m, e.thing.path()...)
 }
 
-// whole is a new definition as a schema.yaml has it.
+// whole returns a new definition in the form of schema.yaml, after it has checked it.
 func (d fieldDefinition) whole(kind string) (yamltext.Map, error) {
 	if err := d.checkAgainst(vault.Field{}, kind); err != nil {
 		return nil, err
@@ -222,7 +223,8 @@ func (d fieldDefinition) whole(kind string) (yamltext.Map, error) {
 	return d.entries()
 }
 
-// checkAgainst is a fault of what a call says of a field or trait that is so far as was says.
+// checkAgainst returns a fault if the properties in the call are invalid for a field or trait with
+// the current definition was.
 func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	typ := was.Type
 	if d.Type != nil {
@@ -266,7 +268,7 @@ func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	return nil
 }
 
-// entries are what the call says, as a schema.yaml has it.
+// entries returns the given properties in the form of schema.yaml.
 func (d fieldDefinition) entries() (yamltext.Map, error) {
 	var m yamltext.Map
 	add := func(key string, value any, is bool) {
@@ -300,7 +302,8 @@ func (d fieldDefinition) entries() (yamltext.Map, error) {
 	return m, nil
 }
 
-// plainNumber is a number as YAML has it: a whole one without a point.
+// plainNumber returns n as an int64 if it is whole and below 2^53, so that YAML shows it without a
+// point.
 func plainNumber(n float64) any {
 	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
 		return int64(n)
@@ -308,7 +311,7 @@ func plainNumber(n float64) any {
 	return n
 }
 
-// valueOf is a default value as YAML has it; it is not given where it is null.
+// valueOf returns a default value in the form of YAML. given is false if it is absent or null.
 func valueOf(raw json.RawMessage) (value any, given bool, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, false, nil
@@ -384,7 +387,8 @@ func (e *schemaEdit) addType(in definitionIn) error {
 	return e.set(m, e.thing.path()...)
 }
 
-// entries are what the call says of a type itself.
+// entries returns the given properties of a type in the form of schema.yaml, without fields and
+// traits.
 func (in definitionIn) entries() (yamltext.Map, error) {
 	var m yamltext.Map
 	if in.Description != "" {
@@ -404,7 +408,8 @@ func (in definitionIn) entries() (yamltext.Map, error) {
 	return m, nil
 }
 
-// nameFieldFits is a fault of a name field that is no field of type string.
+// nameFieldFits returns a fault if the name field is not a field of type string. fields are the
+// fields in the call; was is the current type, nil if it is new.
 func nameFieldFits(name string, fields map[string]fieldDefinition, was *vault.Type) error {
 	if name == "" {
 		return nil
@@ -429,7 +434,8 @@ func nameFieldFits(name string, fields map[string]fieldDefinition, was *vault.Ty
 		With("argument", "name_field").With("field", name)
 }
 
-// fieldOrder returns the names of fields: the name field first.
+// fieldOrder returns the names of fields in alphabetical order, except that the name field is
+// first.
 func fieldOrder(fields map[string]fieldDefinition, nameField string) []string {
 	names := slices.Sorted(maps.Keys(fields))
 	if i := slices.Index(names, nameField); i > 0 {
@@ -438,12 +444,12 @@ func fieldOrder(fields map[string]fieldDefinition, nameField string) []string {
 	return names
 }
 
-// inField says of a fault which field of a call it is about.
+// inField adds to a fault the field in the argument fields that it is about.
 func inField(err error, name string) error {
 	return fault.Of(err).With("argument", "fields").With("field", name)
 }
 
-// fieldsOf are the fields that the call gives a type.
+// fieldsOf returns the parsed argument fields: the definitions by name.
 func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 	all := map[string]fieldDefinition{}
 	if len(in.Fields) == 0 {
@@ -467,20 +473,21 @@ func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 	return all, nil
 }
 
-// strictly reads JSON that may have no other members.
+// strictly decodes JSON, and returns an error for unknown members.
 func strictly(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	return d.Decode(into)
 }
 
-// A namedUse is a trait of a type.
+// A namedUse is a trait of a type, with its name.
 type namedUse struct {
 	name string
 	useDefinition
 }
 
-// usesOf are the traits that the call gives a type: a list of names, or by name what holds for them.
+// usesOf returns the parsed argument traits, which is a list of names, one text with commas, or a
+// mapping from names to properties.
 func (in definitionIn) usesOf() ([]namedUse, error) {
 	if len(in.Traits) == 0 {
 		return nil, nil
@@ -504,6 +511,7 @@ func (in definitionIn) usesOf() ([]namedUse, error) {
 		With("argument", "traits")
 }
 
+// namedUses returns traits without properties for these names, without duplicates.
 func namedUses(names []string) []namedUse {
 	var all []namedUse
 	for _, name := range names {
@@ -514,7 +522,7 @@ func namedUses(names []string) []namedUse {
 	return all
 }
 
-// entries are what the call says of a trait of a type.
+// entries returns the given properties in the form of schema.yaml.
 func (u useDefinition) entries() (yamltext.Map, error) {
 	m := yamltext.Map{}
 	if u.Required != nil {
@@ -527,7 +535,8 @@ func (u useDefinition) entries() (yamltext.Map, error) {
 	return m, err
 }
 
-// usesAsYAML are the traits of a new type: a list of names where nothing more is said of them.
+// usesAsYAML returns the traits of a type in the form of schema.yaml: a list of names ([]string) if
+// none has properties, otherwise a mapping.
 func usesAsYAML(uses []namedUse) (any, error) {
 	var names []string
 	var m yamltext.Map

@@ -29,14 +29,14 @@ var schemaUpdateDoc string
 //go:embed schema_remove.md
 var schemaRemoveDoc string
 
-// thingIn names what is added to a schema, changed in it or removed from it.
+// A thingIn names the type, trait or field of the schema that a call adds, changes or removes.
 type thingIn struct {
 	Kind string `json:"kind" enum:"type,trait,field" jsonschema:"what it is"`
 	Type string `json:"type,omitempty" complete:"type" jsonschema:"for a field: its type of object"`
 	Name string `json:"name" complete:"field" of:"type" size:"name" jsonschema:"letters, digits, _ and -"`
 }
 
-// definitionIn is what a schema says of a thing.
+// A definitionIn contains the properties of a type, trait or field.
 type definitionIn struct {
 	ValueType   string         `json:"value_type,omitempty" jsonschema:"for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such as string[]"`
 	DefaultPath string         `json:"default_path,omitempty" jsonschema:"for a type: the folder of new objects"`
@@ -52,6 +52,7 @@ type definitionIn struct {
 	Max         *float64       `json:"max,omitempty" jsonschema:"of a number"`
 }
 
+// A schemaAddIn is the input of raven_schema_add.
 type schemaAddIn struct {
 	tool.Vault
 	thingIn
@@ -59,6 +60,8 @@ type schemaAddIn struct {
 	tool.Mutation
 }
 
+// A schemaUpdateIn is the input of raven_schema_update. Properties that are not given stay as they
+// are.
 type schemaUpdateIn struct {
 	tool.Vault
 	thingIn
@@ -69,6 +72,7 @@ type schemaUpdateIn struct {
 	tool.Mutation
 }
 
+// A schemaRemoveIn is the input of raven_schema_remove.
 type schemaRemoveIn struct {
 	tool.Vault
 	thingIn
@@ -76,7 +80,7 @@ type schemaRemoveIn struct {
 	tool.Mutation
 }
 
-// schemaEdited is the answer of the tools that change a schema.
+// A schemaEdited is the output of the tools that change a schema.
 type schemaEdited struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
@@ -90,6 +94,7 @@ type schemaEdited struct {
 	SideEffects []string              `json:"side_effects,omitzero" jsonschema:"effects on the notes of the vault"`
 }
 
+// schemaAdd returns the tool raven_schema_add, which adds a type, trait or field to schema.yaml.
 func (f tools) schemaAdd() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_add", Family: Family, Title: "Add to the schema", Doc: schemaAddDoc,
@@ -102,6 +107,7 @@ func (f tools) schemaAdd() *tool.Tool {
 	})
 }
 
+// schemaUpdate returns the tool raven_schema_update, which changes a type, trait or field.
 func (f tools) schemaUpdate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_update", Family: Family, Title: "Change the schema", Doc: schemaUpdateDoc,
@@ -114,6 +120,7 @@ func (f tools) schemaUpdate() *tool.Tool {
 	})
 }
 
+// schemaRemove returns the tool raven_schema_remove, which removes a type, trait or field.
 func (f tools) schemaRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_remove", Family: Family, Title: "Remove from the schema", Doc: schemaRemoveDoc,
@@ -127,10 +134,10 @@ func (f tools) schemaRemove() *tool.Tool {
 	})
 }
 
-// schemaFlags are the names of arguments on the command line, where --type is that of a value.
+// schemaFlags are the command-line flags of arguments with another name. --type is the value type.
 var schemaFlags = map[string]string{"value_type": "type", "type": "of-type"}
 
-// schemaCommands are the commands of a tool that changes the schema, one for each kind.
+// schemaCommands returns the commands of a tool that changes the schema, one for each kind.
 func schemaCommands(words string) []tool.Command {
 	of := func(kind string, args ...string) tool.Command {
 		return tool.Command{Words: words + " " + kind, Args: args, Set: map[string]string{"kind": kind}}
@@ -138,7 +145,8 @@ func schemaCommands(words string) []tool.Command {
 	return []tool.Command{of(kindType, "name"), of(kindTrait, "name"), of(kindField, "type", "name")}
 }
 
-// oldSchemaNames are the names that the first Raven had for a change of the schema: one for each kind.
+// oldSchemaNames returns the names of the first Raven's tools for a change of the schema, one for
+// each kind.
 func oldSchemaNames(verb string) []string {
 	return []string{
 		"raven_schema_" + verb + "_" + kindType, "raven_schema_" + verb + "_" + kindTrait,
@@ -146,7 +154,7 @@ func oldSchemaNames(verb string) []string {
 	}
 }
 
-// oldSchemaForms are how calls under those names spell the arguments.
+// oldSchemaForms returns, by name, the argument names of these tools.
 func oldSchemaForms(verb string) map[string]tool.OldForm {
 	forms := map[string]tool.OldForm{}
 	for i, kind := range []string{kindType, kindTrait, kindField} {
@@ -168,12 +176,13 @@ func oldSchemaForms(verb string) map[string]tool.OldForm {
 // A schemaEdit is a change of the text of a schema.
 type schemaEdit struct {
 	thing thingIn
-	was   *vault.Schema // as the text says it: without the folders of raven.yaml
-	text  []byte
-	also  []string // definitions beside the thing that change too
+	was   *vault.Schema // parsed from the text, so without the folders in raven.yaml
+	// text is the text of schema.yaml with the edits so far.
+	text []byte
+	also []string // keys of other definitions that may change too
 }
 
-// newSchemaEdit reads the schema of a vault for an edit of a thing.
+// newSchemaEdit returns an edit of the current schema, which must be valid.
 func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit, error) {
 	if err := thing.check(); err != nil {
 		return nil, err
@@ -192,7 +201,7 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 	return &schemaEdit{thing: thing, was: was, text: text}, err
 }
 
-// check is a fault of a call that names no thing.
+// check returns a fault if type is missing for a field, or given for another kind.
 func (t *thingIn) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
@@ -205,7 +214,7 @@ func (t *thingIn) check() error {
 	return nil
 }
 
-// path is where a schema.yaml has the thing.
+// path returns the path of the definition in schema.yaml.
 func (t thingIn) path() []string {
 	switch t.Kind {
 	case kindField:
@@ -216,28 +225,28 @@ func (t thingIn) path() []string {
 	return []string{"types", t.Name}
 }
 
-// key is the name of the thing among the definitions of a schema.
+// key returns the key of the definition in Schema.Definitions.
 func (t thingIn) key() string { return strings.Join(t.path(), ".") }
 
-// set sets what the text says at a path.
+// set sets the value at a path in the text.
 func (e *schemaEdit) set(value any, path ...string) (err error) {
 	e.text, err = yamltext.Set(e.text, path, value)
 	return byHand(err, vault.SchemaFile)
 }
 
-// setList sets a list at a path.
+// setList sets a list at a path in the text.
 func (e *schemaEdit) setList(items []string, path ...string) (err error) {
 	e.text, err = yamltext.SetList(e.text, path, items)
 	return byHand(err, vault.SchemaFile)
 }
 
-// remove removes what the text says at a path.
+// remove removes the value at a path in the text.
 func (e *schemaEdit) remove(path ...string) (err error) {
 	e.text, err = yamltext.Remove(e.text, path)
 	return byHand(err, vault.SchemaFile)
 }
 
-// owner is the type that has the field of a call, or has been named as one.
+// owner returns the type with a name, which must not be built-in.
 func (e *schemaEdit) owner(name string) (*vault.Type, error) {
 	t, ok := e.was.Type(name)
 	switch {
@@ -249,13 +258,14 @@ func (e *schemaEdit) owner(name string) (*vault.Type, error) {
 	return t, nil
 }
 
-// builtin is the fault of a change of a built-in type.
+// builtin returns the fault of a change of a built-in type.
 func builtin(name string) *fault.Fault {
 	return fault.New(fault.InvalidType, "the type %s is built-in, and cannot be changed", vault.TypeName(name)).
 		With("builtin", []string{vault.Daily, vault.Page, vault.Section})
 }
 
-// result is the schema that the edited text says. It must be one, and nothing else in it may have changed.
+// result returns the schema in the edited text. It returns an error if that is invalid, or if other
+// definitions changed. Problems that the schema had before are not errors.
 func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 	is, err := vault.ParseSchema(e.text)
 	if err != nil {
@@ -285,7 +295,7 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 	return is, nil
 }
 
-// put stages the edited text, and says what was done or would be.
+// put checks the effects on the vault, stages the edited text, and completes the output.
 func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, action string) error {
 	is, err := e.result(state.Clock(tx.Index(), tx.Now()))
 	if err != nil {
@@ -322,7 +332,8 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, ac
 	return err
 }
 
-// asJSON is a value as JSON has it: an answer that is told again, to a call that is repeated, is the same then.
+// asJSON returns a value as it is after a round trip through JSON, so that the stored answer for a
+// repeated call is equal to the first one.
 func asJSON(v any) (same any, err error) {
 	data, err := json.Marshal(v)
 	if err == nil {
@@ -331,7 +342,7 @@ func asJSON(v any) (same any, err error) {
 	return same, err
 }
 
-// definition is the thing as the tools show it; nil: there is none.
+// definition returns the type, trait or field as the tools show it, or nil if it does not exist.
 func (t thingIn) definition(idx *index.Index) any {
 	s := idx.Schema()
 	switch t.Kind {
@@ -351,7 +362,7 @@ func (t thingIn) definition(idx *index.Index) any {
 	return nil
 }
 
-// fieldNamed is a field that a type itself defines; nil: it does not.
+// fieldNamed returns the field with a name that the type itself defines, or nil.
 func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
 	t, ok := s.Type(typ)
 	if !ok {
@@ -365,7 +376,8 @@ func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
 	return nil
 }
 
-// byHand is the fault of a file that cannot be edited without changing more of it.
+// byHand converts the error of a file that cannot be edited without other changes into a fault. It
+// returns other errors, and nil, unchanged.
 func byHand(err error, file string) error {
 	if !errors.Is(err, yamltext.ErrByHand) {
 		return err

@@ -11,10 +11,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// maxConcerned is how many of the things that a change of the schema concerns a fault lists.
+// maxConcerned is the maximum number of places that a fault about a change of the schema lists.
 const maxConcerned = 200
 
-// inUse is the fault of a change of the schema that would break what is in the vault: each thing is one of its errors.
+// inUse returns the fault of a change of the schema that would break parts of the vault. problems
+// has one fault for each place.
 func inUse(problems []*fault.Fault, why string) *fault.Fault {
 	f := fault.New(fault.ValidationFailed, "%s: %s", why, mutation.Count(len(problems), "place")).
 		With("total", len(problems))
@@ -25,8 +26,9 @@ func inUse(problems []*fault.Fault, why string) *fault.Fault {
 	return f
 }
 
-// impact returns what is right in the vault and would be wrong by another schema: values that their field or trait
-// would not take, fields that would be required and are missing, and fields that a type would lose with a trait.
+// impact returns a fault for each place in the vault that is valid now and would be invalid with
+// the schema `is`: values that a field or trait would not accept, missing required fields, and
+// fields that a type would lose with a trait.
 func (e *schemaEdit) impact(idx *index.Index, is *vault.Schema, c vault.Clock) []*fault.Fault {
 	var problems []*fault.Fault
 	for _, t := range is.Types {
@@ -42,13 +44,13 @@ func (e *schemaEdit) impact(idx *index.Index, is *vault.Schema, c vault.Clock) [
 	return problems
 }
 
-// narrows reports whether another definition of a field may refuse values that the first one takes.
+// narrows reports whether the definition `is` could reject values that `was` accepts.
 func narrows(was, is *vault.Field) bool {
 	return was.Type != is.Type || !reflect.DeepEqual(was.Values, is.Values) ||
 		!reflect.DeepEqual(was.Min, is.Min) || !reflect.DeepEqual(was.Max, is.Max)
 }
 
-// typeImpact is the impact of what a type says.
+// typeImpact returns the impact of a changed type.
 func typeImpact(idx *index.Index, was, is *vault.Type, c vault.Clock) []*fault.Fault {
 	var required []*vault.Field
 	values := map[string][2]*vault.Field{}
@@ -103,7 +105,8 @@ func hasTrait(t *vault.Type, name string) bool {
 	return false
 }
 
-// objectImpact is the impact on one object.
+// objectImpact returns the impact on one object. required are the newly required fields, values the
+// old and new definitions of changed fields, and gone the fields that the type loses.
 func objectImpact(
 	o index.Object, required []*vault.Field, values map[string][2]*vault.Field, gone map[string]bool, c vault.Clock,
 ) []*fault.Fault {
@@ -125,6 +128,7 @@ func objectImpact(
 		if !ok {
 			continue
 		}
+		// An invalid value is not broken by the change.
 		if _, err := both[0].Read(field.Value, c); err != nil {
 			continue
 		}
@@ -135,13 +139,14 @@ func objectImpact(
 	return problems
 }
 
-// traitImpact is the impact of what a trait says.
+// traitImpact returns the impact of a changed trait.
 func traitImpact(idx *index.Index, was, is *vault.Trait, c vault.Clock) []*fault.Fault {
 	var problems []*fault.Fault
 	for t := range idx.Traits(is.Name, index.Location{}) {
 		if t.Raw == "" && !t.Field {
 			continue
 		}
+		// An invalid value is not broken by the change.
 		if _, err := was.Read(t.Value(), c); err != nil {
 			continue
 		}
@@ -152,7 +157,7 @@ func traitImpact(idx *index.Index, was, is *vault.Trait, c vault.Clock) []*fault
 	return problems
 }
 
-// removable is a fault of a field that is not removed as long as it is what it is.
+// removable returns a fault if the field is required, or is the name field of a type with objects.
 func (e *schemaEdit) removable(idx *index.Index) error {
 	if e.thing.Kind != kindField {
 		return nil
@@ -173,7 +178,8 @@ func (e *schemaEdit) removable(idx *index.Index) error {
 	return nil
 }
 
-// users are the places that use the thing: what is in the vault, and the rest of the schema.
+// users returns a fault for each use of the type, trait or field in the vault and in the rest of
+// the schema.
 func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 	var all []*fault.Fault
 	name := e.thing.Name
@@ -208,7 +214,8 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 	return all
 }
 
-// targetsOf are the fields and traits of a schema that lead to a type.
+// targetsOf returns the keys of the fields and traits that refer to a type, without those of the
+// type itself.
 func targetsOf(s *vault.Schema, name string) []string {
 	var all []string
 	for _, t := range s.Types {
@@ -226,7 +233,7 @@ func targetsOf(s *vault.Schema, name string) []string {
 	return all
 }
 
-// leaves says what becomes of what used a thing that goes.
+// leaves returns sentences about the effects of a removal on its users.
 func (e *schemaEdit) leaves(idx *index.Index) []string {
 	effects := []string{}
 	add := func(n int, what, one, many string) {
@@ -248,7 +255,7 @@ func (e *schemaEdit) leaves(idx *index.Index) []string {
 	return effects
 }
 
-// becomes says what a new thing makes of what is in the vault already.
+// becomes returns sentences about existing text in the vault that a new type or trait applies to.
 func (e *schemaEdit) becomes(idx *index.Index) []string {
 	effects, n := []string{}, 0
 	switch name := e.thing.Name; e.thing.Kind {

@@ -15,12 +15,14 @@ import (
 //go:embed schema_init.md
 var schemaInitDoc string
 
+// A schemaInitIn is the input of raven_schema_init.
 type schemaInitIn struct {
 	tool.Vault
 	tool.Mutation
 }
 
-// schemaInitOut is the schema that was written or, of a dry run, that would be.
+// A schemaInitOut is the output of raven_schema_init: the schema that was written or, in a dry run,
+// would be.
 type schemaInitOut struct {
 	tool.Aside `json:"-"`
 	Action     string                `json:"action,omitempty" jsonschema:"created"`
@@ -33,12 +35,14 @@ type schemaInitOut struct {
 	Files      []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
-// A recurringTag is a tag and how many notes have it.
+// A recurringTag is a tag with the number of notes that have it.
 type recurringTag struct {
 	Tag   string `json:"tag"`
 	Notes int    `json:"notes"`
 }
 
+// schemaInit returns the tool raven_schema_init, which derives a schema from the notes of a vault
+// that has none.
 func (f tools) schemaInit() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_init", Family: Family, Title: "Derive a schema", Doc: schemaInitDoc,
@@ -50,7 +54,7 @@ func (f tools) schemaInit() *tool.Tool {
 	})
 }
 
-// aboutSchema names the file that if_version is compared with first.
+// aboutSchema returns the path of schema.yaml, which the call changes; see aboutFiles.
 func aboutSchema(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.SchemaFile}, nil
 }

@@ -13,39 +13,41 @@ import (
 )
 
 const (
-	recurs = 3 // how often something must be in a vault to be in a schema that is derived from it
+	recurs = 3 // minimum number of occurrences in the vault
 
-	maxSurveyTypes  = 50 // types of a schema that is derived
-	maxSurveyFields = 30 // fields of one of them
+	maxSurveyTypes  = 50 // types of the derived schema
+	maxSurveyFields = 30 // fields of each type
 	maxSurveyTraits = 50
 	maxSurveyTags   = 50
 	maxSurveyName   = 64 // bytes of a name
 	maxEnum         = 6  // values of an enum
 )
 
-// A survey counts what recurs in the notes of a vault.
+// A survey counts the types, fields, traits and values in the notes of a vault.
 type survey struct {
 	idx    *index.Index
-	types  map[string]*group // by the type that the notes say
-	places map[string]*group // by the folder of notes that say none
+	types  map[string]*group // notes that declare a type, by type
+	places map[string]*group // notes that do not, by folder
 	traits map[string]*values
 }
 
-// A group is notes that may be of one type.
+// A group is a set of notes that may become objects of one type.
 type group struct {
-	notes   int
+	notes int
+	// folders counts the notes by folder.
 	folders map[string]int
 	fields  map[string]*values
 }
 
-// values are what a field or a trait has in a group of notes.
+// A values counts the values of a field or trait.
 type values struct {
+	// count is the number of occurrences.
 	count int
-	kinds map[string]int // by value type; "" is one that a schema has no type for
-	texts map[string]int // of strings
+	kinds map[string]int // by value type; "": a value that no value type covers
+	texts map[string]int // the different strings, by text; at most maxEnum+1
 }
 
-// newSurvey counts what recurs in a vault.
+// newSurvey returns the survey of a vault. It ignores daily notes and excluded notes.
 func newSurvey(idx *index.Index) *survey {
 	s := &survey{idx, map[string]*group{}, map[string]*group{}, map[string]*values{}}
 	for n := range idx.Notes("") {
@@ -68,6 +70,7 @@ func newSurvey(idx *index.Index) *survey {
 	return s
 }
 
+// groupAt returns the group with a name, after it has added an empty one if needed.
 func groupAt(all map[string]*group, name string) *group {
 	if all[name] == nil {
 		all[name] = &group{folders: map[string]int{}, fields: map[string]*values{}}
@@ -75,6 +78,7 @@ func groupAt(all map[string]*group, name string) *group {
 	return all[name]
 }
 
+// valuesAt returns the values with a name, after it has added empty ones if needed.
 func valuesAt(all map[string]*values, name string) *values {
 	if all[name] == nil {
 		all[name] = &values{kinds: map[string]int{}, texts: map[string]int{}}
@@ -91,7 +95,7 @@ func (g *group) add(n *index.Note, folder string) {
 	}
 }
 
-// add counts a value. Of an annotation nothing is the value true, of a field none.
+// add counts a value. nil means true for an annotation, and no value for a field.
 func (v *values) add(value any, annotation bool) {
 	v.count++
 	switch {
@@ -105,7 +109,7 @@ func (v *values) add(value any, annotation bool) {
 	}
 }
 
-// valueType returns the type that a schema has for a value; "" if it has none.
+// valueType returns the value type of a value in a schema, or "" if there is none.
 func valueType(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -128,7 +132,8 @@ func valueType(v any) string {
 	return ""
 }
 
-// listType returns the type of a list whose elements are of one type.
+// listType returns the value type of a list whose elements have the same type, or "". An empty list
+// is string[].
 func listType(list []any) string {
 	typ := ""
 	for _, e := range list {
@@ -144,7 +149,8 @@ func listType(list []any) string {
 	return typ + "[]"
 }
 
-// typ returns the one type of all values; texts of several types are strings. It is "" if there is none.
+// typ returns the common type of all values, or "" if there is none. Texts of different types are
+// strings.
 func (v *values) typ() string {
 	all := slices.Sorted(maps.Keys(v.kinds))
 	if len(all) == 1 {
@@ -159,7 +165,8 @@ func (v *values) typ() string {
 	return ""
 }
 
-// enum returns the values of a trait that has few, each of which recurs; the one called done comes last.
+// enum returns the values for an enum, sorted, with done last. It returns nil if there are too many
+// different texts, or if one of them does not recur.
 func (v *values) enum() []string {
 	if len(v.texts) < 2 || len(v.texts) > maxEnum {
 		return nil
@@ -176,6 +183,7 @@ func (v *values) enum() []string {
 	return all
 }
 
+// doneLast returns the sort key that puts the value done last.
 func doneLast(value string) int {
 	if value == index.TaskDone {
 		return 1
@@ -183,8 +191,8 @@ func doneLast(value string) int {
 	return 0
 }
 
-// draft returns the schema of what recurs: a type for each that notes say, else for each folder whose notes have
-// fields in common, and the traits of the texts.
+// draft returns the derived schema: a type for each declared type and for each folder whose notes
+// have common fields, and the traits in the texts.
 func (s *survey) draft() vault.SchemaDraft {
 	d := vault.SchemaDraft{Types: s.draftTypes(), Traits: []vault.FieldDraft{}}
 	for name, v := range s.traits {
@@ -226,13 +234,14 @@ func (s *survey) draftTypes() []vault.TypeDraft {
 	return firstOf(all, maxSurveyTypes)
 }
 
+// lastFolder returns the last element of a path of a folder.
 func lastFolder(folder string) string {
 	folder = strings.TrimSuffix(folder, "/")
 	return folder[strings.LastIndexByte(folder, '/')+1:]
 }
 
-// draft returns the type that the notes of a group may have: its folder, if most of them are there, and the fields
-// that at least half of them have.
+// draft returns the type for a group: with its folder, if more than half of the notes are in it,
+// and the fields that at least half of the notes have.
 func (g *group) draft(name string) vault.TypeDraft {
 	t := vault.TypeDraft{Name: name, Notes: g.notes, Fields: []vault.FieldDraft{}}
 	for _, folder := range slices.Sorted(maps.Keys(g.folders)) {
@@ -249,7 +258,8 @@ func (g *group) draft(name string) vault.TypeDraft {
 	return t
 }
 
-// field returns the definition of a field that is there often enough and has values of one type.
+// field returns the definition of a field. It returns false if the field occurs less than `least`
+// times, or its values do not have a common type.
 func (v *values) field(name string, least int) (vault.FieldDraft, bool) {
 	f := vault.FieldDraft{Name: name, Type: v.typ(), Count: v.count}
 	return f, v.count >= least && f.Type != "" && isName(name)
@@ -258,7 +268,7 @@ func (v *values) field(name string, least int) (vault.FieldDraft, bool) {
 // isName reports whether a text can be a name in a schema that people read.
 func isName(s string) bool { return s != "" && len(s) <= maxSurveyName && !control.Has(s) }
 
-// byCount sorts definitions, the most frequent first.
+// byCount sorts definitions in place, the most frequent first, and returns them.
 func byCount(all []vault.FieldDraft) []vault.FieldDraft {
 	slices.SortFunc(all, func(a, b vault.FieldDraft) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Name, b.Name))
@@ -266,7 +276,7 @@ func byCount(all []vault.FieldDraft) []vault.FieldDraft {
 	return all
 }
 
-// tags returns the tags that recur, the most frequent first.
+// tags returns the recurring tags, the most frequent first.
 func (s *survey) tags() []recurringTag {
 	all := []recurringTag{}
 	for tag, n := range s.idx.Tags() {

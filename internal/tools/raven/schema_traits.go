@@ -17,6 +17,7 @@ var schemaTraitsDoc string
 //go:embed schema_trait.md
 var schemaTraitDoc string
 
+// A schemaTraitsOut is the output of raven_schema_traits.
 type schemaTraitsOut struct {
 	tool.Aside `json:"-"`
 	Traits     []traitRow `json:"traits"`
@@ -31,6 +32,7 @@ type traitRow struct {
 	Default any      `json:"default"`
 }
 
+// schemaTraits returns the tool raven_schema_traits, which lists the traits of the schema.
 func (f tools) schemaTraits() *tool.Tool {
 	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_traits", Family: Family, Title: "List traits", Doc: schemaTraitsDoc,
@@ -50,17 +52,20 @@ func (f tools) schemaTraits() *tool.Tool {
 	})
 }
 
+// A schemaTraitIn is the input of raven_schema_trait.
 type schemaTraitIn struct {
 	tool.Vault
 	Name string `json:"name" complete:"trait" jsonschema:"name of the trait"`
 	tool.AsOf
 }
 
+// A schemaTraitOut is the output of raven_schema_trait.
 type schemaTraitOut struct {
 	tool.Aside `json:"-"`
 	Trait      traitFull `json:"trait"`
 }
 
+// schemaTrait returns the tool raven_schema_trait, which shows one trait.
 func (f tools) schemaTrait() *tool.Tool {
 	return schemaTool(f, tool.Spec{
 		Name: "raven_schema_trait", Family: Family, Title: "Show a trait", Doc: schemaTraitDoc,
@@ -79,6 +84,7 @@ func (f tools) schemaTrait() *tool.Tool {
 //go:embed schema_validate.md
 var schemaValidateDoc string
 
+// A schemaValidateOut is the output of raven_schema_validate.
 type schemaValidateOut struct {
 	tool.Aside `json:"-"`
 	Valid      bool    `json:"valid"`
@@ -87,7 +93,7 @@ type schemaValidateOut struct {
 	Traits     int     `json:"traits"`
 }
 
-// An issue is one thing that is wrong with the schema or the configuration.
+// An issue is one problem of the schema or the configuration.
 type issue struct {
 	Code     fault.Code      `json:"code"`
 	Message  string          `json:"message"`
@@ -95,6 +101,8 @@ type issue struct {
 	Location *fault.Location `json:"location,omitempty"`
 }
 
+// schemaValidate returns the tool raven_schema_validate, which lists the problems of the schema and
+// the configuration. Unlike other tools it also works if schema.yaml cannot be loaded.
 func (f tools) schemaValidate() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_schema_validate", Family: Family, Title: "Check the schema",
@@ -113,7 +121,7 @@ func (f tools) schemaValidate() *tool.Tool {
 	})
 }
 
-// problemsOf are the single problems in an error; none of nil.
+// problemsOf returns the single problems in an error; none for nil.
 func problemsOf(err error) []*fault.Fault {
 	if err == nil {
 		return nil
@@ -125,7 +133,8 @@ func problemsOf(err error) []*fault.Fault {
 	return []*fault.Fault{f}
 }
 
-// dangling are the names in a schema that nothing has: targets of references, traits of types.
+// dangling returns a fault for each undefined name in a schema: targets of references, and traits
+// of types.
 func dangling(s *vault.Schema) []*fault.Fault {
 	var all []*fault.Fault
 	missing := func(where, target string) {
@@ -150,7 +159,7 @@ func dangling(s *vault.Schema) []*fault.Fault {
 	return all
 }
 
-// unfit are the defaults in a schema that are no values of what they are the default of.
+// unfit returns a fault for each default value in a schema that its field or trait does not accept.
 func unfit(s *vault.Schema, c vault.Clock) []*fault.Fault {
 	var all []*fault.Fault
 	check := func(where string, of vault.Field, byDefault any) {

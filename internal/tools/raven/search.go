@@ -19,6 +19,7 @@ import (
 //go:embed search.md
 var searchDoc string
 
+// A searchIn is the input of raven_search.
 type searchIn struct {
 	tool.Vault
 	Query   string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
@@ -28,13 +29,15 @@ type searchIn struct {
 	tool.Page
 }
 
+// A searchOut is the output of raven_search. A note with the same text as an earlier hit on the
+// page is listed in that hit's Duplicates.
 type searchOut struct {
 	tool.Aside `json:"-"`
 	Query      string `json:"query"`
 	Items      []hit  `json:"items"`
 }
 
-// A hit is a note that was found (raven.md §6.8).
+// A hit is a note that matches the query (raven.md §6.8).
 type hit struct {
 	ID        string   `json:"id"`
 	Title     string   `json:"title"`
@@ -48,6 +51,7 @@ type hit struct {
 	Explanation *search.Why `json:"explanation,omitempty"`
 }
 
+// search returns the tool raven_search, which runs a full-text search over notes.
 func (f tools) search() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_search", Family: Family, Title: "Search notes", Doc: searchDoc,
@@ -64,6 +68,7 @@ func (f tools) search() *tool.Tool {
 	}, f.searchNotes)
 }
 
+// searchNotes runs raven_search.
 func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
 	out := searchOut{Query: in.Query, Items: []hit{}}
 	if strings.TrimSpace(in.Query) == "" {
@@ -89,8 +94,8 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 	return out, q.page(ctx, &out, in.Limit, after)
 }
 
-// ofType reports of a path whether its note has a type; nil for the empty type, which all have. A
-// type that does not exist is INVALID_TYPE.
+// ofType returns a function that reports whether the note at a path has a type. For an empty name
+// it returns the result of visible. A type that does not exist is INVALID_TYPE.
 func ofType(idx *index.Index, name string) (func(path string) bool, error) {
 	if name == "" {
 		return visible(idx), nil
@@ -109,7 +114,8 @@ func ofType(idx *index.Index, name string) (func(path string) bool, error) {
 	}, nil
 }
 
-// visible reports which files are notes; nil where exclude in raven.yaml makes none a mere file.
+// visible returns a function that reports whether the file at a path is a note. It returns nil if
+// all files are notes, because the settings exclude none.
 func visible(idx *index.Index) func(path string) bool {
 	for range idx.HiddenPaths() {
 		return func(path string) bool {
@@ -120,19 +126,21 @@ func visible(idx *index.Index) func(path string) bool {
 	return nil
 }
 
-// A finder finds notes at one version.
+// A finder runs a search on one version of a vault.
 type finder struct {
 	view
 	search *search.Index
 	query  search.Query
-	holds  func(path string) bool
+	// holds reports whether the note at a path can be a hit; nil: every note can.
+	holds func(path string) bool
 
-	exact   []string // the notes of which the query is a name
+	exact   []string // the paths of the notes that have the query as a name
 	explain bool
 }
 
-// page fills one page of what is found behind a place.
+// page fills one page with the hits after a place.
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
+	// One hit more than the limit shows whether another page follows.
 	r, err := q.search.Search(q.query, search.Options{
 		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Ended: ctx.Err,
 		Exact: q.exact, Explain: q.explain, Constrained: q.holds != nil,
@@ -164,7 +172,7 @@ func (q finder) page(ctx context.Context, out *searchOut, limit int, after place
 	return nil
 }
 
-// text reads the texts of what is found.
+// text returns a function that reads the text of the note at a path.
 func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		f, ok := q.Index.File(path)
@@ -175,6 +183,7 @@ func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
 	}
 }
 
+// hit returns a hit as the answer shows it.
 func (q finder) hit(h search.Hit) hit {
 	n, _ := q.Index.Note(h.Doc)
 	return hit{
@@ -183,8 +192,9 @@ func (q finder) hit(h search.Hit) hit {
 	}
 }
 
-// cursor is where a page begins. A write may have changed all scores a little since the page before:
-// the page then begins behind the note that was the last one, wherever it is now.
+// cursor returns the position of the page in the search index. A commit since the previous page may
+// have changed all scores; the page then begins after the last note of that page, at its new
+// position.
 func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 	if after.Doc == "" {
 		return nil
@@ -201,18 +211,19 @@ func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 	return r.Items[0].Cursor()
 }
 
-// A place is where a page ended, and of which version the score is; without a Doc, the beginning.
+// A place is the end of the previous page, with the version to which its score belongs. Without a
+// Doc it is the beginning.
 type place struct {
 	version uint64
 	search.Cursor
 }
 
-// key is a place as a page token keeps it.
+// key returns the place in the form that page tokens contain.
 func (p place) key() string {
 	return fmt.Sprintf("%d:%s:%s", p.version, strconv.FormatFloat(p.Score, 'g', -1, 64), p.Doc)
 }
 
-// placeAfter is the place that a page begins behind.
+// placeAfter returns the place after which the requested page begins.
 func placeAfter(in tool.Page) (place, error) {
 	key, err := in.After(Family)
 	if err != nil || key == "" {

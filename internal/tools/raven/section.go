@@ -28,6 +28,8 @@ const (
 	sectionDelete = "delete"
 )
 
+// A sectionIn is the input of raven_section. Op determines which arguments are required; see
+// complete.
 type sectionIn struct {
 	tool.Vault
 	Op     string `json:"op" enum:"create,move,rename,delete" jsonschema:"what to do"`
@@ -42,7 +44,7 @@ type sectionIn struct {
 	tool.Mutation
 }
 
-// sectioned is the answer of an operation on a section.
+// A sectioned is the output of raven_section.
 type sectioned struct {
 	mutated
 	Section          string   `json:"section,omitempty" jsonschema:"the slug of the section"`
@@ -55,6 +57,7 @@ type sectioned struct {
 	DeletedSections  []string `json:"deleted_sections,omitempty" jsonschema:"delete: the ids that were removed"`
 }
 
+// section returns the tool raven_section, which creates, moves, renames and deletes sections.
 func (f tools) section() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_section", Family: Family, Title: "Create, move, rename or delete a section", Doc: sectionDoc,
@@ -74,7 +77,8 @@ func (f tools) section() *tool.Tool {
 	})
 }
 
-// complete checks that the call has what its operation needs, and nothing of the others.
+// complete returns a fault if an argument of the operation is missing, or if arguments exclude each
+// other.
 func (in sectionIn) complete() error {
 	missing := func(name string) error {
 		return fault.New(fault.MissingRequired, "%s of a section needs argument %q", in.Op, name).
@@ -109,6 +113,7 @@ func (in sectionIn) run(ctx context.Context, tx *repo.Tx, out *sectioned) error 
 		return in.remove(ctx, tx, out)
 	}
 	idx := tx.Index()
+	// complete has checked that one of the two is empty.
 	o, err := locate(idx, in.ID+in.File, state.Clock(idx, tx.Now()))
 	if err != nil {
 		return err
@@ -136,7 +141,7 @@ func (in sectionIn) run(ctx context.Context, tx *repo.Tx, out *sectioned) error 
 	return in.rename(ctx, tx, o, text, out)
 }
 
-// place reads the arguments for the place of a section.
+// place returns the place that the arguments after, before and under select.
 func (in sectionIn) place(idx *index.Index, n *index.Note) (to markdown.SectionPlace, err error) {
 	for _, p := range []struct {
 		name, given string
@@ -152,7 +157,8 @@ func (in sectionIn) place(idx *index.Index, n *index.Note) (to markdown.SectionP
 	return to, nil
 }
 
-// slugIn returns the slug of a section that an argument names in a note: its id, its slug or its heading.
+// slugIn returns the slug of a section of the note n, which name gives as an id, a slug or a
+// heading.
 func slugIn(idx *index.Index, n *index.Note, name string) (string, error) {
 	id, fragment, inside := strings.Cut(name, "#")
 	if !inside {
@@ -184,7 +190,7 @@ func (in sectionIn) create(
 	return in.done(tx, o, line, to, out, "created")
 }
 
-// move drafts that a section goes to another place of its note.
+// move drafts the move of a section within its note.
 func (in sectionIn) move(
 	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectioned,
 ) error {
@@ -198,7 +204,7 @@ func (in sectionIn) move(
 	return in.done(tx, o, line, to, out, "updated")
 }
 
-// rename drafts another heading, and the references to the section by its new id.
+// rename drafts a new heading, and rewrites the references to the section if its id changes.
 func (in sectionIn) rename(
 	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, out *sectioned,
 ) error {
@@ -222,7 +228,7 @@ func (in sectionIn) rename(
 	return in.done(tx, o, o.Section.Line, markdown.SectionPlace{}, out, "updated")
 }
 
-// done fills the answer about the section that begins at a line of a note.
+// done fills the output for the section whose heading is in a line of the note.
 func (in sectionIn) done(
 	tx *repo.Tx, o index.Object, line int, to markdown.SectionPlace, out *sectioned, action string,
 ) error {
@@ -247,7 +253,7 @@ func (in sectionIn) done(
 	return nil
 }
 
-// placed says where a section is.
+// placed sets the place of the section in the output.
 func (m *sectioned) placed(n *index.Note, to markdown.SectionPlace) {
 	switch {
 	case to.After != "":
@@ -261,10 +267,10 @@ func (m *sectioned) placed(n *index.Note, to markdown.SectionPlace) {
 	}
 }
 
-// maxRemoved is how many characters of a removed section an answer shows.
+// maxRemoved is the maximum number of characters of a removed section in an answer.
 const maxRemoved = 4000
 
-// remove drafts what raven_delete does with a section.
+// remove drafts the deletion of a section, as raven_delete does.
 func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))

@@ -24,6 +24,8 @@ var setDoc string
 //go:embed unset.md
 var unsetDoc string
 
+// A setIn is the input of raven_set. Exactly one of ID, Query and Filter is given, and at least one
+// of Set and Unset.
 type setIn struct {
 	tool.Vault
 	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
@@ -34,6 +36,7 @@ type setIn struct {
 	tool.Mutation
 }
 
+// set returns the tool raven_set, which sets and removes fields of objects.
 func (f tools) set() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_set", Family: Family, Title: "Set fields", Doc: setDoc,
@@ -49,7 +52,7 @@ func (f tools) set() *tool.Tool {
 	})
 }
 
-// legal is why the call cannot be made, whatever the vault has.
+// legal returns an error if the arguments are invalid. It does not read the vault.
 func (in setIn) legal() error {
 	if err := in.one(in.ID, in.DryRun); err != nil {
 		return err
@@ -60,6 +63,7 @@ func (in setIn) legal() error {
 	return nil
 }
 
+// An unsetIn is the input of raven_unset. Exactly one of ID, Query and Filter is given.
 type unsetIn struct {
 	tool.Vault
 	ID    string   `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
@@ -69,6 +73,7 @@ type unsetIn struct {
 	tool.Mutation
 }
 
+// unset returns the tool raven_unset, which removes fields of objects.
 func (f tools) unset() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_unset", Family: Family, Title: "Unset fields", Doc: unsetDoc,
@@ -83,7 +88,7 @@ func (f tools) unset() *tool.Tool {
 	})
 }
 
-// legal is why the call cannot be made, whatever the vault has.
+// legal returns an error if the arguments are invalid. It does not read the vault.
 func (in unsetIn) legal() error {
 	if len(in.Unset) == 0 {
 		return fault.New(fault.MissingRequired, "name a field to unset").With("argument", "unset")
@@ -91,11 +96,12 @@ func (in unsetIn) legal() error {
 	return nil
 }
 
+// run drafts the change.
 func (in unsetIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return in.asSet().run(ctx, tx, out)
 }
 
-// asSet is the call of raven_set that does the same.
+// asSet returns the equivalent call of raven_set.
 func (in unsetIn) asSet() setIn {
 	return setIn{
 		Vault: in.Vault, ID: in.ID, Unset: in.Unset, bulkIn: in.bulkIn, Brief: in.Brief,
@@ -103,7 +109,7 @@ func (in unsetIn) asSet() setIn {
 	}
 }
 
-// change sets and unsets fields of one object, or of all that a query finds.
+// change sets and removes fields of one object, or of all results of a query.
 func (f tools) change(
 	ctx context.Context, c auth.Caller, name string, in setIn,
 ) (bulkMutated, error) {
@@ -125,7 +131,7 @@ func (f tools) change(
 	})
 }
 
-// step changes one of the objects that a query finds.
+// step changes one result of a query; see bulkStep.
 func (in setIn) step(
 	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
 ) (string, error) {
@@ -168,7 +174,7 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return out.updated(tx, was)
 }
 
-// setFields says which fields a call named, and what their values are now.
+// setFields adds the names of the changed fields, and their new values, to the output.
 func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.Checked) {
 	m.UpdatedFields, m.NewValues = in.names(), map[string]any{}
 	d := newDrawer(tx.Index(), rich)
@@ -180,7 +186,8 @@ func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.
 	}
 }
 
-// settable finds an object that has fields: a note, or an object that is embedded in one.
+// settable returns the object with an id that has fields: a note, or an embedded object. A plain
+// section is an error.
 func settable(tx *repo.Tx, id string) (index.Object, error) {
 	o, err := locate(tx.Index(), id, state.Clock(tx.Index(), tx.Now()))
 	if _, isTrait := tx.Index().Trait(id); isTrait && fault.Is(err, fault.NotFound) {
@@ -195,7 +202,8 @@ func settable(tx *repo.Tx, id string) (index.Object, error) {
 	return o, err
 }
 
-// check reads the values of a call by the schema. All problems come together.
+// check returns the type of the object and the given values as the type reads them. If there are
+// problems, it returns one fault with all of them.
 func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -228,7 +236,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	return t, checked, nil
 }
 
-// unchangeable is why a field cannot be changed as the call says, whatever its value is.
+// unchangeable returns a fault if a field cannot be changed in this way, independent of its value.
 func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.Fault {
 	_, sets := in.Set[name]
 	unsets := slices.Contains(in.Unset, name)
@@ -248,8 +256,8 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 	return nil
 }
 
-// inFields says of problems with fields where in the note they are: at the field, or at the beginning
-// of the object where that does not have it.
+// inFields adds locations to problems with fields: the line of the field or, if the object does not
+// have it, the first line of the object. It modifies and returns the slice.
 func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
 	for i, p := range problems {
 		name, ok := p.Details["field"].(string)
@@ -265,7 +273,7 @@ func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
 	return problems
 }
 
-// unsettable is why a field cannot be taken away.
+// unsettable returns a fault if the type requires a field, so that it cannot be removed.
 func unsettable(t *vault.Type, name string) *fault.Fault {
 	f, ok := t.Field(name)
 	if !ok || !f.Required || f.HasDefault {
@@ -275,7 +283,7 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 		With("field", name)
 }
 
-// apply is the text with the fields set and unset. Nothing else in it changes.
+// apply returns the text with the fields set and removed. The rest of the text stays the same.
 func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
 	if o.Section != nil {
 		text, err := markdown.SetArguments(text, o.Section.Slug, mutation.Sorted(fields))
@@ -296,14 +304,14 @@ func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byt
 	return markdown.UnsetFields(text, in.Unset)
 }
 
-// at gives the fault of an edit its file. The line is in its details.
+// at adds the file to the fault of an edit. The line is taken from its details.
 func at(err error, file string) error {
 	f := fault.Of(err)
 	line, _ := f.Details["line"].(int)
 	return f.At(file, line)
 }
 
-// names are the fields that the call names, in order.
+// names returns the fields that the call sets or removes, sorted.
 func (in setIn) names() []string {
 	names := append(slices.Collect(maps.Keys(in.Set)), in.Unset...)
 	slices.Sort(names)

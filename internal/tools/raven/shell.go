@@ -9,14 +9,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// call returns the call that makes an object.
+// call returns the call of raven_new with these arguments.
 func (in newIn) call() fault.Call {
 	args := fault.Args{"type": in.Type, "title": in.Title}
 	if in.Path != "" {
 		args["path"] = in.Path
 	}
 	if len(in.Fields) > 0 {
-		pairs := []string{} // as texts, which are read by the type of the field
+		pairs := []string{} // empty texts, which the type of the field reads
 		for _, name := range slices.Sorted(maps.Keys(in.Fields)) {
 			pairs = append(pairs, name+"=")
 		}
@@ -28,7 +28,7 @@ func (in newIn) call() fault.Call {
 	return fault.NewCall("raven_new", args)
 }
 
-// command returns the same call as the command line of its document. A POSIX shell reads it as it is.
+// command returns the same call as a command line for a POSIX shell. Arguments are quoted.
 func (in newIn) command() string {
 	words := []string{"rookery object create", tool.ShellWord(in.Type), "--title", tool.ShellQuote(in.Title)}
 	if in.Path != "" {

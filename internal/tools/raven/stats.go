@@ -15,11 +15,13 @@ import (
 //go:embed stats.md
 var statsDoc string
 
+// A statsIn is the input of raven_stats.
 type statsIn struct {
 	tool.Vault
 	tool.AsOf
 }
 
+// A statsOut is the output of raven_stats. The members about files are absent for a past state.
 type statsOut struct {
 	tool.Aside  `json:"-"`
 	Files       int      `json:"file_count" jsonschema:"notes"`
@@ -51,13 +53,15 @@ type statsOut struct {
 	LeftFiles    []leftFile     `json:"left,omitempty" jsonschema:"the first of them"`
 }
 
-// A leftFile is a file in the folder that cannot be taken in.
+// A leftFile is a skipped file in the folder of the vault.
 type leftFile struct {
 	File   string      `json:"file"`
 	Reason repo.Reason `json:"reason" jsonschema:"twin, name, size, encoding, foreign, unread, quota or away"`
 	Twin   string      `json:"twin,omitempty" jsonschema:"the note with that name"`
 }
 
+// stats returns the tool raven_stats, which counts the contents of a vault and reports the state of
+// its files.
 func (f tools) stats() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits", Doc: statsDoc,
@@ -75,7 +79,7 @@ func (f tools) stats() *tool.Tool {
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
 		out.doubtful(v.Index)
-		if in.AsOf.AsOf == "" { // what was known of the files earlier, nobody knows any more
+		if in.AsOf.AsOf == "" { // the log does not contain past states of the files
 			out.files(v.Control, v.Vault.Now())
 			folder, err := f.Folder(ctx, c, in.Vault.Vault)
 			if err != nil {
@@ -88,7 +92,8 @@ func (f tools) stats() *tool.Tool {
 	})
 }
 
-// files tells how the files stand to what is answered, as far as the control item says.
+// files adds the state of the files to the answer, from the control item: freshness, pending edits,
+// skipped files, and a batch that needs confirmation.
 func (out *statsOut) files(control repo.Control, now time.Time) {
 	out.Freshness = control.Freshness(now)
 	if s := control.Sweep; s != nil {
@@ -111,7 +116,8 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 	out.Held.warn(&out.Aside)
 }
 
-// reading says that the folder is being read for the first time, if it is; nil: there is none.
+// reading sets the freshness to updating if the folder is being read for the first time. It does
+// nothing if folder is nil.
 func (out *statsOut) reading(folder *checkout.Checkout) {
 	if folder == nil {
 		return
@@ -121,7 +127,8 @@ func (out *statsOut) reading(folder *checkout.Checkout) {
 	}
 }
 
-// doubtful names the notes that somebody should look at.
+// doubtful adds the notes that need attention: quarantined notes, notes that are not indexed, and
+// conflict copies. It lists only the first of each.
 func (out *statsOut) doubtful(idx *index.Index) {
 	for n := range idx.Quarantined() {
 		if len(out.Unparsed) == maxShown {

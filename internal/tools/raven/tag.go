@@ -20,6 +20,7 @@ import (
 //go:embed tag.md
 var tagDoc string
 
+// A tagIn is the input of raven_tag. It has either Tag or List.
 type tagIn struct {
 	tool.Vault
 	Tag  string `json:"tag,omitempty" complete:"tag" jsonschema:"list the notes with this tag, with or without #"`
@@ -29,35 +30,37 @@ type tagIn struct {
 	tool.Page
 }
 
-// tagOut has the notes with a tag, or the tags.
+// A tagOut contains the notes with a tag, or the tags.
 type tagOut struct {
 	tool.Aside `json:"-"`
 	*TaggedObjects
 	*TagCounts
 }
 
-// TaggedObjects are the notes with a tag.
+// TaggedObjects is the part of the answer with the notes that have a tag.
 type TaggedObjects struct {
 	Tag   string         `json:"tag"`
 	Items []taggedObject `json:"items"`
 }
 
-// A taggedObject is a note, and where the tag first stands in it.
+// A taggedObject is a note with the first line that contains the tag.
 type taggedObject struct {
 	object
 	Line int `json:"line" jsonschema:"the first line with the tag"`
 }
 
-// TagCounts are the tags of the vault.
+// TagCounts is the part of the answer with the tags of the vault.
 type TagCounts struct {
 	Tags []tagCount `json:"tags" jsonschema:"the most frequent first"`
 }
 
+// A tagCount is a tag with the number of its notes.
 type tagCount struct {
 	Tag   string `json:"tag"`
 	Count int    `json:"count"`
 }
 
+// tagged returns the tool raven_tag, which lists the notes with a tag, or all tags.
 func (f tools) tagged() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_tag", Family: Family, Title: "List the notes with a tag", Doc: tagDoc,
@@ -98,7 +101,7 @@ func (f tools) tagged() *tool.Tool {
 	})
 }
 
-// objectsTagged is a page of the notes with a tag.
+// objectsTagged returns a page of the notes with a tag.
 func objectsTagged(
 	ctx context.Context, a *tool.Aside, d renderer, in tagIn,
 ) (*TaggedObjects, error) {
@@ -120,7 +123,7 @@ func objectsTagged(
 	return &TaggedObjects{tag, items}, err
 }
 
-// countTags is a page of the tags.
+// countTags returns a page of the tags.
 func countTags(a *tool.Aside, idx *index.Index, in tool.Page) (*TagCounts, error) {
 	all := []tagCount{}
 	for name, n := range idx.Tags() {
@@ -138,13 +141,15 @@ func countTags(a *tool.Aside, idx *index.Index, in tool.Page) (*TagCounts, error
 	return &TagCounts{tags}, err
 }
 
+// byFrequency compares tags: the most frequent first, then by name.
 func byFrequency(a, b tagCount) int {
 	return cmp.Or(b.Count-a.Count, strings.Compare(a.Tag, b.Tag))
 }
 
-// tagKey is a tag with its place in the list, as a page token keeps it.
+// tagKey returns the position of a tag in the list, in the form that page tokens contain.
 func tagKey(t tagCount) string { return fmt.Sprintf("%d:%s", t.Count, t.Tag) }
 
+// readTagKey is the inverse of tagKey. It returns false for a malformed key.
 func readTagKey(key string) (tagCount, bool) {
 	count, tag, ok := strings.Cut(key, ":")
 	n, err := strconv.Atoi(count)

@@ -9,10 +9,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// statusTrait is the trait that says how far a line is.
+// statusTrait is the trait with the progress of a line.
 const statusTrait = "status"
 
-// taskFields are the dates of a task.
+// A taskFields contains the dates of a task.
 type taskFields struct {
 	Due       string `json:"due,omitempty"`
 	Scheduled string `json:"scheduled,omitempty"`
@@ -21,7 +21,7 @@ type taskFields struct {
 	Recurring bool   `json:"recurring,omitempty" jsonschema:"a plugin creates the next task when this one is done"`
 }
 
-// taskFieldsOf returns the dates on the line of a trait, nil if there are none.
+// taskFieldsOf returns the dates on the line of a trait, or nil if there are none.
 func taskFieldsOf(t *index.Trait) *taskFields {
 	f := t.TaskFields()
 	if f == (markdown.TaskFields{}) {
@@ -30,7 +30,8 @@ func taskFieldsOf(t *index.Trait) *taskFields {
 	return &taskFields{f.Due, f.Scheduled, f.Start, f.DoneOn, f.Recurs}
 }
 
-// done reports whether the line of a trait is done, nil if nothing on it says so.
+// done reports whether the line of a trait is done. It returns nil if nothing on the line states
+// this.
 func (d renderer) done(t *index.Trait) *bool {
 	done, known := d.idx.DoneKnown(t)
 	if !known {
@@ -39,7 +40,7 @@ func (d renderer) done(t *index.Trait) *bool {
 	return &done
 }
 
-// checkboxOf returns the trait that the checkbox of a line is, nil if the line has none.
+// checkboxOf returns the checkbox on the line of a trait, which is itself a trait, or nil.
 func checkboxOf(t *index.Trait) *index.Trait {
 	for _, other := range t.Note.Annotations {
 		if other.Task && other.Line == t.Line {
@@ -49,7 +50,7 @@ func checkboxOf(t *index.Trait) *index.Trait {
 	return nil
 }
 
-// countTasks counts the checkboxes of a note.
+// countTasks returns the number of checkboxes in a note.
 func countTasks(n *index.Note) int {
 	count := 0
 	for _, t := range n.Annotations {
@@ -60,11 +61,12 @@ func countTasks(n *index.Note) int {
 	return count
 }
 
-// tasksIn counts the checkboxes of a text.
+// tasksIn returns the number of checkboxes in a text.
 func tasksIn(text []byte) int { return len(markdown.Parse(text).Tasks) }
 
-// tick takes out of the values of a call those that set the checkbox of the line: the value and the status of a
-// task, and the status of another trait in a vault whose schema has no trait of that name.
+// tick removes from fields the values that set the checkbox of the line, and sets the mark of the
+// rewrite from them. These are value, task and status for a task, and status for another trait if
+// the schema does not have a trait with that name.
 func (c *traitChecker) tick(fields map[string]any) {
 	t := c.rewrite.trait
 	if t.Checkbox == "" {
@@ -91,12 +93,13 @@ func (c *traitChecker) tick(fields map[string]any) {
 		}
 		c.rewrite.mark = mark
 		if name == statusTrait && hasStatus && slices.ContainsFunc(t.Siblings(), isStatus) {
-			fields[name] = v // the annotation beside the checkbox says the same
+			fields[name] = v // also update the annotation on the same line
 		}
 	}
 }
 
-// wordOf returns a value as a word: a text, however it was typed, or what true and false say of a task.
+// wordOf returns a value as a word: a text, or done and todo for true and false. It returns "" for
+// other types.
 func wordOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -112,9 +115,11 @@ func wordOf(v any) string {
 	return ""
 }
 
+// isStatus reports whether a trait is a status.
 func isStatus(t *index.Trait) bool { return t.Type == statusTrait }
 
-// applyTask sets the checkbox of the line and, where the trait is the checkbox, its annotations.
+// applyTask sets the checkbox of the line. If the trait is the checkbox, it also changes the
+// annotations on the line.
 func (w rewrite) applyTask(text []byte) ([]byte, error) {
 	line := w.trait.Line
 	if w.mark != "" {
@@ -131,6 +136,8 @@ func (w rewrite) applyTask(text []byte) ([]byte, error) {
 	}
 	set := w.set
 	for len(set) > 0 {
+		// A line without annotations gets its first one from AnnotateTask; SetTrait then adds the
+		// others.
 		own, ok := annotationIn(text, line)
 		if ok {
 			var err error
@@ -154,7 +161,7 @@ func (w rewrite) applyTask(text []byte) ([]byte, error) {
 	return markdown.RemoveTraits(text, line, w.unset)
 }
 
-// taskAt returns the task in a line of a text.
+// taskAt returns the task in a line of a text, or NOT_FOUND.
 func taskAt(text []byte, line int) (markdown.Task, error) {
 	for _, t := range markdown.Parse(text).Tasks {
 		if t.Line == line {
@@ -164,7 +171,7 @@ func taskAt(text []byte, line int) (markdown.Task, error) {
 	return markdown.Task{}, fault.New(fault.NotFound, "the line has no checkbox").With("line", line)
 }
 
-// annotationIn returns the first annotation in a line of a text.
+// annotationIn returns the first annotation in a line of a text, or false.
 func annotationIn(text []byte, line int) (markdown.Trait, bool) {
 	for _, t := range markdown.Parse(text).Traits {
 		if t.Line == line {

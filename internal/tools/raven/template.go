@@ -12,8 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// template is the body that a template gives a new note. Its variables are filled in
-// (raven.md §1.20): title, slug, type, date, datetime, year, month, day, weekday, field.NAME.
+// template returns the body of a new note from a template, with the variables replaced (raven.md
+// §1.20): title, slug, type, date, datetime, year, month, day, weekday, field.NAME.
 func (in newIn) template(
 	ctx context.Context, tx *repo.Tx, t *vault.Type, n newNote,
 ) (string, error) {
@@ -36,13 +36,12 @@ func (in newIn) template(
 	return fill(body, t, n), nil
 }
 
-// fill puts the values of a new note in the place of a template's variables.
+// fill returns the body with the variables of a template replaced by the values of a new note.
 func fill(body string, t *vault.Type, n newNote) string {
 	return strings.NewReplacer(variables(n, t)...).Replace(body)
 }
 
-// templateFile is the file of the template that is meant: the one that the call names, else the
-// type's own.
+// templateFile returns the path of the template: the one of the call, else the type's own.
 func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 	s := tx.Index().Schema()
 	id := in.Template
@@ -63,7 +62,7 @@ func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 		With("argument", "template").With("allowed", ids)
 }
 
-// variables are the pairs of a template's variables and their values.
+// variables returns the variables of a template, each followed by its value.
 func variables(n newNote, t *vault.Type) []string {
 	at := n.at
 	pairs := []string{

@@ -7,8 +7,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A trait is one trait as callers see it (raven.md §6.3): at depth 0 with the id of its parent only,
-// else with its context.
+// A trait is a trait as an answer shows it (raven.md §6.3). At depth 0 only Within is set,
+// otherwise only TraitContext.
 type trait struct {
 	ID        string `json:"id"`
 	TraitType string `json:"trait_type"`
@@ -17,8 +17,8 @@ type trait struct {
 	*TraitContext
 }
 
-// TraitContext is what an answer says of a trait from depth 1 on. Siblings and times stand there
-// under both names that the document has for them.
+// TraitContext is the context of a trait from depth 1 on. Siblings and times have two names each,
+// because the specification uses both.
 type TraitContext struct {
 	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
 	Checkbox     string         `json:"checkbox,omitempty" jsonschema:"the mark of the checkbox that the line begins with: a space, x or another"`
@@ -38,7 +38,7 @@ type TraitContext struct {
 	Created      time.Time      `json:"created_at"`
 }
 
-// trait is a trait as callers see it.
+// trait returns a trait as the answer shows it.
 func (d renderer) trait(t *index.Trait) trait {
 	value, fromDefault := d.idx.TraitValue(t)
 	if !d.whole {
@@ -63,7 +63,8 @@ func (d renderer) trait(t *index.Trait) trait {
 	return shown
 }
 
-// siblings are the values of the other traits on the line; of several of a type the first.
+// siblings returns the values of the other traits on the line by type. Of several traits of one
+// type it returns the first.
 func (d renderer) siblings(t *index.Trait) map[string]any {
 	all := map[string]any{}
 	for typ, first := range d.lines.of(t).first {
@@ -79,7 +80,8 @@ func (d renderer) siblings(t *index.Trait) map[string]any {
 	return all
 }
 
-// refsOfTrait are the references on the line of a trait, or in the field that it is.
+// refsOfTrait returns the references on the line of a trait or, for a trait in the frontmatter, in
+// its field.
 func (d renderer) refsOfTrait(t *index.Trait) []*index.Ref {
 	refs := d.lines.of(t).refs
 	if !t.Field {
@@ -94,16 +96,18 @@ func (d renderer) refsOfTrait(t *index.Trait) []*index.Ref {
 	return own
 }
 
-// A lineOnce knows the traits and references of one line, or of the fields of one note: those of a list
-// often are on the same.
+// A lineOnce caches the traits and references of one line, or of the frontmatter of one note,
+// because consecutive traits of a list are often on the same line.
 type lineOnce struct {
-	note  *index.Note
-	line  int // 0: the fields
+	note *index.Note
+	line int // 0: the frontmatter
+	// first contains the first two traits of each type, by position, so that the siblings of a
+	// trait can leave it out.
 	first map[string][2]*index.Trait
 	refs  []*index.Ref
 }
 
-// of is the line of a trait.
+// of makes l the line of a trait, and returns it.
 func (l *lineOnce) of(t *index.Trait) *lineOnce {
 	line := t.Line
 	if t.Field {
@@ -130,7 +134,7 @@ func (l *lineOnce) of(t *index.Trait) *lineOnce {
 	return l
 }
 
-// add notes a trait among the first two of its type, by their places.
+// add keeps the first two traits of each type, by position.
 func (l *lineOnce) add(t *index.Trait) {
 	two := l.first[t.Type]
 	switch {

@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// check reads by the schema what a change of a trait is to write. All problems come together.
+// check returns the rewrite that the call asks for. If there are problems, it returns one fault
+// with all of them.
 func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	idx := tx.Index()
 	c := traitChecker{
@@ -42,15 +43,16 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	return c.rewrite, nil
 }
 
-// A traitChecker makes a rewrite of what a call says.
+// A traitChecker builds a rewrite from the arguments of a call.
 type traitChecker struct {
 	traitReader
 	rewrite rewrite
-	typ     *vault.Type // of the note, for a trait in its frontmatter; else nil
-	seen    map[string]bool
+	typ     *vault.Type // of the note, for a trait in its frontmatter; otherwise nil
+	// seen are the traits that the call has named so far.
+	seen map[string]bool
 }
 
-// give adds a value. Null leaves a bare trait.
+// give adds a new value. nil means a trait without a value.
 func (c *traitChecker) give(name string, v any) {
 	def, ok := c.define(name)
 	if !ok {
@@ -64,7 +66,7 @@ func (c *traitChecker) give(name string, v any) {
 	c.rewrite.set = append(c.rewrite.set, field)
 }
 
-// take takes a trait from the line; of the trait itself, its value.
+// take removes a trait from the line. For the trait itself it removes only the value.
 func (c *traitChecker) take(name string) {
 	own := name == "value" || name == c.rewrite.trait.Type
 	if own {
@@ -83,7 +85,8 @@ func (c *traitChecker) take(name string) {
 	c.rewrite.unset = append(c.rewrite.unset, def.Name)
 }
 
-// define is what the schema says of the trait that a name means, which may be named once.
+// define returns the definition of the trait that a name means. It returns false after it has
+// recorded a problem: the trait does not exist, or is named twice.
 func (c *traitChecker) define(name string) (*vault.Field, bool) {
 	key := name
 	if name == "value" {
@@ -106,7 +109,8 @@ func (c *traitChecker) define(name string) (*vault.Field, bool) {
 	return &def.Field, true
 }
 
-// unknown is the fault of a trait that there is not, or that the frontmatter of the note cannot have.
+// unknown returns the fault of a trait that does not exist, or that the type of the note does not
+// have.
 func (c *traitChecker) unknown(name string) *fault.Fault {
 	if _, ok := c.schema.Trait(name); !ok || c.typ == nil {
 		return c.schema.NoTrait(name)

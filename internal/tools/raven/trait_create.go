@@ -23,6 +23,7 @@ import (
 //go:embed trait_create.md
 var traitCreateDoc string
 
+// A traitCreateIn is the input of raven_trait_create.
 type traitCreateIn struct {
 	tool.Vault
 	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
@@ -34,6 +35,7 @@ type traitCreateIn struct {
 	tool.Mutation
 }
 
+// traitCreate returns the tool raven_trait_create, which adds a line with traits to an object.
 func (f tools) traitCreate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_trait_create", Family: Family, Title: "Create a trait", Doc: traitCreateDoc,
@@ -70,7 +72,8 @@ func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	return out.created(tx, made{s.path, at, line.Name})
 }
 
-// plan checks everything that the call says. All problems come together.
+// plan checks all arguments, and returns the new line and the place for it. If there are problems,
+// it returns one fault with all of them.
 func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -88,9 +91,10 @@ func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
 	return line, h, nil
 }
 
-// line is the line that is to be written.
+// line returns the new line. It records problems in r.
 func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
-	in.Content = strings.TrimRight(in.Content, "\r\n") // as of a line that was read from somewhere
+	// A line that was read from a file ends in a line break.
+	in.Content = strings.TrimRight(in.Content, "\r\n")
 	line := markdown.NewTrait{
 		Name: in.TraitType, Content: in.Content, Value: r.read(in.TraitType, vault.Text(in.Value)),
 	}
@@ -110,7 +114,7 @@ func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
 	return line
 }
 
-// notOneLine is why a text is not one line that says something.
+// notOneLine returns a fault if a text is empty or has several lines.
 func notOneLine(content string) *fault.Fault {
 	breaks := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029'
@@ -127,13 +131,13 @@ func notOneLine(content string) *fault.Fault {
 	return nil
 }
 
-// A home is what a new trait goes into: an object, or a daily note that has to be made.
+// A home is the parent of a new trait: an object, or a daily note that does not exist yet.
 type home struct {
 	object index.Object
-	day    vault.Date // empty: the object is there
+	day    vault.Date // the day of the missing daily note; empty: object is set
 }
 
-// home finds what the call names as the parent. Only a daily note may be missing.
+// home returns the parent that the call names. Only a daily note may be missing.
 func (in traitCreateIn) home(tx *repo.Tx) (home, error) {
 	idx := tx.Index()
 	if o, ok := idx.Find(strings.TrimSpace(in.ParentID)); ok {
@@ -150,7 +154,7 @@ func (in traitCreateIn) home(tx *repo.Tx) (home, error) {
 	return home{object: o}, err
 }
 
-// spot is where lines are added to the home's own text.
+// spot returns the place in the home where lines are added.
 func (h home) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	if h.day != "" {
 		text, err := dailyText(ctx, tx, h.day)
@@ -165,17 +169,17 @@ func (h home) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	return s, err
 }
 
-// inFile gives the refusal of an edit its file.
+// inFile adds the file to the fault of an edit.
 func inFile(err error, path vault.Path) error { return at(err, string(path)) }
 
-// made says where a new trait was written.
+// A made is the place and the name of a new trait.
 type made struct {
 	path vault.Path
 	line int
 	name string
 }
 
-// created fills the answer of a call that wrote a trait.
+// created fills the output of a call that created a trait.
 func (m *traitMutated) created(tx *repo.Tx, at made) error {
 	n, ok := tx.Index().Note(string(at.path))
 	if !ok {

@@ -18,6 +18,7 @@ import (
 //go:embed trait_delete.md
 var traitDeleteDoc string
 
+// A traitDeleteIn is the input of raven_trait_delete.
 type traitDeleteIn struct {
 	tool.Vault
 	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
@@ -25,6 +26,7 @@ type traitDeleteIn struct {
 	tool.Mutation
 }
 
+// traitDelete returns the tool raven_trait_delete, which removes a trait from its line or field.
 func (f tools) traitDelete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_trait_delete", Family: Family, Title: "Delete a trait", Doc: traitDeleteDoc,
@@ -36,7 +38,7 @@ func (f tools) traitDelete() *tool.Tool {
 	})
 }
 
-// run drafts the removal of the annotation, and of its line if nothing else is on it.
+// run drafts the removal of the annotation, and of its line if that contains nothing else.
 func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -68,22 +70,22 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	return nil
 }
 
-// idsWithout are the ids of the annotations of a note without one of its traits. Of several lines that
-// are alike it is then this one that goes, and the others keep theirs. A pin that may stay behind says
-// itself whose id it is.
+// idsWithout returns the ids of the annotations in a note without one of its traits, so that the
+// remaining traits keep their ids even if several lines are equal. It returns nil for a pinned
+// trait, whose id is in the text.
 func idsWithout(t *index.Trait, text []byte) []string {
 	if t.Pinned() {
 		return nil
 	}
 	gone := map[string]bool{t.ID: true}
 	if box := checkboxOf(t); box != nil && tasksIn(text) < countTasks(t.Note) {
-		gone[box.ID] = true // the line is gone
+		gone[box.ID] = true // the whole line was removed
 	}
 	return slices.DeleteFunc(t.Note.TraitIDs(), func(id string) bool { return gone[id] })
 }
 
-// withoutTrait is the text of a note without a trait. A field that the type of the note requires
-// stays.
+// withoutTrait returns the text of a note without a trait. Removing a field that the type of the
+// note requires is an error.
 func withoutTrait(text []byte, t *index.Trait, s *vault.Schema) ([]byte, error) {
 	if !t.Field {
 		own, err := annotationOf(text, t)

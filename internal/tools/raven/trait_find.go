@@ -15,9 +15,9 @@ var (
 	traitLine   = regexp.MustCompile(`^(.+):(\d{1,9})$`)
 )
 
-// findTrait finds a trait by its id, or by where it stands now (raven.md §6.4): `path:line` is the
-// first trait of a line, `path:trait:n` the one with n traits of the schema before it in its note.
-// stable says that it was found by its id.
+// findTrait returns the trait with an id, or at a current position (raven.md §6.4): `path:line` is
+// the first trait of a line, and `path:trait:n` the trait with n traits of the schema before it in
+// its note. stable reports whether it was found by its id.
 func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err error) {
 	id = strings.TrimSpace(id)
 	if t, ok := idx.Trait(id); ok {
@@ -36,6 +36,7 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 	if !ok {
 		return nil, false, noTrait(idx, id)
 	}
+	// Checkboxes are not traits of the schema, so `path:trait:n` does not count them.
 	before, byLine := 0, !traitNumber.MatchString(id)
 	for t := range n.Traits() {
 		if (byLine || !t.Task) && holds(t, before) {
@@ -48,7 +49,7 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 	return nil, false, noTrait(idx, id)
 }
 
-// numberOf reads digits, of which there are few.
+// numberOf returns the value of a few digits, or -1.
 func numberOf(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
@@ -57,8 +58,8 @@ func numberOf(digits string) int {
 	return n
 }
 
-// ownTrait finds a trait that is to be changed, which only its id can name: what stands on a line may
-// be another trait by the time the change is made.
+// ownTrait returns the trait with an id, for a change. A position is an error, because another
+// trait may be there when the change is made.
 func ownTrait(idx *index.Index, id string) (*index.Trait, error) {
 	t, stable, err := findTrait(idx, id)
 	if err != nil || stable {
@@ -69,7 +70,8 @@ func ownTrait(idx *index.Index, id string) (*index.Trait, error) {
 		With("argument", "id").With("id", t.ID).Fix("use the id %s", t.ID)
 }
 
-// noTrait is NOT_FOUND for a trait, with the nearest ids. It echoes no id that could not be one.
+// noTrait returns NOT_FOUND for a trait, with the most similar ids. The message does not contain
+// the id if it is too long to be one.
 func noTrait(idx *index.Index, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, "no trait %q", id)
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
@@ -88,8 +90,8 @@ func noTrait(idx *index.Index, id string) *fault.Fault {
 	return f
 }
 
-// nearTraits are the ids of traits that an id may mean: the nearest ones, or where the id names a note
-// and a place in it, the traits of the note.
+// nearTraits returns the ids of traits that an invalid id may mean: the most similar ones or, if
+// the id is a position in an existing note, the first traits of that note.
 func nearTraits(idx *index.Index, id string) []string {
 	note, _, placed := strings.Cut(id, ":")
 	n, ok := idx.Note(strings.TrimSuffix(note, ".md") + ".md")
@@ -105,7 +107,7 @@ func nearTraits(idx *index.Index, id string) []string {
 	return ids
 }
 
-// annotationOf is the annotation that a trait is, in the text of its note.
+// annotationOf returns the annotation of a trait in the text of its note.
 func annotationOf(text []byte, t *index.Trait) (markdown.Trait, error) {
 	for _, a := range markdown.Parse(text).Traits {
 		if a.Span.Start == t.Position && a.Name == t.Type {

@@ -12,6 +12,7 @@ import (
 //go:embed trait_get.md
 var traitGetDoc string
 
+// A traitGetIn is the input of raven_trait_get.
 type traitGetIn struct {
 	tool.Vault
 	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0; or its current position: daily/2026-03-02.md:11"`
@@ -19,11 +20,13 @@ type traitGetIn struct {
 	tool.AsOf
 }
 
+// A traitGetOut is the output of raven_trait_get.
 type traitGetOut struct {
 	tool.Aside `json:"-"`
 	Trait      trait `json:"trait"`
 }
 
+// traitGet returns the tool raven_trait_get, which shows one trait.
 func (f tools) traitGet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_trait_get", Family: Family, Title: "Get a trait", Doc: traitGetDoc,
@@ -33,6 +36,7 @@ func (f tools) traitGet() *tool.Tool {
 	}, f.getTrait)
 }
 
+// getTrait runs raven_trait_get.
 func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (traitGetOut, error) {
 	var out traitGetOut
 	depth, err := in.level()

@@ -17,6 +17,7 @@ import (
 //go:embed trait_list.md
 var traitListDoc string
 
+// A traitListIn is the input of raven_trait_list. All its filters must match.
 type traitListIn struct {
 	tool.Vault
 	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority or another of the schema; task: checkboxes"`
@@ -30,11 +31,13 @@ type traitListIn struct {
 	tool.Page
 }
 
+// A traitListOut is the output of raven_trait_list.
 type traitListOut struct {
 	tool.Aside `json:"-"`
 	Items      []trait `json:"items"`
 }
 
+// traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
@@ -59,6 +62,7 @@ func (f tools) traitList() *tool.Tool {
 	}, f.listTraits)
 }
 
+// listTraits runs raven_trait_list.
 func (f tools) listTraits(
 	ctx context.Context, c auth.Caller, in traitListIn,
 ) (traitListOut, error) {
@@ -82,20 +86,21 @@ func (f tools) listTraits(
 	return out, err
 }
 
-// A traitSelection says which traits a list is of.
+// A traitSelection selects the traits of a list.
 type traitSelection struct {
 	idx    *index.Index
-	values traitLookup // of the type, and of the value if one is asked for
-	parent string      // the type of what they stand in; empty: any
+	values traitLookup // the traits of the type, with the value if one is given
+	parent string      // the type of the parent; empty: any
 	area   area
-	times  window
-	done   *bool // whether what is selected is done; nil: either
+	// times are the time filters.
+	times window
+	done  *bool // select done, or not done, lines; nil: both
 
-	going func() bool // reports whether to go on; see going
+	going func() bool // reports whether to continue; see state.Going
 }
 
-// newTraitSelection checks what is asked for: a trait and a type that exist, a value that the trait
-// can have, and times and a path that can be read. All problems come together.
+// newTraitSelection returns the selection of a call. If the trait, a type, the value, a time or the
+// path is invalid, it returns one fault with all problems.
 func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 	q := traitSelection{idx: v.Index, done: in.Done}
 	s, err := state.Schema(v.Index)
@@ -132,7 +137,7 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 	return q, nil
 }
 
-// listing is the list of what is selected.
+// listing returns the list of the selected traits.
 func (q traitSelection) listing() state.Listing[*index.Trait] {
 	notes := q.notes()
 	l := state.Listing[*index.Trait]{Spot: (*index.Trait).Spot}
@@ -143,7 +148,8 @@ func (q traitSelection) listing() state.Listing[*index.Trait] {
 	return l
 }
 
-// notes are notes in which all that is selected stands: the fewest that can be told quickly.
+// notes returns a walk over the smallest set of notes with all selected traits that is cheap to
+// compute.
 func (q traitSelection) notes() noteWalk {
 	if few, ok := q.times.notes(q.idx); ok {
 		return few
@@ -154,7 +160,8 @@ func (q traitSelection) notes() noteWalk {
 	return q.values.notes
 }
 
-// behind yields what is selected behind a spot, and stands in the notes.
+// behind yields the selected traits in these notes after a location. It stops early if the call has
+// ended.
 func (q traitSelection) behind(notes noteWalk, after index.Location) iter.Seq[*index.Trait] {
 	if begin := (index.Location{Path: q.area.from}); begin.After(after) {
 		after = begin
@@ -171,7 +178,7 @@ func (q traitSelection) behind(notes noteWalk, after index.Location) iter.Seq[*i
 	}
 }
 
-// in yields what is selected in a note behind a spot, and reports whether more is wanted.
+// in yields the selected traits in a note after a location. It returns false if the walk must stop.
 func (q traitSelection) in(n *index.Note, after index.Location, yield func(*index.Trait) bool) bool {
 	for t := range n.TraitsBehind(q.values.typ, after, q.values.has) {
 		if !q.going() || q.holds(t) && !yield(t) {
@@ -181,14 +188,14 @@ func (q traitSelection) in(n *index.Note, after index.Location, yield func(*inde
 	return true
 }
 
-// holds reports whether a trait is selected, if it stands in the area and has a value.
+// holds reports whether a trait is selected, given that its type, value and path are.
 func (q traitSelection) holds(t *index.Trait) bool {
 	return (q.times.open() || q.times.holds(t.Created, t.Modified)) &&
 		(q.parent == "" || standsIn(t, q.parent)) && (q.done == nil || q.idx.Done(t) == *q.done)
 }
 
-// standsIn reports whether the parent of a trait is of a type or, if that is a plain section, the
-// nearest object around it that is none (raven.md §6.3).
+// standsIn reports whether the parent of a trait has a type or, if the parent is a section without
+// a declaration, the nearest typed object that contains it (raven.md §6.3).
 func standsIn(t *index.Trait, typ string) bool {
 	o := t.Parent()
 	return o.Type() == typ || o.Typed().Type() == typ
@@ -196,12 +203,12 @@ func standsIn(t *index.Trait, typ string) bool {
 
 // An area is a part of a vault: everything, one note, or a folder.
 type area struct {
-	from string // nothing in it has a smaller path
-	note bool   // it is one note, at that path; else a folder, or with an empty path everything
+	from string // the smallest path in the area; empty: everything
+	note bool   // the area is the note at that path; otherwise it is a folder or everything
 }
 
-// areaOf reads the path of a note, with or without `.md`, or of a folder. Where both are of that name
-// it is the note; a slash at the end says that the folder is meant.
+// areaOf returns the area of a path: of a note, with or without `.md`, or of a folder. If both
+// exist, the path means the note, and the folder has a slash at its end.
 func areaOf(idx *index.Index, path string) (area, error) {
 	if path == "" {
 		return area{}, nil
@@ -218,7 +225,7 @@ func areaOf(idx *index.Index, path string) (area, error) {
 	return area{folder + "/", false}, nil
 }
 
-// whole reports whether everything is in the area.
+// whole reports whether the area is the whole vault.
 func (a area) whole() bool { return a.from == "" }
 
 // has reports whether a path is in the area.

@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// traitMutated is the answer of the tools that change one trait.
+// A traitMutated is the output of the tools that change one trait.
 type traitMutated struct {
 	did
 	*TraitFacts
@@ -17,15 +17,15 @@ type traitMutated struct {
 	Trait *trait `json:"trait,omitempty" jsonschema:"the current state, or the last one of a deleted object"`
 	plan[wouldCreateTrait]
 
-	was *trait // before an update
+	was *trait // the trait before an update
 }
 
 var _ answer = (*traitMutated)(nil)
 
-// Shorten leaves the flat keys.
+// Shorten removes the trait, so that only the flat members remain.
 func (m *traitMutated) Shorten() { m.Trait = nil }
 
-// TraitFacts is what the answer says of a new trait beside the trait itself.
+// TraitFacts contains the flat members about a new trait.
 type TraitFacts struct {
 	TraitType string   `json:"trait_type"`
 	Value     any      `json:"value"`
@@ -33,26 +33,29 @@ type TraitFacts struct {
 	Parent    *typedID `json:"parent"`
 }
 
-// A typedID names an object.
+// A typedID is the id of an object, with its type.
 type typedID struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
 }
 
+// A wouldCreateTrait is a trait that a dry run would create.
 type wouldCreateTrait struct {
 	ID string `json:"id"`
 	*TraitFacts
 }
 
-// factsOf is what the answer says of a new trait.
+// factsOf returns the flat members about a new trait.
 func factsOf(t trait) *TraitFacts {
 	return &TraitFacts{t.TraitType, t.Value, t.ContentText, &typedID{t.Parent.ID, t.Parent.Type}}
 }
 
+// settle implements answer.
 func (m *traitMutated) settle(ctx context.Context, tx *repo.Tx) error {
 	return settle(ctx, tx, &m.Aside, &m.plan, m.turn)
 }
 
+// part implements answer.
 func (m *traitMutated) part(dry bool) {
 	if dry {
 		m.turn()
@@ -60,7 +63,7 @@ func (m *traitMutated) part(dry bool) {
 	m.Shorten()
 }
 
-// turn makes the answer the plan of the same call.
+// turn converts the answer into the plan of the same call.
 func (m *traitMutated) turn() {
 	p := plan[wouldCreateTrait]{DryRun: true, SideEffects: append([]string{}, m.SideEffects...)}
 	switch m.Action {
@@ -74,7 +77,7 @@ func (m *traitMutated) turn() {
 	*m = traitMutated{did: did{Aside: m.Aside}, plan: p}
 }
 
-// changes are the old and new values of what a call names.
+// changes returns the old and new values of the traits that the call sets.
 func (m *traitMutated) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {
@@ -83,8 +86,8 @@ func (m *traitMutated) changes() map[string]oldNew {
 	return all
 }
 
-// valueOf is the value of a trait by the name that a change has for it: its own, or that of another
-// trait on its line; null if the line has none of that name.
+// valueOf returns the value that a name means in a change: that of the trait itself, or that of
+// another trait on its line. It returns nil if the line has no such trait.
 func (t *trait) valueOf(name string) any {
 	if t.isOwn(name) {
 		return t.Value
@@ -92,10 +95,10 @@ func (t *trait) valueOf(name string) any {
 	return t.Siblings[name]
 }
 
-// isOwn reports whether a name that a change has for a value means that of the trait itself.
+// isOwn reports whether a name means the trait itself in a change.
 func (t *trait) isOwn(name string) bool { return slices.Contains([]string{"value", t.TraitType}, name) }
 
-// warnQuarantine warns of a note that does not parse.
+// warnQuarantine adds a warning if the note is quarantined.
 func warnQuarantine(a *tool.Aside, n *index.Note) {
 	if q := n.Quarantine; q != nil {
 		a.Warn("NOTE_QUARANTINED", n.Path+" does not parse; it is kept as text",

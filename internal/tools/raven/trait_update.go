@@ -20,6 +20,8 @@ import (
 //go:embed trait_update.md
 var traitUpdateDoc string
 
+// A traitUpdateIn is the input of raven_trait_update. Exactly one of ID, Query and Filter is given,
+// and at least one of Set and Unset.
 type traitUpdateIn struct {
 	tool.Vault
 	ID    string      `json:"id,omitempty" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
@@ -30,6 +32,8 @@ type traitUpdateIn struct {
 	tool.Mutation
 }
 
+// traitUpdate returns the tool raven_trait_update, which changes the value of a trait and the other
+// traits on its line.
 func (f tools) traitUpdate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_trait_update", Family: Family, Title: "Update a trait", Doc: traitUpdateDoc,
@@ -44,7 +48,7 @@ func (f tools) traitUpdate() *tool.Tool {
 	})
 }
 
-// legal is why the call cannot be made, whatever the vault has.
+// legal returns an error if the arguments are invalid. It does not read the vault.
 func (in traitUpdateIn) legal() error {
 	if err := in.one(in.ID, in.DryRun); err != nil {
 		return err
@@ -55,7 +59,7 @@ func (in traitUpdateIn) legal() error {
 	return nil
 }
 
-// updateTraits changes one trait, or all that a query finds.
+// updateTraits changes one trait, or all results of a query.
 func (f tools) updateTraits(
 	ctx context.Context, c auth.Caller, in traitUpdateIn,
 ) (bulkTraitMutated, error) {
@@ -73,7 +77,7 @@ func (f tools) updateTraits(
 	})
 }
 
-// step changes one of the traits that a query finds.
+// step changes one result of a query; see bulkStep.
 func (in traitUpdateIn) step(
 	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
 ) (string, error) {
@@ -119,35 +123,36 @@ func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	return out.updated(tx, &before, w)
 }
 
-// names are what the call names, in order.
+// names returns the names that the call sets or removes, sorted.
 func (in traitUpdateIn) names() []string {
 	names := append(slices.Collect(maps.Keys(in.Set)), in.Unset...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// A rewrite is a change of the line of a trait or, of one in the frontmatter, of its fields.
+// A rewrite is a change of the line of a trait or, for a trait in the frontmatter, of the fields.
 type rewrite struct {
 	trait *index.Trait
-	mark  string           // that the checkbox of the line gets; "" leaves it
-	today string           // the date that a task which becomes done gets
-	set   []markdown.Field // the trait's own value first, then others by name; nil is a bare one
+	mark  string           // the new mark of the checkbox; "": unchanged
+	today string           // the date for a task that becomes done
+	set   []markdown.Field // the trait itself first; a nil value means no value
+	// unset are the traits to remove from the line.
 	unset []string
 }
 
-// given reports whether the change gives a trait a value.
+// given reports whether the change sets a trait to a value.
 func (w rewrite) given(name string) bool {
 	return slices.ContainsFunc(w.set, func(f markdown.Field) bool {
 		return f.Key == name && f.Value != nil
 	})
 }
 
-// ticks reports whether the change sets the checkbox of the line by this name.
+// ticks reports whether the change sets the checkbox of the line, and name is one of its names.
 func (w rewrite) ticks(name string) bool {
 	return w.mark != "" && slices.Contains([]string{"value", index.TaskType, statusTrait}, name)
 }
 
-// apply is the text with the change. Nothing else in it changes.
+// apply returns the text with the change. The rest of the text stays the same.
 func (w rewrite) apply(text []byte) (_ []byte, err error) {
 	if w.trait.Field {
 		return w.applyFields(text)
@@ -187,7 +192,7 @@ func (w rewrite) applyFields(text []byte) ([]byte, error) {
 	return markdown.UnsetFields(text, w.unset)
 }
 
-// updated fills the answer of a call that changed a trait, or found it as it should be.
+// updated fills the output of a call that changed a trait, or that did not have to change it.
 func (m *traitMutated) updated(tx *repo.Tx, before *trait, w rewrite) error {
 	t, ok := tx.Index().Trait(before.ID)
 	if !ok {

@@ -14,16 +14,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A traitLookup finds the traits of a type that a value stands for, or all of the type.
+// A traitLookup finds the traits of a type, all of them or those with a value.
 type traitLookup struct {
 	idx   *index.Index
 	typ   string
-	notes noteWalk // those that may have such a trait
+	notes noteWalk // the notes that can have such a trait
+	// has reports whether a trait has a wanted type and value.
 	has   func(*index.TraitValue) bool
-	count func() int // how many there are; nil: that takes going through the notes
+	count func() int // returns their number; nil: the notes must be walked to count them
 }
 
-// most is more than there are, or as many.
+// most returns an upper bound of the number of traits.
 func (l traitLookup) most() int {
 	if l.count != nil {
 		return l.count()
@@ -31,9 +32,9 @@ func (l traitLookup) most() int {
 	return l.idx.TraitCount(l.typ)
 }
 
-// lookupOf finds the traits that a text stands for: those with exactly this value or, of dates and
-// times, those whose day lies in the time that it names (raven.md §6.10). A list has the value if one
-// of its elements has it. Without a text it is all of the type.
+// lookupOf returns the lookup for a requested value: traits with exactly this value or, for dates
+// and times, those whose day is in the requested time (raven.md §6.10). A list matches if one of
+// its elements does. An empty text selects all traits of the type.
 func lookupOf(v view, def *vault.Trait, text string) (traitLookup, error) {
 	switch {
 	case text == "":
@@ -50,12 +51,12 @@ func lookupOf(v view, def *vault.Trait, text string) (traitLookup, error) {
 		return lookupSet(v.Index, def, v.Index.TraitsWith(def.Name, want)), nil
 	}
 	if to := v.Index.Resolve(want); one.IsRef() && to.ID != "" {
-		want = to.ID // as TraitValue tells the elements
+		want = to.ID // TraitValue has the ids of targets
 	}
 	return elements(v.Index, def, func(e any) bool { return index.ValueText(e) == want }), nil
 }
 
-// lookupAll finds all traits of a type.
+// lookupAll returns the lookup of all traits of a type.
 func lookupAll(idx *index.Index, typ string) traitLookup {
 	return traitLookup{
 		idx: idx, typ: typ,
@@ -65,7 +66,8 @@ func lookupAll(idx *index.Index, typ string) traitLookup {
 	}
 }
 
-// lookupTasks finds the lines with checkboxes, all or those of a value. A value that no task has is INVALID_VALUE.
+// lookupTasks returns the lookup of lines with checkboxes: all, or those with a value. A value that
+// no task has is INVALID_VALUE.
 func lookupTasks(idx *index.Index, value string) (traitLookup, error) {
 	if _, ok := index.TaskMark(value); value != "" && !ok {
 		return traitLookup{}, noTaskValue()
@@ -74,19 +76,19 @@ func lookupTasks(idx *index.Index, value string) (traitLookup, error) {
 	return traitLookup{idx, index.TaskType, set.Notes, set.Has, set.Count}, nil
 }
 
-// noTaskValue is the fault of a value that no task has.
+// noTaskValue returns the fault of a value that a task cannot have.
 func noTaskValue() *fault.Fault {
 	return fault.New(fault.InvalidValue, "the value of a task is one of: %s",
 		strings.Join(index.TaskValues(), ", ")).With("argument", "value").With("allowed", index.TaskValues())
 }
 
-// lookupSet finds the traits of a set.
+// lookupSet returns the lookup of a set of traits.
 func lookupSet(idx *index.Index, def *vault.Trait, set index.TraitSet) traitLookup {
 	return traitLookup{idx, def.Name, set.Notes, set.Has, set.Count}
 }
 
-// elementOf is what the schema says of one value of a trait. Bounds do not matter to who looks for
-// one.
+// elementOf returns the definition of a single value of a trait, without bounds, which do not
+// matter for a search.
 func elementOf(def *vault.Trait) *vault.Field {
 	one := def.Field
 	one.Type = strings.TrimSuffix(one.Type, "[]")
@@ -94,8 +96,8 @@ func elementOf(def *vault.Trait) *vault.Field {
 	return &one
 }
 
-// valueText is a value, as somebody types it, as the index finds it. One that no trait of the kind can
-// have is INVALID_VALUE; any text can be that of a text.
+// valueText returns a typed value in the form in which the index stores it. A value that the trait
+// cannot have is INVALID_VALUE.
 func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
 	if one.Type == "string" || one.Type == "url" {
 		return text, nil
@@ -104,8 +106,8 @@ func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
 	return index.ValueText(read), err
 }
 
-// elements finds the traits with an element for which a test holds. Of all that say the same it tries
-// one.
+// elements returns the lookup of traits with a list that has an element for which holds returns
+// true. It tests equal values only once.
 func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLookup {
 	all, tried := lookupAll(idx, def.Name), map[*index.TraitValue]bool{}
 	has := func(s *index.TraitValue) bool {
@@ -124,7 +126,7 @@ func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLoo
 	return traitLookup{idx: idx, typ: def.Name, notes: all.notes, has: has}
 }
 
-// lookupTime finds the traits of dates or times whose day lies in a time.
+// lookupTime returns the lookup of dates and times whose day is in a period.
 func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
 	i, err := vault.ParseTime(text, v.Clock)
 	if err != nil {
@@ -144,11 +146,11 @@ func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
 	})), nil
 }
 
-// behindDay stands behind every time of a day, as values are sorted.
+// behindDay, appended to a day, sorts after all times of that day.
 const behindDay = "~"
 
-// daysOf are texts between which all days of a time lie, and the times of these days. An empty one is
-// open.
+// daysOf returns the first and last values, as texts, whose days are in a period. An empty text
+// means no limit.
 func daysOf(i vault.Interval, zone *time.Location) (from, to string) {
 	if !i.From.IsZero() {
 		from = string(vault.DateOf(i.From.In(zone)))
@@ -162,15 +164,16 @@ func daysOf(i vault.Interval, zone *time.Location) (from, to string) {
 	return from, to
 }
 
-// A traitReader reads values that are to be written for traits, and gathers what is wrong with them.
+// A traitReader reads values for traits, and collects the problems.
 type traitReader struct {
-	idx      *index.Index
-	schema   *vault.Schema
-	clock    vault.Clock
+	idx    *index.Index
+	schema *vault.Schema
+	clock  vault.Clock
+	// problems are the problems of all values that were read so far.
 	problems []*fault.Fault
 }
 
-// read is the value that a trait of this name is to be given.
+// read returns the value for the trait with a name.
 func (r *traitReader) read(name string, v any) any {
 	def, ok := r.schema.Trait(name)
 	if !ok {
@@ -180,8 +183,8 @@ func (r *traitReader) read(name string, v any) any {
 	return r.readAs(&def.Field, v)
 }
 
-// readAs is the value by what the schema says of it. Nothing is good for what has a default, and for
-// what says enough by being there.
+// readAs returns the value as the definition reads it. A missing value is allowed if there is a
+// default, or if the trait has a meaning without a value.
 func (r *traitReader) readAs(def *vault.Field, v any) any {
 	read, err := def.Read(v, r.clock)
 	switch b, isBool := read.(bool); {
@@ -191,7 +194,7 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 		r.problems = append(r.problems, fault.New(fault.MissingRequired,
 			"Trait '%s' needs a value: it has no default", def.Name).With("field", def.Name))
 	case isBool && def.Type != "bool":
-		return strconv.FormatBool(b) // one of an enum, which must not become a bare annotation
+		return strconv.FormatBool(b) // a value of an enum, which must be written out
 	default:
 		if f := mutation.WrongTarget(r.idx, def, read); f != nil {
 			r.problems = append(r.problems, f)
@@ -200,5 +203,5 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 	return mutation.ByID(r.idx, def, read)
 }
 
-// speaksBare reports whether a trait without a value has one all the same.
+// speaksBare reports whether a trait has a meaning without a written value.
 func speaksBare(def *vault.Field) bool { return def.Type == "bool" || def.HasDefault }

@@ -21,6 +21,7 @@ import (
 //go:embed trash_list.md
 var trashListDoc string
 
+// A trashListIn is the input of raven_trash_list.
 type trashListIn struct {
 	tool.Vault
 	ID string `json:"id,omitempty" complete:"" size:"id" jsonschema:"only objects with this former id: people/freya, people/freya#notes"`
@@ -28,12 +29,13 @@ type trashListIn struct {
 	tool.Page
 }
 
+// A trashListOut is the output of raven_trash_list, with the last deletion first.
 type trashListOut struct {
 	tool.Aside `json:"-"`
 	Items      []trashed `json:"items"`
 }
 
-// A trashed thing is one that raven_restore can bring back.
+// A trashed is a deleted note or section that raven_restore can restore.
 type trashed struct {
 	ID          string     `json:"id" jsonschema:"that it had"`
 	Reference   string     `json:"reference" jsonschema:"argument for raven_restore: the id, or the path in the trash if several have this id"`
@@ -47,16 +49,17 @@ type trashed struct {
 	Agent       string     `json:"agent,omitempty"`
 	Size        int        `json:"size" jsonschema:"in bytes"`
 
-	commit uint64 // that deleted it; 0: nothing in the log says so
+	commit uint64 // the commit that deleted it; 0: not found in the log
 	origin origin
 }
 
-// An origin is what the trash keeps of a section.
+// An origin is the former id and the text of a section in the trash.
 type origin struct {
-	id   string // empty: it is a note
+	id   string // empty: the trashed object is a note
 	text []byte // of the section
 }
 
+// trashList returns the tool raven_trash_list, which lists deleted notes and sections.
 func (f tools) trashList() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_trash_list", Family: Family, Title: "List the trash", Doc: trashListDoc,
@@ -104,8 +107,8 @@ func pathsOf(files []*index.File) func(func(string) bool) {
 	}
 }
 
-// trashFiles returns the files in the trash, the newest first; with an id, those of what had it. It ends when it is not
-// to go on.
+// trashFiles returns the files in the trash, the newest first. With an id, it returns only files of
+// objects that had it. It stops early if going returns false.
 func trashFiles(idx *index.Index, id string, going func() bool) []*index.File {
 	var all []*index.File
 	for f := range idx.FilesAfter(vault.Trash) {
@@ -122,17 +125,19 @@ func trashFiles(idx *index.Index, id string, going func() bool) []*index.File {
 	return all
 }
 
-// twin matches the version in the name of a file of the trash whose name was taken (docs/design/0007).
+// twin matches the version in the name of a file of the trash whose name was already in use
+// (docs/design/0007).
 var twin = regexp.MustCompile(`\.v[0-9]+\.md$`)
 
-// trashName returns the name that a file of the trash was made from: of a note its id, of a section the id of its
-// note and, behind a slash, its slug.
+// trashName returns the name from which the path of a file in the trash was made: the id of a note,
+// or for a section the id of its note, a slash and the slug.
 func trashName(path string) string {
 	name := strings.TrimPrefix(path, vault.Trash)
 	return strings.TrimSuffix(twin.ReplaceAllString(name, ".md"), ".md")
 }
 
-// trashReference returns what names a deleted thing alone.
+// trashReference returns a unique argument for raven_restore: the id, or the path if several files
+// have the id.
 func trashReference(files []*index.File, item trashed) string {
 	same := 0
 	for _, f := range files {
@@ -146,7 +151,8 @@ func trashReference(files []*index.File, item trashed) string {
 	return item.ID
 }
 
-// readTrashed reads what a file of the trash is, from its text and from the commit that wrote it.
+// readTrashed returns the description of a file in the trash, from its text and from the commit
+// that wrote it.
 func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, error) {
 	item := trashed{Kind: "note", TrashPath: f.Path, Size: f.Size}
 	text, err := v.Text(ctx, f.Body)
@@ -158,6 +164,8 @@ func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, er
 		item.Type, _ = typ.Value.(string)
 	}
 	note := trashName(f.Path) + ".md"
+	// A note can have the fields origin and line too, so the path in the trash must match the
+	// origin.
 	at, ok := sectionOrigin(head)
 	if of, _, _ := strings.Cut(at, "#"); ok && strings.HasPrefix(trashName(f.Path), of+"/") {
 		item.Kind, item.Type, item.origin = "section", "", origin{at, text[body:]}
@@ -179,7 +187,8 @@ func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, er
 	return item, nil
 }
 
-// sectionOrigin returns the id that a section in the trash had.
+// sectionOrigin returns the former id of a section, from the frontmatter of its file in the trash.
+// It returns false if the file is not a section.
 func sectionOrigin(head *markdown.Frontmatter) (string, bool) {
 	at, ok := head.Get("origin")
 	id, isText := at.Value.(string)
@@ -187,7 +196,8 @@ func sectionOrigin(head *markdown.Frontmatter) (string, bool) {
 	return id, ok && isText && hasLine && strings.Contains(id, "#")
 }
 
-// deletes reports whether a commit put a file into the trash in place of a note, or of a section of a note.
+// deletes reports whether a commit created a file in the trash and deleted a note, or changed the
+// note of a section.
 func deletes(c *repo.Commit, trash, note string, section bool) bool {
 	made, changed := false, false
 	for _, n := range c.Notes {

@@ -14,6 +14,7 @@ import (
 //go:embed type.md
 var typeDoc string
 
+// A typeIn is the input of raven_type. It has either Name or List.
 type typeIn struct {
 	tool.Vault
 	Name string `json:"name,omitempty" complete:"type" alias:"type,type_name" jsonschema:"list the objects of this type"`
@@ -23,30 +24,32 @@ type typeIn struct {
 	tool.Page
 }
 
-// typeOut has the objects of a type, or the types.
+// A typeOut contains the objects of a type, or the types.
 type typeOut struct {
 	tool.Aside `json:"-"`
 	*TypeObjects
 	*TypeCounts
 }
 
-// TypeObjects are the objects of a type.
+// TypeObjects is the part of the answer with the objects of a type.
 type TypeObjects struct {
 	Type  string   `json:"type"`
 	Items []object `json:"items"`
 }
 
-// TypeCounts are the types of the vault.
+// TypeCounts is the part of the answer with the types of the vault.
 type TypeCounts struct {
 	Types []typeCount `json:"types" jsonschema:"as in the schema, then the built-in ones"`
 }
 
+// A typeCount is a type with the number of its objects.
 type typeCount struct {
 	Name    string `json:"name"`
 	Count   int    `json:"count"`
 	Builtin bool   `json:"builtin"`
 }
 
+// ofType returns the tool raven_type, which lists the objects of a type, or all types.
 func (f tools) ofType() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_type", Family: Family, Title: "List the objects of a type", Doc: typeDoc,
@@ -83,7 +86,7 @@ func (f tools) ofType() *tool.Tool {
 	})
 }
 
-// objectsOfType is a page of the objects of a type.
+// objectsOfType returns a page of the objects of a type.
 func objectsOfType(
 	ctx context.Context, a *tool.Aside, d renderer, in typeIn,
 ) (*TypeObjects, error) {
@@ -103,7 +106,7 @@ func objectsOfType(
 	return &TypeObjects{t.Name, items}, err
 }
 
-// countTypes is a page of the types.
+// countTypes returns a page of the types.
 func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, error) {
 	s, err := state.Schema(idx)
 	if err != nil {

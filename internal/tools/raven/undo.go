@@ -19,15 +19,17 @@ import (
 //go:embed undo.md
 var undoDoc string
 
-// undoName is the name of the tool, by which the log has its commits.
+// undoName is the name of the tool, which its commits in the log contain.
 const undoName = "raven_undo"
 
+// An undoIn is the input of raven_undo.
 type undoIn struct {
 	tool.Vault
 	Version string `json:"version" complete:"version" jsonschema:"the version to undo: v42"`
 	tool.Mutation
 }
 
+// An undoOut is the output of raven_undo.
 type undoOut struct {
 	tool.Aside `json:"-"`
 	Action     string       `json:"action,omitempty"`
@@ -40,7 +42,7 @@ type undoOut struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// undone is a commit that is taken back.
+// An undone is a commit that was undone.
 type undone struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts" title:"when"`
@@ -49,12 +51,13 @@ type undone struct {
 	Agent     string    `json:"agent"`
 }
 
-// An undoneFile is a file that is as it was.
+// An undoneFile is a file that was changed by the undo.
 type undoneFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action" jsonschema:"create, modify or delete"`
 }
 
+// undo returns the tool raven_undo, which reverses one commit.
 func (f tools) undo() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: undoName, Family: Family, Title: "Undo a change", Doc: undoDoc,
@@ -64,7 +67,8 @@ func (f tools) undo() *tool.Tool {
 	}, f.undoOrExplain)
 }
 
-// undoOrExplain undoes a commit, and explains why where its files have changed since.
+// undoOrExplain undoes a commit. If the files have changed since, the fault explains which commits
+// did that.
 func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
 	out, err := f.undoCommit(ctx, c, in)
 	if err == nil || fault.Of(err).Details["changed"] == nil {
@@ -82,8 +86,8 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 	return out, explained(ctx, v, r, fault.Of(err))
 }
 
-// undoCommit looks up what undoes the commit before the call takes its turn. A repetition of a call
-// is answered all the same if that is not possible any more.
+// undoCommit computes the reversal before the draft, and reports a failure only in the draft, so
+// that a repeated call gets its stored answer although the undo is no longer possible.
 func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
 	version, ok := repo.ParseVersion(strings.TrimSpace(in.Version))
 	if !ok {
@@ -120,8 +124,8 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 	})
 }
 
-// mayReverse is PERMISSION_DENIED for a commit of memories that another principal made: a memory belongs to who
-// stored it (reference/memory.md §A7). An admin may undo it.
+// mayReverse returns PERMISSION_DENIED for a commit with memories of another principal, unless the
+// caller is an admin: a memory belongs to the principal that stored it (reference/memory.md §A7).
 func mayReverse(c auth.Caller, vault string, r *repo.Reversal) error {
 	if len(r.Of.Items) == 0 || r.Of.Who.Principal == c.Principal || c.Role(vault).Allows(auth.Admin) {
 		return nil
@@ -130,17 +134,17 @@ func mayReverse(c auth.Caller, vault string, r *repo.Reversal) error {
 		"can undo it", repo.Version(r.Of.Seq)).With("argument", "version")
 }
 
-// A changeSince is a commit that changed a file of the one that cannot be undone.
+// A changeSince is a commit that prevents an undo, because it changed one of the files.
 type changeSince struct {
 	Version string `json:"version"`
 	Tool    string `json:"tool"`
 }
 
-// maxSince is how many of them a conflict lists.
+// maxSince is the maximum number of such commits in a conflict.
 const maxSince = 50
 
-// explained adds to the conflict of an undo which versions changed the files since, and what to do. It
-// never advises to undo an undo: that would do a change again.
+// explained adds to the conflict of an undo the commits that changed the files since, and a fix. It
+// never suggests to undo an undo, because that would repeat a change.
 func explained(ctx context.Context, v *repo.Vault, r *repo.Reversal, f *fault.Fault) error {
 	o, err := v.Obstacles(ctx, r, func(c *repo.Commit) bool { return c.Tool == undoName })
 	if err != nil {
@@ -166,12 +170,12 @@ func explained(ctx context.Context, v *repo.Vault, r *repo.Reversal, f *fault.Fa
 	return f
 }
 
-// isAnswer reports whether an error says what is wrong with the call.
+// isAnswer reports whether an error is about the arguments of the call.
 func isAnswer(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidValue)
 }
 
-// fill says what was done, or would be.
+// fill fills the output.
 func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error {
 	o.Undone = undone{
 		repo.Version(r.Of.Seq), r.Of.Time, r.Of.Tool, r.Of.Who.Principal, r.Of.Who.Agent,
@@ -197,7 +201,7 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 	return mutation.NoteFiles(ctx, tx, &o.Aside)
 }
 
-// firstChanges are the first of the changes of files, as many as the answer has room for.
+// firstChanges returns the changes of the first files, as many as fit into the answer.
 func firstChanges(a *tool.Aside, files []repo.Staged) []mutation.FileChange {
 	var all []mutation.FileChange
 	for _, s := range files {
@@ -210,7 +214,7 @@ func firstChanges(a *tool.Aside, files []repo.Staged) []mutation.FileChange {
 	return all
 }
 
-// actionOn is what becomes of a staged file.
+// actionOn returns the action on a staged file.
 func actionOn(s repo.Staged) string {
 	switch {
 	case s.New == nil:

@@ -14,12 +14,14 @@ import (
 //go:embed untyped.md
 var untypedDoc string
 
+// An untypedIn is the input of raven_untyped.
 type untypedIn struct {
 	tool.Vault
 	tool.AsOf
 	tool.Page
 }
 
+// untyped returns the tool raven_untyped, which lists the notes that do not declare a type.
 func (f tools) untyped() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_untyped", Family: Family, Title: "List notes without a type", Doc: untypedDoc,
@@ -39,7 +41,7 @@ func (f tools) untyped() *tool.Tool {
 	})
 }
 
-// untypedNotes is the list of the notes that say no type.
+// untypedNotes returns the list of the notes that do not declare a type.
 func untypedNotes(idx *index.Index) state.Listing[index.Object] {
 	behind := func(after index.Location) iter.Seq[index.Object] {
 		return func(yield func(index.Object) bool) {

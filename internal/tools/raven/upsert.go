@@ -16,6 +16,7 @@ import (
 //go:embed upsert.md
 var upsertDoc string
 
+// An upsertIn is the input of raven_upsert.
 type upsertIn struct {
 	tool.Vault
 	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
@@ -27,12 +28,13 @@ type upsertIn struct {
 	tool.Mutation
 }
 
-// upserted is the answer of an upsert.
+// An upserted is the output of raven_upsert.
 type upserted struct {
 	mutated
 	Status string `json:"status,omitempty" jsonschema:"the same word as action"`
 }
 
+// upsert returns the tool raven_upsert, which creates an object, or updates the one with the title.
 func (f tools) upsert() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_upsert", Family: Family, Title: "Create or update an object", Doc: upsertDoc,
@@ -46,7 +48,7 @@ func (f tools) upsert() *tool.Tool {
 	})
 }
 
-// run drafts the new object, or the change of the one that is there.
+// run drafts the new object, or the change of the existing one.
 func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
@@ -65,6 +67,7 @@ func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
 	return err
 }
 
+// settle implements answer. A plan has no status.
 func (u *upserted) settle(ctx context.Context, tx *repo.Tx) error {
 	if tx.DryRun() {
 		u.Status = ""
@@ -72,6 +75,7 @@ func (u *upserted) settle(ctx context.Context, tx *repo.Tx) error {
 	return u.mutated.settle(ctx, tx)
 }
 
+// part implements answer. A plan has no status.
 func (u *upserted) part(dry bool) {
 	if dry {
 		u.Status = ""
@@ -79,7 +83,7 @@ func (u *upserted) part(dry bool) {
 	u.mutated.part(dry)
 }
 
-// asNew is the call that makes the object.
+// asNew returns the call of raven_new that creates the object.
 func (in upsertIn) asNew() newIn {
 	return newIn{
 		Vault: in.Vault, Type: in.Type, Title: in.Title, Path: in.Path, Fields: in.Fields,
@@ -87,9 +91,9 @@ func (in upsertIn) asNew() newIn {
 	}
 }
 
-// find finds the note that the call is about: the one at its path, else the one note of the type that the
-// title names. It is nil if there is none. A note of another type at the path is DUPLICATE_ID, and several
-// notes of the name AMBIGUOUS_REF.
+// find returns the note that the call changes: the note at its path, or else the only note of the
+// type with the title as a name. It returns nil if there is none. A note of another type at the
+// path is DUPLICATE_ID, and several notes with the name are AMBIGUOUS_REF.
 func (in upsertIn) find(idx *index.Index, t *vault.Type) (*index.Note, error) {
 	path, err := in.asNew().place(t, in.Title)
 	switch {
@@ -97,6 +101,7 @@ func (in upsertIn) find(idx *index.Index, t *vault.Type) (*index.Note, error) {
 		if n, ok := idx.Note(string(path)); ok {
 			return n, sameType(n, t)
 		}
+	// A title from which no file name can be made may still name an existing note.
 	case in.Path != "" || !fault.Is(err, fault.MissingRequired):
 		return nil, err
 	}
@@ -117,7 +122,7 @@ func (in upsertIn) find(idx *index.Index, t *vault.Type) (*index.Note, error) {
 	return of[0], nil
 }
 
-// sameType is DUPLICATE_ID for a note of another type.
+// sameType returns DUPLICATE_ID if a note has another type.
 func sameType(n *index.Note, t *vault.Type) error {
 	if n.Type == t.Name {
 		return nil
@@ -127,7 +132,7 @@ func sameType(n *index.Note, t *vault.Type) error {
 		Fix("use the type %s, or give the new object another path", n.Type)
 }
 
-// notesCalled are the notes of a type that a title names, as a reference would.
+// notesCalled returns the notes of a type to which a reference with the title could resolve.
 func notesCalled(idx *index.Index, title string, t *vault.Type) []*index.Note {
 	to := idx.Resolve(title)
 	ids := to.Matches
@@ -143,7 +148,8 @@ func notesCalled(idx *index.Index, title string, t *vault.Type) []*index.Note {
 	return notes
 }
 
-// update drafts the change of a note: its fields are set, and the content replaces all behind them.
+// update drafts the change of a note: it sets the fields and, if the call has content, replaces the
+// body.
 func (in upsertIn) update(
 	ctx context.Context, tx *repo.Tx, n *index.Note, out *mutated,
 ) error {
@@ -174,7 +180,7 @@ func (in upsertIn) update(
 	return out.updated(tx, was)
 }
 
-// about is about the note that the call changes.
+// about returns the path of the note that the call changes or creates.
 func (in upsertIn) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	if t, ok := tx.Index().Schema().Type(in.Type); ok {
 		if n, err := in.find(tx.Index(), t); err == nil && n != nil {

@@ -16,12 +16,14 @@ import (
 //go:embed validate.md
 var validateDoc string
 
+// A validateIn is the input of raven_validate.
 type validateIn struct {
 	tool.Vault
 	Type  string    `json:"type" enum:"object,trait,batch,note" jsonschema:"what the input is for"`
 	Input tool.JSON `json:"input" jsonschema:"the arguments of raven_new, or with an id of raven_set; of raven_trait_create or raven_trait_update; of raven_batch; or a note as {path, text}"`
 }
 
+// A validateOut is the output of raven_validate. Normalized is nil if the input is invalid.
 type validateOut struct {
 	tool.Aside `json:"-"`
 	Valid      bool              `json:"valid"`
@@ -29,12 +31,15 @@ type validateOut struct {
 	Errors     []json.RawMessage `json:"errors,omitempty" jsonschema:"errors as the call would return them, with field, expected, allowed and nearest"`
 	Problems   []json.RawMessage `json:"warnings,omitempty" jsonschema:"unusual but valid parts, in the same form"`
 
-	faults, odd []*fault.Fault // of which Errors and Problems are made
+	faults, odd []*fault.Fault // the sources of Errors and Problems
 }
 
-// Partly reports that no answer belongs to a failure: what is wrong with the input is none.
+// Partly returns false. An invalid input is a result of this tool, so a failed call has no valid
+// data.
 func (o *validateOut) Partly() bool { return false }
 
+// validate returns the tool raven_validate, which checks the input of a mutation, or the text of a
+// note, without writing anything.
 func (f tools) validate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_validate", Family: Family, Title: "Check an input", Doc: validateDoc,
@@ -44,13 +49,14 @@ func (f tools) validate() *tool.Tool {
 	}, f.check)
 }
 
-// check tries the input out on a draft that is not written.
+// check tries the input on a draft that is not written.
 func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validateOut, error) {
 	v, err := f.Vault(ctx, c, in.Vault.Vault)
 	if err != nil {
 		return validateOut{}, err
 	}
 	call := repo.Call{Who: mutation.Who(c), Tool: "raven_validate", DryRun: true, AllowInactive: true, Prefix: c.Prefix}
+	// The result is passed through a channel, because Update may return before its function does.
 	made := make(chan validateOut, 1)
 	_, err = v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		out := validateOut{}
@@ -60,7 +66,7 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 		out.end()
 		out.Note("version", repo.Version(tx.Before().Version()))
 		select {
-		case <-made: // the function ran before
+		case <-made: // discard the result of an earlier run
 		default:
 		}
 		made <- out
@@ -72,7 +78,8 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 	return <-made, nil
 }
 
-// tryInput finds what is wrong with the input. The error is one that is not about it.
+// tryInput adds the problems of the input to out. It returns only errors that are not about the
+// input.
 func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *validateOut) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(in.Input)), "{") {
 		out.wrong(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
@@ -88,7 +95,7 @@ func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *va
 	var has struct {
 		ID *json.RawMessage `json:"id"`
 	}
-	_ = json.Unmarshal(in.Input, &has) // what it is not, the tool says
+	_ = json.Unmarshal(in.Input, &has) // the tool reports malformed input
 	op := operationIn{Op: "create", Entity: in.Type, Data: in.Input}
 	if has.ID != nil {
 		op.Op = "update"
@@ -101,7 +108,7 @@ func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *va
 	return s.check(ctx, tx, out)
 }
 
-// check tries a step out, and takes in what is wrong with it or what it would write.
+// check tries a step, and adds its problems or its normalized form to out.
 func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
 	var normal any
 	err := tx.Try(func() (err error) {
@@ -123,7 +130,7 @@ func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
 	return nil
 }
 
-// take takes in why something cannot be done. It returns what is not about the input.
+// take adds an error about the input to the problems. It returns other errors.
 func (o *validateOut) take(ctx context.Context, err error) error {
 	f := fault.Of(err)
 	ours := f.Status() == fault.StatusInternal && f.Code != fault.SchemaError
@@ -134,7 +141,7 @@ func (o *validateOut) take(ctx context.Context, err error) error {
 	return nil
 }
 
-// wrong adds a problem, or each of several.
+// wrong adds a problem, or each problem in a fault with several.
 func (o *validateOut) wrong(f *fault.Fault) {
 	if len(f.Errors) == 0 {
 		o.faults = append(o.faults, f)
@@ -145,10 +152,10 @@ func (o *validateOut) wrong(f *fault.Fault) {
 	}
 }
 
-// maxProblems is how many problems an answer lists.
+// maxProblems is the maximum number of problems in an answer.
 const maxProblems = 200
 
-// end makes the answer of what was found.
+// end builds the answer from the collected problems.
 func (o *validateOut) end() {
 	if o.Valid = len(o.faults) == 0; !o.Valid {
 		o.Normalized = nil
@@ -157,7 +164,7 @@ func (o *validateOut) end() {
 	o.Errors, o.Problems = problemsJSON(o.faults), problemsJSON(o.odd)
 }
 
-// problemsJSON are the first of some faults as entries of a list.
+// problemsJSON returns the first maxProblems faults as elements of a list.
 func problemsJSON(all []*fault.Fault) []json.RawMessage {
 	var list []json.RawMessage
 	for _, f := range firstOf(all, maxProblems) {
@@ -166,11 +173,12 @@ func problemsJSON(all []*fault.Fault) []json.RawMessage {
 	return list
 }
 
-// onTop are the details of a problem that it shows beside its code too.
+// onTop are the details of a problem that are also members next to its code.
 var onTop = []string{"index", "field", "expected", "allowed", "nearest"}
 
-// problemJSON is a fault as an entry of errors.
+// problemJSON returns a fault as an element of the list of errors.
 func problemJSON(f *fault.Fault) json.RawMessage {
+	// Many messages have the form "X must be Y".
 	if _, expected, ok := strings.Cut(f.Message, " must be "); ok && f.Details["expected"] == nil {
 		f = f.With("expected", expected)
 	}

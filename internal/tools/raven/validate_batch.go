@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A normalStep is an operation of a batch as it is read.
+// A normalStep is an operation of a batch in its normalized form.
 type normalStep struct {
 	Index  int    `json:"index"`
 	Op     string `json:"op"`
@@ -18,12 +18,12 @@ type normalStep struct {
 	Data   any    `json:"data"`
 }
 
-// normalSteps is a batch as it is read.
+// A normalSteps is a batch in its normalized form.
 type normalSteps struct {
 	Operations []normalStep `json:"operations"`
 }
 
-// tryBatch tries a batch out, as one that is atomic and does not stop at an operation that fails.
+// tryBatch tries a batch. It continues after an operation that fails.
 func (f tools) tryBatch(
 	ctx context.Context, tx *repo.Tx, raw json.RawMessage, out *validateOut,
 ) error {
@@ -53,7 +53,7 @@ func (f tools) tryBatch(
 	return nil
 }
 
-// tryOperation tries one operation out.
+// tryOperation tries one operation.
 func (f tools) tryOperation(
 	ctx context.Context, tx *repo.Tx, in operationIn,
 ) (*validateOut, error) {
@@ -72,7 +72,7 @@ func (f tools) tryOperation(
 	return out, nil
 }
 
-// merge takes in what was found of one operation.
+// merge adds the problems and warnings of operation number i.
 func (o *validateOut) merge(i int, one *validateOut) {
 	for _, f := range one.faults {
 		o.faults = append(o.faults, f.With("index", i))

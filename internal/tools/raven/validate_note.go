@@ -11,20 +11,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A noteInput is a note that is to be checked.
+// A noteInput is a note to check.
 type noteInput struct {
 	Path *string `json:"path"`
 	Text *string `json:"text"`
 }
 
-// normalNote is what a text makes of a note.
+// A normalNote is the result of parsing the text of a note.
 type normalNote struct {
 	Path   string         `json:"path"`
 	Type   string         `json:"type"`
 	Fields map[string]any `json:"fields"`
 }
 
-// tryNote finds what is wrong with a note, as it would be written.
+// tryNote adds the problems that a note would have after it is written.
 func (f tools) tryNote(
 	ctx context.Context, tx *repo.Tx, raw json.RawMessage, out *validateOut,
 ) error {
@@ -65,8 +65,8 @@ func (f tools) tryNote(
 	return nil
 }
 
-// found takes in what is wrong with a note, and what is odd: each way of writing a reference, and each trait that the
-// schema does not know, once.
+// found returns a function that adds the findings of a note. It adds each spelling of a reference,
+// and each undefined trait, only once.
 func (o *validateOut) found() func(finding) {
 	told := map[string]bool{}
 	return func(f finding) {

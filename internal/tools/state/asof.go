@@ -9,11 +9,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// VersionAt returns the version that as_of names: itself, or the newest one that there was at a time. A
-// time with a clock is that moment. A day, or any other time that lasts, is the end of it: a question
-// about a day includes everything that was written on it. Times are those of the vault's zone as
-// it is now. A time in the future is now, and before the first version there is v0, at which the
-// vault is empty.
+// VersionAt returns the version that an as_of argument selects: the given version, or the newest
+// one at a given time. A time with a clock means that moment. A day, or any other period, means its
+// end, so that a question about a day includes every change of that day. Times are in the vault's
+// current time zone. A time in the future, or a period without an end, selects the newest version.
+// A time before the first version selects v0, at which the vault is empty.
+//
+// It does not check that a given version exists. A text that is neither a version nor a time is a
+// fault with the family's Malformed code.
 func (v View) VersionAt(ctx context.Context, text string) (uint64, error) {
 	text = strings.TrimSpace(text)
 	if version, ok := repo.ParseVersion(text); ok {
@@ -27,10 +30,10 @@ func (v View) VersionAt(ctx context.Context, text string) (uint64, error) {
 	}
 	end := i.To
 	switch {
-	case end.IsZero(): // it has no end
+	case end.IsZero(): // the period has no end
 		return v.Index.Version(), nil
 	case i.From.Before(i.To):
-		end = end.Add(-1) // the first moment after it is not in it
+		end = end.Add(-1) // To is the first moment after the period
 	}
 	return v.Vault.VersionAt(ctx, end)
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// mostAbout is how many bytes say what a value is.
+// mostAbout is the maximum size in bytes of the label of a suggestion.
 const mostAbout = 80
 
-// Complete answers a call that completes a value of the newest state of a vault: with the values that begin as typed,
-// of those that a function yields in their order, each with what it is or with nothing.
+// Complete returns completion suggestions from the newest state of a vault: one page of the values
+// that begin with in.Prefix. The function values must yield each value with its label, in ascending
+// order of the values; an empty label is left out, and a long one is shortened to mostAbout bytes.
+// A page has at most in.Limit values. If the context ends, Complete returns its error.
 func (s Source) Complete(
 	ctx context.Context, c auth.Caller, vault string, in tool.Completing,
 	values func(View) iter.Seq2[string, string],

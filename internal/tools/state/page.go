@@ -13,14 +13,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A Listing is something that is answered in pages, by path, line and position.
+// A Listing is a list that is answered in pages, ordered by path, line and position.
 type Listing[T any] struct {
-	Behind func(index.Location) iter.Seq[T] // what is behind a spot, in order
-	Spot   func(T) index.Location
-	Count  func() int // how many there are in all; nil: count them
+	// Behind yields the items after a location, in order. The zero Location yields all.
+	Behind func(index.Location) iter.Seq[T]
+	// Spot returns the location of an item.
+	Spot func(T) index.Location
+	// Count returns the number of all items; nil: Total counts them.
+	Count func() int
 }
 
-// Total is how many there are in all, as far as it may go on counting.
+// Total returns the number of items in the whole list. Without a Count it counts them and stops as
+// soon as goOn returns false; the result is then too small.
 func (l Listing[T]) Total(goOn func() bool) int {
 	if l.Count != nil {
 		return l.Count()
@@ -34,11 +38,13 @@ func (l Listing[T]) Total(goOn func() bool) int {
 	return n
 }
 
-// lookEvery is after how many steps a loop over the things of a vault looks whether its call has ended.
+// lookEvery is the number of steps of a loop between two checks whether its call has ended.
 const lookEvery = 256
 
-// Going returns a function that each step of a loop asks whether to go on. It reports false after the context of
-// the call has ended; who loops returns the error of the context then.
+// Going returns a function that a loop calls at each step, and that reports whether to continue. It
+// checks the context at every lookEvery-th step, and returns false there once the context has
+// ended. The caller of the loop must then return the context's error. The function is for one
+// goroutine.
 func Going(ctx context.Context) func() bool {
 	step := 0
 	return func() bool {
@@ -47,14 +53,21 @@ func Going(ctx context.Context) func() bool {
 	}
 }
 
-// A Pager is a page that a call asks for: where the answer notes it, and whose faults are a family's.
+// A Pager is a request for a page.
 type Pager struct {
-	Aside  *tool.Aside
+	// Aside is the part of the answer that receives the meta and the warnings of the page.
+	Aside *tool.Aside
+	// Family determines the code of the fault of an invalid page token.
 	Family *tool.Family
-	Page   tool.Page
+	// Page contains the limit and the page token of the call.
+	Page tool.Page
 }
 
-// Page takes one page of a listing, and notes in the meta what CONTRACT §1 wants of a list.
+// Page returns one page of a listing, each item converted by show. It records in the meta the
+// count, the total, has_more and the token of the next page (CONTRACT §1), and warns with
+// NO_RESULTS if the whole list is empty. A page ends at p.Page.Limit items, or earlier at the
+// maximum size of an answer; it has at least one item if there is one. An invalid page token is a
+// fault with the family's Malformed code. If the context ends, Page returns its error.
 func Page[T, Item any](
 	ctx context.Context, p Pager, l Listing[T], show func(T) Item,
 ) ([]Item, error) {
@@ -69,17 +82,19 @@ func Page[T, Item any](
 			break
 		}
 		item := show(v)
+		// The first item is always listed, so that each page makes progress.
 		if more = !p.Aside.Fits(item) && len(items) > 0; more {
 			break
 		}
 		items, last = append(items, item), l.Spot(v)
 	}
 	total := len(items)
+	// The total of a list with a single page is the number of its items.
 	if more || p.Page.PageToken != "" {
 		total = l.Total(Going(ctx))
 	}
 	if err := ctx.Err(); err != nil {
-		return items, err // what is listed is cut off
+		return items, err // counting stopped early
 	}
 	p.Aside.Paged(len(items), total, more, spotKey(last))
 	if total == 0 {
@@ -88,17 +103,19 @@ func Page[T, Item any](
 	return items, nil
 }
 
-// Ahead is what lists of one thing yield behind a spot.
+// Ahead returns a value for Listing.Behind: the function that lists the items of one key, `of`,
+// after a location.
 func Ahead[K, T any](list func(K, index.Location) iter.Seq[T], of K) func(index.Location) iter.Seq[T] {
 	return func(after index.Location) iter.Seq[T] { return list(of, after) }
 }
 
-// spotKey is a spot as a page token keeps it.
+// spotKey returns a location in the form that page tokens contain: LINE:POSITION:PATH.
 func spotKey(s index.Location) string {
 	return fmt.Sprintf("%d:%d:%s", s.Line, s.Position, s.Path)
 }
 
-// SpotAfter is the spot that a page begins behind.
+// SpotAfter returns the location after which the requested page begins: the zero Location for the
+// first page. A token that another kind of list wrote is the fault of OtherList.
 func SpotAfter(f *tool.Family, in tool.Page) (index.Location, error) {
 	key, err := in.After(f)
 	if err != nil || key == "" {
@@ -115,14 +132,15 @@ func SpotAfter(f *tool.Family, in tool.Page) (index.Location, error) {
 	return index.Location{}, OtherList(f)
 }
 
-// OtherList is the fault of a page token that some other list gave.
+// OtherList returns the fault of a page token that another list wrote.
 func OtherList(f *tool.Family) error {
 	return fault.New(f.Malformed, "page_token is from another list").
 		With("argument", "page_token").Fix("use meta.next_page_token of the previous page")
 }
 
-// PageOf takes one page of a list that is short enough to be made whole. begins finds where what is
-// behind a key begins; it is false if the key is of another list.
+// PageOf returns one page of a list that is small enough to be built completely. key returns the
+// key of an item for the page token. begins returns the index in `all` of the first item after a
+// key, and false if the key is from another list. The meta and the warning are those of Page.
 func PageOf[T any](
 	p Pager, all []T, key func(T) string, begins func(string) (int, bool),
 ) ([]T, error) {

@@ -7,20 +7,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An Input is the input of a tool that reads a state of a vault. It embeds tool.Vault and tool.AsOf.
+// An Input is the input of a tool that reads one state of a vault. An input that embeds tool.Vault
+// and tool.AsOf implements it.
 type Input interface {
 	VaultName() string
 	State() tool.AsOf
 }
 
-// A Noted is a pointer to an output. The output embeds tool.Aside.
+// A Noted is a pointer to an output that embeds tool.Aside.
 type Noted[Out any] interface {
 	*Out
 	Note(key string, value any)
 }
 
-// Reads returns a tool that calls fn with the vault of a call, at the version or time that the call
-// names, and notes the version in the answer.
+// Reads returns a tool that calls fn with the vault of the call, at the version or time of the
+// as_of argument, and records that version in the meta of the answer.
 func Reads[In Input, Out any, O Noted[Out]](
 	s Source, spec tool.Spec, fn func(context.Context, View, In) (Out, error),
 ) *tool.Tool {

@@ -1,5 +1,5 @@
-// Package state reads vaults for the tools of every family: their newest state, a past state, and lists
-// in pages.
+// Package state reads vaults for the tools of all families: the newest state, past states, and
+// lists in pages.
 package state
 
 import (
@@ -17,13 +17,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Source opens the vaults of calls. Malformed arguments are faults of the family.
+// A Source opens the vaults that calls name. It is safe for concurrent use.
 type Source struct {
-	Teams  *team.Teams
+	// Teams contains the tenants.
+	Teams *team.Teams
+	// Family determines the code of the faults of malformed arguments.
 	Family *tool.Family
 }
 
-// Vault returns the vault of a call.
+// Vault returns the vault with a name in the caller's tenant, or NOT_FOUND. The vault is in use
+// until ctx ends, and may be closed after that. The caller's rights are not checked here.
 func (s Source) Vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
 	t, err := s.Teams.Team(ctx, c.Tenant)
 	if err != nil {
@@ -32,7 +35,7 @@ func (s Source) Vault(ctx context.Context, c auth.Caller, name string) (*repo.Va
 	return t.Vault(ctx, name)
 }
 
-// Folder returns the folder of a vault, nil if it has none.
+// Folder returns the checkout of a vault, or nil if the vault has none.
 func (s Source) Folder(
 	ctx context.Context, c auth.Caller, name string,
 ) (*checkout.Checkout, error) {
@@ -43,18 +46,21 @@ func (s Source) Folder(
 	return t.Folder(ctx, name)
 }
 
-// A View is a vault at one version, for a call that reads.
+// A View is one state of a vault, for a call that reads.
 type View struct {
 	Vault *repo.Vault
+	// Index is the state at the version of the View.
 	Index *index.Index
-	Clock vault.Clock // what words such as today mean to this call
+	Clock vault.Clock // defines today, and the time zone, for this call
 
-	Control repo.Control // as it was read with the newest version
+	// Control is the control item as it was read together with the newest version, also in a View
+	// of an older version. It may be newer than Index.
+	Control repo.Control
 
 	family *tool.Family
 }
 
-// View returns the newest state of the vault of a call.
+// View returns the newest state of a vault. A vault that does not exist is NOT_FOUND.
 func (s Source) View(ctx context.Context, c auth.Caller, name string) (View, error) {
 	v, err := s.Vault(ctx, c, name)
 	if err != nil {
@@ -67,8 +73,9 @@ func (s Source) View(ctx context.Context, c auth.Caller, name string) (View, err
 	return View{v, idx, Clock(idx, v.Now()), control, s.Family}, nil
 }
 
-// ViewAt returns the vault of a call as it was at the version or time that the call names; without one,
-// its newest state. Words such as today mean the time of the call in both cases.
+// ViewAt returns the state of a vault at the version or time of the as_of argument or, without one,
+// its newest state. Words such as today refer to the time of the call in both cases. A version that
+// does not exist yet is NOT_FOUND.
 func (s Source) ViewAt(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (View, error) {
@@ -87,15 +94,15 @@ func (s Source) ViewAt(
 	return View{v.Vault, idx, Clock(idx, v.Clock.Now), v.Control, s.Family}, nil
 }
 
-// Searchable returns the vault of a call as its notes can be searched, at the version or time that the call
-// names. It reads the log once.
+// Searchable returns a vault and the search index of its notes, at the version or time of the as_of
+// argument. Without one it reads the log once.
 func (s Source) Searchable(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (*repo.Vault, repo.Searchable, error) {
 	return s.searchable(ctx, c, name, searching{at, (*repo.Vault).Searchable, (*repo.Vault).SearchableAt})
 }
 
-// SearchableMemories is Searchable for the memories of the vault.
+// SearchableMemories is Searchable for the memories of a vault.
 func (s Source) SearchableMemories(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (*repo.Vault, repo.Searchable, error) {
@@ -103,13 +110,15 @@ func (s Source) SearchableMemories(
 		searching{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
 }
 
-// A searching says at which version a vault is searched, and how that is had.
+// A searching is a request for a search index: the as_of argument, and the methods that return the
+// newest index and a past one.
 type searching struct {
 	at     tool.AsOf
 	newest func(*repo.Vault, context.Context) (repo.Searchable, error)
 	past   func(*repo.Vault, context.Context, uint64) (repo.Searchable, error)
 }
 
+// searchable implements Searchable and SearchableMemories.
 func (s Source) searchable(
 	ctx context.Context, c auth.Caller, name string, how searching,
 ) (*repo.Vault, repo.Searchable, error) {
@@ -133,13 +142,14 @@ func (s Source) searchable(
 	return v, found, InArgument(err, "as_of")
 }
 
-// Version is the version that an answer is true of.
+// Version returns the version of the state in the form v42, for the meta of an answer.
 func (v View) Version() string { return repo.Version(v.Index.Version()) }
 
-// mostAhead is how many bytes of texts are read ahead.
+// mostAhead is the maximum number of bytes of texts that Prefetch reads.
 const mostAhead = 8 << 20
 
-// Prefetch reads the texts of notes at once that are needed next, up to a limit of bytes.
+// Prefetch reads the texts of the notes at these paths into the cache together, instead of one by
+// one later. It skips paths without a file, and stops after mostAhead bytes.
 func (v View) Prefetch(ctx context.Context, paths iter.Seq[string]) {
 	v.Vault.PrefetchFiles(ctx, func(yield func(*index.File) bool) {
 		for path := range paths {
@@ -150,10 +160,10 @@ func (v View) Prefetch(ctx context.Context, paths iter.Seq[string]) {
 	}, mostAhead)
 }
 
-// Clock is the time of a commit in the time zone of the vault.
+// Clock returns a clock that is at now, in the time zone of the vault's configuration.
 func Clock(idx *index.Index, now time.Time) vault.Clock { return idx.Config().Clock(now) }
 
-// Local is the time of a clock in its own zone.
+// Local returns the time of a clock in the clock's own zone, or in UTC if it has none.
 func Local(c vault.Clock) time.Time {
 	if c.Zone == nil {
 		return c.Now.UTC()
@@ -161,8 +171,8 @@ func Local(c vault.Clock) time.Time {
 	return c.Now.In(c.Zone)
 }
 
-// Schema returns the schema of the vault. A schema.yaml that does not load is an error: the call
-// depends on the types.
+// Schema returns the schema of the vault. It returns an error if schema.yaml cannot be loaded, for
+// calls whose result depends on the types. A vault without a schema.yaml has the built-in types.
 func Schema(idx *index.Index) (*vault.Schema, error) {
 	if err := idx.SchemaErr(); err != nil {
 		return nil, err
@@ -170,7 +180,8 @@ func Schema(idx *index.Index) (*vault.Schema, error) {
 	return idx.Schema(), nil
 }
 
-// InArgument adds to NOT_FOUND the argument that it is about.
+// InArgument adds the name of an argument to a NOT_FOUND fault, as the detail `argument`. It
+// returns other errors, and nil, unchanged.
 func InArgument(err error, name string) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.Of(err).With("argument", name)
