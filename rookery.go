@@ -1,6 +1,6 @@
-// Package rookery is Rookery in process: team memory for agents and the people who work with them,
-// over a data directory and without a network (CONTRACT §8). It is the only exported package of the
-// module.
+// Package rookery runs Rookery in process: team memory for agents and the people who work with
+// them, in a data directory and without a network (CONTRACT §8). It is the only exported package of
+// the module.
 //
 //	import "github.com/rookeryhq/rookery"
 //
@@ -21,21 +21,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// Config says where the data is.
+// Config contains the settings of a Rookery. Only Data is required.
 type Config struct {
-	Data       string       // the data directory; it is made where there is none
-	CacheBytes int64        // held of texts and of past states, half each; 0: 128 MiB
-	Log        *slog.Logger // internal failures, and nothing that is private; nil: nothing
+	Data       string       // the data directory; it is created if it does not exist
+	CacheBytes int64        // size of the caches of texts and of past states, half each; 0: 128 MiB
+	Log        *slog.Logger // receives internal failures, without private data; nil: no log
 	ReadOnly   bool         // every mutation is refused
 
-	Now func() time.Time // the clock that notes are dated by; nil: time.Now
+	Now func() time.Time // the clock for the dates of notes; nil: time.Now
 }
 
 // A Rookery is an open data directory. Its methods are safe for concurrent use.
 type Rookery struct{ app *localapp.App }
 
-// Open opens a data directory. One process at a time can hold it; another one's server is named in
-// the error.
+// Open opens a data directory. Only one process can have it open at a time: if a server has it
+// open, the error names that server. The caller must close the Rookery.
 func Open(ctx context.Context, cfg Config) (*Rookery, error) {
 	app, err := localapp.Open(ctx, localapp.Config{
 		Data: cfg.Data, CacheBytes: cfg.CacheBytes, Log: cfg.Log, ReadOnly: cfg.ReadOnly, Now: cfg.Now,
@@ -46,24 +46,26 @@ func Open(ctx context.Context, cfg Config) (*Rookery, error) {
 	return &Rookery{app}, nil
 }
 
-// Invoke calls a tool as the principal `local`, an admin. The answer is the envelope of CONTRACT §1;
-// on failure it holds the error, and err is not nil.
+// Invoke calls a tool, by its name or an alias, as the principal `local`, which is an admin. args
+// is the JSON object of its arguments. The result is the envelope of CONTRACT §1. If the call
+// fails, the envelope contains the error, and the returned error is not nil. A call that runs
+// longer than its deadline is canceled.
 func (r *Rookery) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
 	return r.app.Catalogue.Invoke(auth.WithCaller(ctx, auth.LocalCaller()), name, args)
 }
 
-// A Tool is what can be invoked: its name, what it is for, and the JSON Schema of its arguments.
+// A Tool describes a tool that Invoke can call.
 type Tool struct {
 	Name     string
 	Title    string
-	Doc      string // Markdown
-	Input    json.RawMessage
-	ReadOnly bool // it changes nothing
+	Doc      string          // what the tool is for, as Markdown
+	Input    json.RawMessage // the JSON Schema of its arguments
+	ReadOnly bool            // it changes nothing
 }
 
-// Tools yields the tools by name.
+// Tools yields all tools, sorted by name.
 func (r *Rookery) Tools() iter.Seq[Tool] {
 	return func(yield func(Tool) bool) {
 		for _, t := range r.app.Catalogue.Tools() {
@@ -74,13 +76,14 @@ func (r *Rookery) Tools() iter.Seq[Tool] {
 	}
 }
 
+// describe returns the public description of a tool.
 func describe(t *tool.Tool) Tool {
 	input, err := t.InputSchema().MarshalJSON()
 	if err != nil {
-		panic(err) // never: the schema was made from Go types
+		panic(err) // cannot happen: the schema was generated from Go types
 	}
 	return Tool{t.Name, t.Title, t.Prose().Text, input, !t.Kind.Mutates()}
 }
 
-// Close makes everything durable and lets the data directory go.
+// Close stops the background work, makes all writes durable, and releases the data directory.
 func (r *Rookery) Close() error { return r.app.Close() }

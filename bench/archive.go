@@ -20,24 +20,24 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An archive is the log of a vault on the engines of the server, in this process and without a folder
-// of notes. Its clock stands where it is set, so that a year passes in seconds.
+// An archive is the log of a vault on the storage engines of the server, in this process and
+// without a folder of notes. Its clock can be set, so that a year passes in seconds.
 type archive struct {
 	table  table.Table
 	bucket *stopwatch
-	texts  []corpus.File // the notes as they are written first
+	texts  []corpus.File // the notes as they are imported
 
 	clock atomic.Pointer[time.Time]
 	close func() error
 }
 
-// Sizes of what an archive is made with, as those of a server with its defaults.
+// The parameters of an archive, like those of a server with its defaults.
 const (
 	archivePart  = vaultName + "/1"
 	archiveTexts = 64 << 20
 )
 
-// newArchive makes one in a folder that is not there yet.
+// newArchive creates an archive in a folder that does not exist yet.
 func newArchive(dir string, texts []corpus.File) (*archive, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make a folder to measure in: %w", err)
@@ -59,7 +59,7 @@ func newArchive(dir string, texts []corpus.File) (*archive, error) {
 	return a, nil
 }
 
-// now is what the clock shows, and set sets it.
+// now returns the time of the clock: the one that was set, or else the real time.
 func (a *archive) now() time.Time {
 	if t := a.clock.Load(); t != nil {
 		return *t
@@ -67,12 +67,13 @@ func (a *archive) now() time.Time {
 	return time.Now()
 }
 
+// set stops the clock at a time.
 func (a *archive) set(t time.Time) { a.clock.Store(&t) }
 
-// open is the vault as a process sees it that has just been started: nothing of it is read yet.
+// open returns the vault as a new process sees it: nothing of it is read yet.
 func (a *archive) open() (*repo.Vault, error) { return a.openOn(a.table) }
 
-// openOn is the same on another table.
+// openOn returns the vault on another table, like open.
 func (a *archive) openOn(t table.Table) (*repo.Vault, error) {
 	return repo.NewVault(repo.VaultOptions{
 		Name: vaultName, Part: archivePart, Table: t, Bucket: a.bucket,
@@ -80,7 +81,7 @@ func (a *archive) openOn(t table.Table) (*repo.Vault, error) {
 	})
 }
 
-// bring writes all notes, in commits as an import makes them.
+// bring creates the vault and writes all notes, in commits of the size of an import.
 func (a *archive) bring(ctx context.Context, v *repo.Vault) error {
 	if err := v.Create(ctx, repo.Call{Tool: "team_vault_create"}, nil); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (a *archive) bring(ctx context.Context, v *repo.Vault) error {
 	return nil
 }
 
-// edit writes a note anew, another one for every i, with a line that it has not had.
+// edit writes a note with a new line at its end. Different i edit different notes.
 func (a *archive) edit(ctx context.Context, v *repo.Vault, i int) error {
 	f := a.texts[1+i*stride%(len(a.texts)-1)] // the first is the schema
 	return a.write(ctx, v, corpus.File{
@@ -101,7 +102,7 @@ func (a *archive) edit(ctx context.Context, v *repo.Vault, i int) error {
 	})
 }
 
-// write makes one commit of these files.
+// write writes the files in one commit.
 func (a *archive) write(ctx context.Context, v *repo.Vault, files ...corpus.File) error {
 	_, err := v.Update(ctx, repo.Call{Tool: "raven_edit"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -115,7 +116,7 @@ func (a *archive) write(ctx context.Context, v *repo.Vault, files ...corpus.File
 	return err
 }
 
-// dropImages takes all images away, as if none had ever been made.
+// dropImages deletes all images, so that a start must replay the log.
 func (a *archive) dropImages(ctx context.Context) error {
 	for o, err := range a.bucket.List(ctx, "image/") {
 		if err != nil {
@@ -128,15 +129,15 @@ func (a *archive) dropImages(ctx context.Context) error {
 	return nil
 }
 
-// A stopwatch is a bucket that remembers when it last put a segment and an image, and how large that
-// was.
+// A stopwatch is a bucket that records when it last stored a segment and an image, and the size of
+// that image in bytes.
 type stopwatch struct {
 	blob.Bucket
 	segment, image time.Time
 	size           int
 }
 
-// Put puts an object. There is one pass of folding at a time, so nothing else writes what it notes.
+// Put stores an object. Only one compaction runs at a time, so the records need no lock.
 func (s *stopwatch) Put(
 	ctx context.Context, key string, data []byte, c blob.Cond,
 ) (blob.Tag, error) {

@@ -11,22 +11,22 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// asked is what the calls of one kind came to.
+// An asked is the result for one kind of call.
 type asked struct {
 	call
 	Inside sample // in this process
 	HTTP   sample
-	Bytes  int // of the largest answer
+	Bytes  int // size of the largest answer
 }
 
-// A way carries calls: into this process, or over HTTP. It is the size of the answer.
+// A way sends a call, in this process or over HTTP, and returns the size of the answer in bytes.
 type way func(ctx context.Context, tool string, body []byte) (int, error)
 
-// A call that reads is made this many times less than the operations of other loads, and as much
-// shorter: there are many kinds.
+// askedLess divides the number of operations and the time limit of a load for each kind of call
+// that reads, because there are many kinds.
 const askedLess = 6
 
-// inside measures the calls in this process, on the data of the server, which is stopped for it.
+// inside measures the calls in this process, on the data of the server. It stops the server first.
 func (s *suite) inside(ctx context.Context) (err error) {
 	if err := s.down(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *suite) inside(ctx context.Context) (err error) {
 	return nil
 }
 
-// inProcess calls the tools in this process.
+// inProcess returns a way that calls the tools in this process.
 func inProcess(r *rookery.Rookery) way {
 	return func(ctx context.Context, tool string, body []byte) (int, error) {
 		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
@@ -61,7 +61,8 @@ func inProcess(r *rookery.Rookery) way {
 	}
 }
 
-// sized notes how large the largest answer is that comes this way. One client uses it.
+// sized returns a way that records the size of the largest answer. It must be used by one client at
+// a time.
 func (a *asked) sized(by way) way {
 	return func(ctx context.Context, tool string, body []byte) (int, error) {
 		size, err := by(ctx, tool, body)
@@ -85,8 +86,8 @@ func (s *suite) asks(ctx context.Context) (err error) {
 	return nil
 }
 
-// ask measures calls of one kind by one client, after one that is not counted. Refusals are kept for
-// the end: none of these calls may be refused.
+// ask measures calls of one kind by one client. The first call is not counted. Refusals are
+// collected and reported at the end, because none of these calls should be refused.
 func (s *suite) ask(ctx context.Context, c call, by way) (sample, error) {
 	if _, err := by(ctx, c.Tool, c.args[0]); err != nil {
 		s.refused = append(s.refused, fmt.Errorf("%s: %w", c.name(), err))
@@ -106,7 +107,7 @@ func (s *suite) ask(ctx context.Context, c call, by way) (sample, error) {
 	return got, err
 }
 
-// Waited is a percentile as the page shows it; of calls that were all refused there is none.
+// Waited formats a percentile for the page. It returns "refused" if no call succeeded.
 func (s sample) Waited(percent int) string {
 	if len(s.Waits) == 0 {
 		return "refused"
@@ -114,7 +115,8 @@ func (s sample) Waited(percent int) string {
 	return showMillis(s.P(percent))
 }
 
-// slowest is the kind of call with an aim that took longest, half of the time.
+// slowest returns the kind of call with the highest p50 among those with an aim, and that p50. what
+// is "" if there is none.
 func slowest(list []asked, a aim, by func(asked) sample) (what string, p50 time.Duration) {
 	for _, k := range list {
 		if s := by(k); k.Aim == a && len(s.Waits) > 0 && s.P(50) >= p50 {

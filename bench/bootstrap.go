@@ -13,23 +13,24 @@ import (
 	"time"
 )
 
-// A bootstrap is a function as it is uploaded.
+// A bootstrap is the program of a function as it is uploaded.
 type bootstrap struct {
 	Name, Arch string
 	Size       size
-	Init       link // from the execution of a process until it asks for its first event; empty for another processor
+	Init       link // from the start of a process until its first request; empty for another processor
 }
 
-// functionNames are the functions, and functionArchs the processors that they are built for.
+// functionNames are the functions, and functionArchs are the processors for which they are built.
 var (
 	functionNames = []string{"notes", "orient", "raven", "team", "mcp"}
 	functionArchs = []string{"arm64", "amd64"}
 )
 
-// inits is how often the start of a function is measured.
+// inits is the number of measured starts of a function.
 const inits = 25
 
-// build measures the sizes of the functions, and the starts of those that run here.
+// build measures the sizes of all functions, and the starts of those that can run on this
+// processor.
 func (c *clouded) build(ctx context.Context, dir string) error {
 	for _, name := range functionNames {
 		for _, arch := range functionArchs {
@@ -43,7 +44,8 @@ func (c *clouded) build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// newBootstrap builds a function into a folder, and measures its size and, if it runs on this processor, its start.
+// newBootstrap builds a function in a folder. It measures its size and, if it can run on this
+// processor, its start.
 func newBootstrap(ctx context.Context, dir, name, arch string) (b bootstrap, err error) {
 	b = bootstrap{Name: "functions/" + name, Arch: arch}
 	if b.Size, err = sizeOfFunction(ctx, dir, "github.com/rookeryhq/rookery/functions/"+name, arch); err != nil {
@@ -57,7 +59,8 @@ func newBootstrap(ctx context.Context, dir, name, arch string) (b bootstrap, err
 	return b, err
 }
 
-// untilFirstEvent executes a function, and ends it when it asks for its first event. No store is called.
+// untilFirstEvent runs a function until it requests its first event, and then kills it. No store is
+// called.
 func untilFirstEvent(ctx context.Context, bin string) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An aim says which goal a call has.
+// An aim is the class of goal that a call has.
 type aim string
 
 // The aims.
@@ -20,37 +20,37 @@ const (
 	aimLookup    aim = "lookup"
 	aimBacklinks aim = "backlinks of an object with 5,000 references"
 	aimSearch    aim = "search"
-	aimNone      aim = "" // it costs as much as there is in what it answers
+	aimNone      aim = "" // none: the cost grows with the size of the answer
 )
 
-// A call is one kind of call that reads, with what it can be called with.
+// A call is one kind of call that reads, with variants of its arguments.
 type call struct {
-	What string // as the page calls it
+	What string // name on the page
 	Tool string
 	Aim  aim
-	args [][]byte // bodies, with the vault's name in them
+	args [][]byte // request bodies; each contains the name of the vault
 }
 
-// variants is how many different calls of a kind are drawn.
+// variants is the number of different calls of a kind.
 const variants = 97
 
-// in are the arguments of a call.
+// An in is the arguments of a call.
 type in = map[string]any
 
-// A drawer draws what calls are made with.
+// A drawer draws the arguments of calls at random.
 type drawer struct {
 	rand   *rand.Rand
 	x      *index.Index
-	notes  []corpus.File // of a usual size
+	notes  []corpus.File // of usual size
 	people []*index.Note
-	traits []string // ids
+	traits []string // ids of traits
 	tags   []string
-	day    vault.Date // the day on which it is measured
+	day    vault.Date // the day of the measurement
 
-	popular string // the id of the object that half of the notes refer to
+	popular string // id of the object to which half of the notes refer
 }
 
-// drawCalls draws all calls from what is in the vault.
+// drawCalls draws all calls from the content of the vault.
 func (s *suite) drawCalls(x *index.Index) {
 	d := &drawer{rand: rand.New(rand.NewPCG(s.cfg.seed, uint64(s.result.Notes))), x: x, day: s.day}
 	d.popular = s.popular
@@ -71,7 +71,7 @@ func (s *suite) drawCalls(x *index.Index) {
 	s.calls = slices.Concat(d.objects(), d.orientation(), d.lists(), d.links(), d.others(), d.searches())
 }
 
-// objects are the calls for one thing.
+// objects returns the calls for a single object or trait.
 func (d *drawer) objects() []call {
 	return []call{
 		d.call("an object", "raven_object_get", aimLookup, func() in { return in{"id": d.id()} }),
@@ -94,7 +94,7 @@ func (d *drawer) objects() []call {
 	}
 }
 
-// orientation are the calls for what the vault is made of.
+// orientation returns the calls that summarize the vault.
 func (d *drawer) orientation() []call {
 	return []call{
 		d.call("an overview of the vault", "vault_overview", aimLookup, func() in { return in{} }),
@@ -105,7 +105,7 @@ func (d *drawer) orientation() []call {
 	}
 }
 
-// lists are the calls for pages of lists.
+// lists returns the calls for pages of lists.
 func (d *drawer) lists() []call {
 	list, traits := "raven_object_list", "raven_trait_list"
 	return []call{
@@ -144,7 +144,7 @@ func (d *drawer) lists() []call {
 	}
 }
 
-// links are the calls for references.
+// links returns the calls for references.
 func (d *drawer) links() []call {
 	return []call{
 		d.call("references to an object", "raven_backlinks", aimLookup,
@@ -160,7 +160,7 @@ func (d *drawer) links() []call {
 	}
 }
 
-// others are the calls that are neither for one thing nor for a list of things.
+// others returns the remaining calls.
 func (d *drawer) others() []call {
 	nothing := func() in { return in{} }
 	return []call{
@@ -178,7 +178,7 @@ func (d *drawer) others() []call {
 	}
 }
 
-// searches are the calls of the search.
+// searches returns the calls of the search.
 func (d *drawer) searches() []call {
 	search := func(what string, query func() string) call {
 		return d.call(what, "raven_search", aimSearch, func() in { return in{"query": query()} })
@@ -199,7 +199,7 @@ func (d *drawer) searches() []call {
 	}
 }
 
-// call is a kind of call with variants of its arguments.
+// call returns a kind of call with drawn variants of its arguments.
 func (d *drawer) call(what, tool string, a aim, draw func() in) call {
 	c := call{What: what, Tool: tool, Aim: a}
 	for range variants {
@@ -207,18 +207,20 @@ func (d *drawer) call(what, tool string, a aim, draw func() in) call {
 		args["vault"] = vaultName
 		body, err := encode(args)
 		if err != nil {
-			panic(err) // never: the arguments are texts
+			panic(err) // cannot happen: the arguments are texts
 		}
 		c.args = append(c.args, body)
 	}
 	return c
 }
 
-// just draws the same each time.
+// just returns a function that always draws the same arguments.
 func (d *drawer) just(name string, value any) func() in {
 	return func() in { return in{name: value} }
 }
 
+// one returns one of the texts; the functions below return a drawn note, id, person, tag, trait or
+// type, and the id of the agenda.
 func (d *drawer) one(list ...string) string { return list[d.rand.IntN(len(list))] }
 func (d *drawer) note() corpus.File         { return d.notes[d.rand.IntN(len(d.notes))] }
 func (d *drawer) id() string                { return idOf(d.note().Path) }
@@ -228,35 +230,35 @@ func (d *drawer) trait() string             { return d.one(d.traits...) }
 func (d *drawer) typ() string               { return d.one("person", "project", "book", "meeting") }
 func (d *drawer) agenda() string            { return idOf(corpus.AgendaPath) }
 
-// idOf is the id of the note at a path.
+// idOf returns the id of the note at a path.
 func idOf(path string) string { return strings.TrimSuffix(path, ".md") }
 
-// heading is the id of what stands under a heading of the handbook.
+// heading returns the id of a section of the handbook.
 func (d *drawer) heading() string {
 	n, _ := d.x.Note(corpus.HandbookPath)
 	return n.Object(d.rand.IntN(len(n.Sections))).ID()
 }
 
-// shortName is the last segment of a person's id.
+// shortName returns the last segment of a person's id.
 func (d *drawer) shortName() string {
 	id := d.person().ID
 	return id[strings.LastIndex(id, "/")+1:]
 }
 
-// agendaTrait is the id of a trait in the middle of the agenda.
+// agendaTrait returns the id of a trait in the middle of the agenda.
 func (d *drawer) agendaTrait() string {
 	n, _ := d.x.Note(corpus.AgendaPath)
 	ids := n.TraitIDs()
 	return ids[len(ids)/2]
 }
 
-// anyDay is a day that daily notes, fields and traits name.
+// anyDay returns a day that occurs in daily notes, fields and traits.
 func (d *drawer) anyDay() string {
 	begin := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	return begin.AddDate(0, 0, d.rand.IntN(1000)).Format(time.DateOnly)
 }
 
-// words are so many words that follow each other in a page of one of these languages.
+// words returns n consecutive words from a page in one of the languages.
 func (d *drawer) words(n int, languages ...string) string {
 	for range 1000 {
 		if words := strings.Fields(d.sentence(languages)); len(words) >= n {
@@ -267,13 +269,13 @@ func (d *drawer) words(n int, languages ...string) string {
 	return "harbour lantern"
 }
 
-// beginning is what a word begins with.
+// beginning returns the first letters of a word, at most 4.
 func (d *drawer) beginning() string {
 	word := []rune(d.words(1, "en", "fr", "uk"))
 	return string(word[:min(len(word), 4)])
 }
 
-// stretch is a part of a sentence that has no spaces.
+// stretch returns two or three characters of a sentence in a language without spaces.
 func (d *drawer) stretch(languages ...string) string {
 	for range 1000 {
 		if text := []rune(d.sentence(languages)); len(text) >= 4 {
@@ -284,8 +286,8 @@ func (d *drawer) stretch(languages ...string) string {
 	return "灯塔市场"
 }
 
-// sentence is one of a page of these languages; empty if a line was hit that has none, or a page
-// of another.
+// sentence returns a sentence of a page in one of the languages. It returns "" if the drawn page
+// has another language or the drawn line contains no sentence.
 func (d *drawer) sentence(languages []string) string {
 	f := d.note()
 	folder, _, _ := strings.Cut(strings.TrimPrefix(f.Path, "notes/"), "/")
@@ -301,5 +303,5 @@ func (d *drawer) sentence(languages []string) string {
 	return sentence
 }
 
-// name is how an error calls the kind.
+// name returns the name of the kind for an error.
 func (c call) name() string { return fmt.Sprintf("%s (%s)", c.What, c.Tool) }

@@ -15,17 +15,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/team"
 )
 
-// A link is what a call of a tool that does nothing costs, in process, by one kind of token.
+// A link is the cost of a call of an idle tool, in process, with one kind of token.
 type link struct {
 	What  string
-	Waits []time.Duration // shortest first
+	Waits []time.Duration // sorted
 	Mean  time.Duration
 }
 
-// P is the time that this many percent of the calls took at most.
+// P returns a percentile of the times.
 func (l link) P(percent int) time.Duration { return percentile(l.Waits, percent) }
 
-// The kinds of tokens, as the page and the goals call them.
+// The kinds of tokens, as named on the page and in the goals.
 const (
 	linkNone  = "nothing in between"
 	linkAPI   = "an API token"
@@ -35,14 +35,15 @@ const (
 	linkMany  = "an API token, among all of the tenant's"
 )
 
-// How many calls each kind is measured with; and how many are made before, which are not counted.
+// The numbers of measured calls of each kind (linkCalls, or freshOnes for linkFresh), and of the
+// calls before them that are not counted (linkFirst).
 const (
 	linkCalls = 20_000
 	linkFirst = 1_000
 	freshOnes = 300
 )
 
-// idleIn and idleOut are what a tool that does nothing takes and answers.
+// idleIn and idleOut are the input and output of an idle tool.
 type idleIn struct {
 	Vault string `json:"vault,omitempty" jsonschema:"name of the vault"`
 }
@@ -50,7 +51,7 @@ type idleOut struct {
 	Done bool `json:"done"`
 }
 
-// idleTools are tools that do nothing: one reads, and one would write.
+// idleTools returns tools that do nothing: one is declared as a read and one as a write.
 func idleTools() []*tool.Tool {
 	family := *team.Family
 	family.Name = "bench"
@@ -65,13 +66,13 @@ func idleTools() []*tool.Tool {
 	}
 }
 
-// A chain measures one host's.
+// A chain measures the middleware between a request and a tool, on one host.
 type chain struct {
 	*host
 	ctx context.Context
 }
 
-// invoke makes a call as the HTTP edge does, for the bearer of a token.
+// invoke makes a call with a token, through the same middleware as the HTTP edge.
 func (c chain) invoke(token, name string) error {
 	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, "/v1/tools/"+name, nil)
 	if err != nil {
@@ -87,7 +88,7 @@ func (c chain) invoke(token, name string) error {
 	return err
 }
 
-// plain makes the same call with nothing in between.
+// plain makes the same call without middleware.
 func (c chain) plain() error {
 	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, "/v1/tools/bench_look", nil)
 	if err != nil {
@@ -99,7 +100,7 @@ func (c chain) plain() error {
 	return err
 }
 
-// measure times single calls.
+// measure measures the time of each call.
 func (c chain) measure(what string, calls int, call func(i int) error) (link, error) {
 	l := link{What: what}
 	var all time.Duration
@@ -117,7 +118,7 @@ func (c chain) measure(what string, calls int, call func(i int) error) (link, er
 	return l, nil
 }
 
-// warm is measure after calls that are not counted.
+// warm calls measure after linkFirst calls that are not counted.
 func (c chain) warm(what string, call func(i int) error) (link, error) {
 	for i := range linkFirst {
 		if err := call(i); err != nil {
@@ -127,7 +128,7 @@ func (c chain) warm(what string, call func(i int) error) (link, error) {
 	return c.measure(what, linkCalls, call)
 }
 
-// links measures the chain with each kind of token.
+// links measures the middleware with each kind of token.
 func (c chain) links(i *localcloud.Issuer, api string) ([]link, error) {
 	known, err := i.Token(in{"sub": "somebody"})
 	if err != nil {
@@ -149,7 +150,7 @@ func (c chain) links(i *localcloud.Issuer, api string) ([]link, error) {
 	return all, err
 }
 
-// createToken makes an API token as an admin does.
+// createToken creates an API token as an admin.
 func (c chain) createToken(name string) (string, error) {
 	in, err := json.Marshal(in{"name": name, "role": "editor"})
 	if err != nil {
@@ -163,7 +164,7 @@ func (c chain) createToken(name string) (string, error) {
 	return tokenIn(data)
 }
 
-// tokenIn is the API token in the answer to the call that made it.
+// tokenIn returns the API token in the answer to the call that created it.
 func tokenIn(data []byte) (string, error) {
 	var answer struct{ Data struct{ Token string } }
 	if err := json.Unmarshal(data, &answer); err != nil {
@@ -172,7 +173,7 @@ func tokenIn(data []byte) (string, error) {
 	return answer.Data.Token, nil
 }
 
-// listTokens lists a page of them.
+// listTokens lists one page of API tokens.
 func (c chain) listTokens() error {
 	_, err := c.bare.Invoke(auth.WithCaller(c.ctx, auth.LocalCaller()), "team_token_list",
 		json.RawMessage(`{"limit":50}`))

@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
-// The bounds of one call of an import (CONTRACT §4): its notes, and the bytes of its body, of which
-// a little is left for what is not notes.
+// The limits of one call of an import (CONTRACT §4): its notes, and the bytes of its body, of which
+// some are reserved for everything except notes.
 const (
 	maxNotes = 1000
 	maxBody  = 4<<20 - 4<<10
@@ -22,13 +22,14 @@ type chunk struct {
 	notes int
 }
 
-// importNote is a file as the tool takes it.
+// An importNote is a file in the format of the tool.
 type importNote struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
 }
 
-// chunks are the bodies that bring these files into a vault, as few and in order.
+// chunks yields the bodies of the calls that import the files into a vault: as few calls as
+// possible, in order.
 func chunks(vault string, files []corpus.File) iter.Seq2[chunk, error] {
 	return func(yield func(chunk, error) bool) {
 		for len(files) > 0 {
@@ -41,7 +42,7 @@ func chunks(vault string, files []corpus.File) iter.Seq2[chunk, error] {
 	}
 }
 
-// firstChunk is as many of the files as one call can bring.
+// firstChunk returns a body with as many of the files as one call can import.
 func firstChunk(vault string, files []corpus.File) (chunk, error) {
 	var notes []json.RawMessage
 	size := 0
@@ -62,7 +63,7 @@ func firstChunk(vault string, files []corpus.File) (chunk, error) {
 	return chunk{body, len(notes)}, err
 }
 
-// encode is JSON without escapes that nobody needs.
+// encode encodes a value as JSON without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -10,32 +10,32 @@ import (
 	"net/url"
 )
 
-// A client calls one vault of a server over connections that it keeps.
+// A client calls one vault of a server over persistent connections.
 type client struct {
 	base, vault string
 	http        *http.Client
-	header      func(http.Header) // sets more of a request's headers; nil: none
+	header      func(http.Header) // sets further headers of a request; nil: none
 }
 
-// newClient can make so many calls at once without opening a connection for each. Answers are not
-// compressed: both ends are on one machine.
+// newClient returns a client that can make the given number of concurrent calls without a new
+// connection for each. Answers are not compressed, because both ends are on one machine.
 func newClient(base, vault string, calls int) *client {
 	return &client{base: base, vault: vault, http: &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: calls, DisableCompression: true,
 	}}}
 }
 
-// close lets the connections go, so that the server need not wait for them.
+// close closes idle connections, so that the server does not have to wait for them.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// A refusal is an answer that is no success.
+// A refusal is the error of a call that the server refused.
 type refusal struct {
-	status  int // of HTTP; 0: the call was made in this process
+	status  int // HTTP status; 0: the call was made in this process
 	code    string
 	message string
 }
 
-// Error says what the server said.
+// Error returns the status and the message of the server.
 func (r *refusal) Error() string {
 	if r.status == 0 {
 		return fmt.Sprintf("in process: %s: %s", r.code, r.message)
@@ -43,14 +43,13 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the server answered %d %s: %s", r.status, r.code, r.message)
 }
 
-// An envelope is what is read of an answer.
+// An envelope contains the members of an answer that are read.
 type envelope struct {
 	Error struct{ Code, Message string }
 	Meta  struct{ Version string }
 }
 
-// tool calls a tool with these arguments, and with the vault's name. The answer is not looked at,
-// if it is a success.
+// tool calls a tool with the arguments and the name of the vault. It discards the answer.
 func (c *client) tool(ctx context.Context, name string, args map[string]any) error {
 	args["vault"] = c.vault
 	body, err := json.Marshal(args)
@@ -61,7 +60,7 @@ func (c *client) tool(ctx context.Context, name string, args map[string]any) err
 	return err
 }
 
-// post calls a tool, and is the answer.
+// post calls a tool and returns the answer. An answer with an error is a *refusal.
 func (c *client) post(ctx context.Context, tool string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/tools/"+tool,
 		bytes.NewReader(body))
@@ -72,7 +71,7 @@ func (c *client) post(ctx context.Context, tool string, body []byte) ([]byte, er
 	return c.do(r)
 }
 
-// get reads something under the vault by the id or path at the end of its route.
+// get reads a resource of the vault, identified by the id or path at the end of its route.
 func (c *client) get(ctx context.Context, resource, id string) error {
 	target := c.base + "/v1/vaults/" + c.vault + "/" + resource + "/" + url.PathEscape(id)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
@@ -83,7 +82,7 @@ func (c *client) get(ctx context.Context, resource, id string) error {
 	return err
 }
 
-// version is the number of commits that the vault says it has, in words such as v42.
+// version returns the number of commits of the vault, from a version such as v42.
 func (c *client) version(ctx context.Context) (int, error) {
 	body, err := json.Marshal(map[string]any{"vault": c.vault})
 	if err != nil {
@@ -104,7 +103,7 @@ func (c *client) version(ctx context.Context) (int, error) {
 	return version, nil
 }
 
-// do sends a request and reads the whole answer, so that the connection can be kept.
+// do sends a request and reads the whole answer, so that the connection can be reused.
 func (c *client) do(r *http.Request) ([]byte, error) {
 	if c.header != nil {
 		c.header(r.Header)

@@ -14,41 +14,42 @@ import (
 	"github.com/rookeryhq/rookery/internal/localcloud"
 )
 
-// A clouded is what the functions of AWS Lambda cost over the emulators of DynamoDB and S3.
+// A clouded is the cost of the functions on AWS Lambda, over emulators of DynamoDB and S3.
 type clouded struct {
-	Load      string // of the machine when it began: programs that wanted a processor, a minute's mean; empty: unknown
+	Load      string // load average of the machine over one minute at the start; empty: unknown
 	Functions []bootstrap
 	Calls     []asTwo
-	Commits   []sample // of writers at once, see crowds
+	Commits   []sample // of concurrent writers, see crowds
 	Follow    following
 }
 
-// An asTwo is one kind of call to a function in this process: over stores of files, and over emulators.
+// An asTwo is one kind of call to a function in this process, over file-based stores and over
+// emulators.
 type asTwo struct {
 	Tool         string
-	Files, Cloud []time.Duration // shortest first
+	Files, Cloud []time.Duration // sorted
 }
 
-// Ratio is how much longer a call takes over emulators, at p50.
+// Ratio returns the p50 over emulators divided by the p50 over files.
 func (a asTwo) Ratio() float64 { return float64(a.CloudP(50)) / float64(a.FilesP(50)) }
 
-// FilesP and CloudP are percentiles.
+// FilesP and CloudP return percentiles.
 func (a asTwo) FilesP(percent int) time.Duration { return percentile(a.Files, percent) }
 func (a asTwo) CloudP(percent int) time.Duration { return percentile(a.Cloud, percent) }
 
-// The variables that name emulators; see localstack.
+// The environment variables with the URLs of the emulators; see localstack.
 const (
 	awsEmulator    = "ROOKERY_TEST_AWS_ENDPOINT"
 	dynamoEmulator = "ROOKERY_TEST_DDB_ENDPOINT"
 )
 
 const (
-	cloudTimes = 60                   // that each kind of call is measured
-	cloudWait  = 4 * time.Millisecond // added to each call of DynamoDB while commits are counted
-	cloudLimit = 8 * time.Second      // of the writers
+	cloudTimes = 60                   // number of measurements of each kind of call
+	cloudWait  = 4 * time.Millisecond // delay of each DynamoDB call while commits are counted
+	cloudLimit = 8 * time.Second      // duration of the load of the writers
 )
 
-// measureCloud measures, and writes the page.
+// measureCloud measures the functions over emulators, and writes the page.
 func measureCloud(ctx context.Context, cfg config) error {
 	if os.Getenv(awsEmulator) == "" || os.Getenv(dynamoEmulator) == "" {
 		return fmt.Errorf("%s and %s must name emulators: make bench-cloud starts them", awsEmulator, dynamoEmulator)
@@ -70,12 +71,12 @@ func measureCloud(ctx context.Context, cfg config) error {
 	return p.write(cfg.out)
 }
 
-// emulated is a deployment with a new table and a new bucket of the emulators.
+// emulated returns a deployment with a new table and a new bucket in the emulators.
 func emulated(ctx context.Context) (localcloud.Deployment, error) {
 	return emulatedWith(ctx, func(*localcloud.Deployment) {})
 }
 
-// emulatedWith is emulated with more than that.
+// emulatedWith returns a deployment like emulated, after more changed its settings.
 func emulatedWith(ctx context.Context, more func(*localcloud.Deployment)) (localcloud.Deployment, error) {
 	name := fmt.Sprintf("rookery-bench-%d", time.Now().UnixNano())
 	d := localcloud.Deployment{
@@ -85,7 +86,7 @@ func emulatedWith(ctx context.Context, more func(*localcloud.Deployment)) (local
 	return d, localcloud.MakeStores(ctx, d)
 }
 
-// cloudCalls are the calls that are measured, each with arguments that differ from time to time.
+// cloudCalls are the measured kinds of calls. Their arguments differ from call to call.
 var cloudCalls = []struct {
 	tool string
 	args func(i int) in
@@ -102,7 +103,8 @@ var cloudCalls = []struct {
 	}},
 }
 
-// compare measures each kind of call over both kinds of stores in turn, so that both have the same machine.
+// compare measures each kind of call over both kinds of stores alternately, so that both have the
+// same load on the machine.
 func (c *clouded) compare(ctx context.Context, dir string) error {
 	d, err := emulated(ctx)
 	if err != nil {
@@ -132,7 +134,7 @@ func (c *clouded) compare(ctx context.Context, dir string) error {
 			if err := errors.Join(errNear, errFar); err != nil {
 				return err
 			}
-			if i > 0 { // the first reads what others find
+			if i > 0 { // the first call fills caches
 				row.Files, row.Cloud = append(row.Files, near), append(row.Cloud, took)
 			}
 		}
@@ -143,10 +145,10 @@ func (c *clouded) compare(ctx context.Context, dir string) error {
 	return nil
 }
 
-// crowds are how many instances write to one vault, and how many writers each has.
+// crowds are the numbers of instances that write to one vault, and the number of writers of each.
 var crowds = []struct{ instances, writers int }{{1, 1}, {1, 8}, {8, 8}}
 
-// crowd counts commits of one vault: every call of DynamoDB takes longer by cloudWait.
+// crowd measures the commits of one vault while each DynamoDB call is delayed by cloudWait.
 func (c *clouded) crowd(ctx context.Context, _ string) error {
 	for _, size := range crowds {
 		progress("commits of %d × %d writers", size.instances, size.writers)
@@ -159,7 +161,7 @@ func (c *clouded) crowd(ctx context.Context, _ string) error {
 	return nil
 }
 
-// crowded measures writers of one vault, in as many instances.
+// crowded measures concurrent writers of one vault, spread over several instances.
 func crowded(ctx context.Context, instances, writers int) (sample, error) {
 	d, err := emulated(ctx)
 	if err != nil {
@@ -198,7 +200,7 @@ func crowded(ctx context.Context, instances, writers int) (sample, error) {
 	}.run(ctx)
 }
 
-// Goals are those of the cloud.
+// Goals returns the goals of the functions.
 func (c *clouded) Goals() []goal {
 	var all []goal
 	for _, s := range c.Commits {
@@ -218,7 +220,7 @@ func (c *clouded) Goals() []goal {
 	return all
 }
 
-// timed makes a call that must succeed, and returns how long it took.
+// timed makes a call that must succeed, and returns its duration.
 func (a *instance) timed(ctx context.Context, name string, args in) (time.Duration, error) {
 	body, err := json.Marshal(args)
 	if err != nil {

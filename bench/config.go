@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// The parts that can be measured alone: a vault in a data directory and all that it is made of; a
-// person's folder that is served in place; what stands between a request and a tool on a hosted
-// server; how a function of a cloud starts; what the functions cost over emulators of AWS; the tools for notes and for
-// orientation, on a vault of plain notes; those for memories; and queries, checks and moves. The last six have pages of their own.
+// The parts that can be measured alone: a vault in a data directory with its indexes and log; a
+// folder that is served in place; the middleware of a hosted server; the start of a function; the
+// functions over emulators of AWS; the tools for notes and for orientation, on a vault of plain
+// notes; queries, checks and moves; and the tools for memories. All but the first two have pages of
+// their own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
@@ -29,26 +30,26 @@ const (
 	onlyMemories = "memories"
 )
 
-// A config says what is measured.
+// A config contains the options of a run.
 type config struct {
-	sizes   []int  // of vaults, in notes
-	seed    uint64 // of the vaults
-	clients []int  // that write at once
-	ops     int    // of one load, at most
+	sizes   []int  // of the vaults, in notes
+	seed    uint64 // seed of the generated vaults
+	clients []int  // numbers of concurrent writers
+	ops     int    // maximum number of operations of a load
 	limit   time.Duration
-	out     string // the page; empty: standard output
-	dir     string // that the data directories are made in; empty: that of the system
-	profile string // the folder for profiles of the server; empty: none
-	only    string // the part that is measured; empty: all
+	out     string // file of the page; empty: standard output
+	dir     string // folder for the data directories; empty: the system's folder for temporary files
+	profile string // folder for profiles of the server; empty: none
+	only    string // the part to measure; empty: the first two
 	idle    time.Duration
-	edits   int // of single files in a served folder
-	times   int // that what is quick is measured
-	tokens  int // of a tenant, at most
-	rounds  int // of each load on a hosted server
+	edits   int // number of edits of single files in a served folder
+	times   int // number of measurements of starts and single commands
+	tokens  int // number of API tokens of the tenant
+	rounds  int // number of rounds of each load on a hosted server
 	args    []string
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string) (config, error) {
 	cfg := config{args: args}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -85,7 +86,7 @@ func parse(args []string) (config, error) {
 	return cfg, cfg.check()
 }
 
-// check is an error if nothing would be measured.
+// check returns an error if an option has no valid value.
 func (c config) check() error {
 	if c.ops < 1 || c.limit <= 0 {
 		return errors.New("-ops and -limit must be above 0")
@@ -103,7 +104,7 @@ func (c config) check() error {
 	return nil
 }
 
-// numbers reads a list such as 1,16,64.
+// numbers parses a list such as 1,16,64.
 func numbers(list string) ([]int, error) {
 	var all []int
 	for word := range strings.SplitSeq(list, ",") {
@@ -116,7 +117,7 @@ func numbers(list string) ([]int, error) {
 	return all, nil
 }
 
-// command is how this run was started, as one would type it.
+// command returns the command line of this run, for the page.
 func (c config) command() string {
 	words := []string{"go run ./bench"}
 	for _, arg := range c.args {
@@ -128,7 +129,7 @@ func (c config) command() string {
 	return strings.Join(words, " ")
 }
 
-// progress tells whoever waits what is being done.
+// progress reports the current step on standard error.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)},
 		args...)...)

@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// What the prices of a call stand on, beside its requests: estimates, for emulators do not show the time of
-// functions.
+// The estimates for the cost of a call in addition to its requests to stores, because emulators do
+// not show the time of functions. In dollars, unless noted.
 const (
-	gatewayDollars = 1.0   // a million requests of an HTTP API
-	invokeDollars  = 0.2   // a million invocations
-	secondDollars  = 13.33 // a million GB-seconds of a function on arm64
+	gatewayDollars = 1.0   // one million requests of an HTTP API
+	invokeDollars  = 0.2   // one million invocations
+	secondDollars  = 13.33 // one million GB-seconds of a function on arm64
 	functionGB     = 1769.0 / 1024
 	warmSeconds    = 0.010
 	coldSeconds    = 0.400
-	logDollars     = 0.5 * 0.4 // a million lines of 0.4 KB
-	readUnitKB     = 4.0       // what one read unit reads
+	logDollars     = 0.5 * 0.4 // one million log lines of 0.4 KB
+	readUnitKB     = 4.0       // KiB that one read unit covers
 )
 
-// requestsPage has the requests of each tool, and dollarsPage what they cost.
+// requestsPage contains the requests of each tool, and dollarsPage their cost.
 const (
 	requestsPage = "docs/benchmarks-requests-cloud.md"
 	dollarsPage  = "docs/benchmarks-dollars.md"
 )
 
-// dollarsHead is in front of the table.
+// dollarsHead is the text before the table.
 const dollarsHead = `# What a million calls cost in AWS
 
 This page is written by ` + "`make dollars`" + ` from the requests that
@@ -59,10 +59,10 @@ for a cold one, which are estimates. A change is followed by work in the backgro
 | --- | ---: | ---: | ---: | ---: |
 `
 
-// row is a row of requestsPage: the call, its requests and KiB, warm and cold.
+// row matches a row of requestsPage: the call, and its requests and KiB, warm and cold.
 var row = regexp.MustCompile(`^\| (.+) \| ([^|]*) \| ([0-9.]+) \| ([^|]*) \| ([0-9.]+) \|$`)
 
-// writeDollars writes dollarsPage, in a directory with docs.
+// writeDollars writes dollarsPage below the directory root, which contains docs.
 func writeDollars(root string) error {
 	page, err := dollarsOf(root)
 	if err != nil {
@@ -71,7 +71,7 @@ func writeDollars(root string) error {
 	return os.WriteFile(filepath.Join(root, dollarsPage), []byte(page), 0o600)
 }
 
-// dollarsOf is the page.
+// dollarsOf returns the text of dollarsPage.
 func dollarsOf(root string) (string, error) {
 	f, err := os.Open(filepath.Join(root, requestsPage))
 	if err != nil {
@@ -100,12 +100,14 @@ func dollarsOf(root string) (string, error) {
 	return b.String(), nil
 }
 
-// callDollars is what a million calls cost beside their requests to stores.
+// callDollars returns the cost of one million calls, in dollars, without their requests to stores.
+// seconds is the time of the function per call.
 func callDollars(seconds float64) float64 {
 	return gatewayDollars + invokeDollars + logDollars + functionGB*seconds*secondDollars
 }
 
-// storeDollars is what a million times these requests cost, such as "1 PutItem, 2 Query", with so many KiB.
+// storeDollars returns the cost of one million times the given requests, in dollars. requests is a
+// list such as "1 PutItem, 2 Query", and kib is the number of KiB that they transfer.
 func storeDollars(requests, kib string) (float64, error) {
 	bytes, err := strconv.ParseFloat(kib, 64)
 	if err != nil {

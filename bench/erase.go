@@ -8,21 +8,23 @@ import (
 	"time"
 )
 
-// An erased is what erasing came to: of single notes with their histories, and then of the vault with all others.
+// An erased is the result of erasures: first of single notes with their histories, then of the
+// vault with all others.
 type erased struct {
-	Notes []time.Duration // of each note, in order
+	Notes []time.Duration // of each note, sorted
 	Vault time.Duration
 	Files int // of the vault
 	Bytes int
 }
 
-// erasedNotes is how many notes are erased one by one.
+// erasedNotes is the number of notes that are erased one by one.
 const erasedNotes = 5
 
-// P is how long a percentile of the notes took.
+// P returns a percentile of the times of single notes.
 func (e *erased) P(percent int) time.Duration { return link{Waits: e.Notes}.P(percent) }
 
-// erases erases some notes, and then the vault, until all that was there is destroyed.
+// erases erases some notes and then the vault. Each erasure is timed until the data that existed is
+// destroyed.
 func (s *suite) erases(ctx context.Context) error {
 	progress("%d notes: erase", s.result.Notes)
 	e := &erased{}
@@ -45,10 +47,10 @@ func (s *suite) erases(ctx context.Context) error {
 	return nil
 }
 
-// An erasure is what a call that erases answers, or its job comes to.
+// An erasure is the receipt of a call that erases, or of its job.
 type erasure struct{ Files, Bytes int }
 
-// askAgain is how long the client waits before it asks again how far a job is.
+// askAgain is the interval at which the client polls a job.
 const askAgain = 50 * time.Millisecond
 
 // erase makes a call that erases, and waits until its job has done what can be done now.
@@ -94,7 +96,7 @@ func (c *client) erase(ctx context.Context, tool string, args in) (erasure, erro
 	}
 }
 
-// goals are those of erasing, if it was measured.
+// goals returns the goals of erasures, or nil if they were not measured.
 func (e *erased) goals() []goal {
 	if e == nil {
 		return nil

@@ -32,19 +32,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// A following is what follows a log in the cloud: counted, and how late it is.
+// A following is the cost and the delay of the work that follows a commit in the cloud.
 type following struct {
-	Steps  []counted // of one write, in the order in which they come
+	Steps  []counted // of one write, in the order of execution
 	Files  counted   // of manyCommits
-	Synced []counted // of manyObjects: noticed, and taken in
-	ToFile link      // from the answer of a write until its object is there
+	Synced []counted // of manyObjects: noticed, and ingested
+	ToFile link      // from the answer of a write until its object exists
 	Image  time.Duration
 }
 
-// requests are those that work sent, by operation.
+// A requests counts the requests of some work, by operation.
 type requests = awstest.Count
 
-// A counted is work with the requests that it sends, and how long it took.
+// A counted is some work, with its requests and its duration.
 type counted struct {
 	Name string
 	requests
@@ -55,13 +55,14 @@ const (
 	manyCommits = 1000
 	manyObjects = 5000
 	eventBatch  = 1000 // messages of one event
-	lags        = 20   // writes whose objects are waited for
+	lags        = 20   // number of writes whose objects are awaited
 	imageAfter  = 500  // commits after which an image is due
 	lagPatience = 5 * time.Minute
 	putters     = 16
 )
 
-// A flow is the functions behind the stream and the queues in this process, whose requests are counted.
+// A flow runs the functions behind the stream and the queues in this process, and counts their
+// requests.
 type flow struct {
 	*instance
 	meter  *awstest.Meter
@@ -72,7 +73,7 @@ type flow struct {
 	worker *awsapp.Worker
 }
 
-// newFlow composes them over new stores, with a vault.
+// newFlow returns a flow over new stores, with one vault.
 func newFlow(ctx context.Context) (*flow, error) {
 	d, err := emulatedWith(ctx, func(d *localcloud.Deployment) { d.Queue = d.Table })
 	if err != nil {
@@ -102,7 +103,7 @@ func newFlow(ctx context.Context) (*flow, error) {
 	return f, f.furnish(ctx)
 }
 
-// end ends them.
+// end closes the functions.
 func (f *flow) end() {
 	f.stream.Close()
 	f.ingest.Close()
@@ -110,7 +111,7 @@ func (f *flow) end() {
 	f.close()
 }
 
-// count does work, and returns what it sent.
+// count runs do and returns its requests and its duration.
 func (f *flow) count(name string, do func() error) (counted, error) {
 	f.meter.Reset()
 	begun := time.Now()
@@ -118,12 +119,12 @@ func (f *flow) count(name string, do func() error) (counted, error) {
 	return counted{name, f.meter.Count(), time.Since(begun)}, err
 }
 
-// An answered is what a function answers to an event of records or messages.
+// An answered is the answer of a function to an event with records or messages.
 type answered struct {
 	Failures []json.RawMessage `json:"batchItemFailures"`
 }
 
-// invoked hands an event to a function, of which nothing may fail.
+// invoked sends an event to a function. It returns an error if any item of the batch failed.
 func invoked(ctx context.Context, f interface {
 	Invoke(ctx context.Context, payload []byte) ([]byte, error)
 }, event in) error {
@@ -145,7 +146,7 @@ func invoked(ctx context.Context, f interface {
 	return nil
 }
 
-// recorded is the event of the stream for the run that begins with a commit.
+// recorded returns the event of the stream for the run that begins with a commit.
 func recorded(seq uint64) in {
 	return in{"Records": []in{{"eventName": "INSERT", "dynamodb": in{
 		"SequenceNumber": "1",
@@ -153,11 +154,11 @@ func recorded(seq uint64) in {
 	}}}}
 }
 
-// changedObjects is the event of the queue of the bucket for objects that were put.
+// changedObjects returns the event of the bucket's queue for objects that were put.
 func changedObjects(paths ...string) in {
 	var all []in
 	for i, path := range paths {
-		body, _ := json.Marshal(in{"Records": []in{{ // maps of texts become JSON
+		body, _ := json.Marshal(in{"Records": []in{{ // maps of strings always marshal
 			"eventVersion": "2.1", "eventSource": "aws:s3", "eventName": "ObjectCreated:Put",
 			"eventTime": time.Now().UTC().Format(time.RFC3339Nano),
 			"s3": in{"bucket": in{"name": "b"}, "object": in{
@@ -169,13 +170,13 @@ func changedObjects(paths ...string) in {
 	return in{"Records": all}
 }
 
-// messaged is the event of the queue of jobs for one message.
+// messaged returns the event of the job queue for one message.
 func messaged(kind string) in {
 	body, _ := json.Marshal(job.Message{V: 1, Kind: kind, Tenant: "acme", Vault: "main", Incarnation: 1})
 	return in{"Records": []in{{"messageId": "1", "body": string(body)}}}
 }
 
-// head is the last commit of the vault.
+// head returns the sequence number of the last commit of the vault.
 func (f *flow) head(ctx context.Context) (uint64, error) {
 	last := uint64(0)
 	for it, err := range f.table.Query(ctx, "acme/main/1", "log/0", "log/9") {
@@ -189,7 +190,7 @@ func (f *flow) head(ctx context.Context) (uint64, error) {
 	return last, nil
 }
 
-// follow measures what follows a log.
+// follow measures the work that follows a commit.
 func (c *clouded) follow(ctx context.Context, dir string) error {
 	f, err := newFlow(ctx)
 	if err != nil {
@@ -204,7 +205,8 @@ func (c *clouded) follow(ctx context.Context, dir string) error {
 	return c.lag(ctx, dir)
 }
 
-// countWrite counts one write and all that comes of it, in processes that have done so before.
+// countWrite counts the requests of one write and of the work that follows it. It measures the
+// third time, when all caches are warm.
 func (c *clouded) countWrite(ctx context.Context, f *flow) error {
 	progress("the requests of a write, and of what follows it")
 	for i := range 3 {
@@ -237,7 +239,7 @@ func (c *clouded) countWrite(ctx context.Context, f *flow) error {
 	return nil
 }
 
-// countFiles counts how the files of many commits are written by one event.
+// countFiles counts the requests that write the files of many commits after one event.
 func (c *clouded) countFiles(ctx context.Context, f *flow) error {
 	progress("%d commits into files", manyCommits)
 	head, err := f.head(ctx)
@@ -254,7 +256,7 @@ func (c *clouded) countFiles(ctx context.Context, f *flow) error {
 	return err
 }
 
-// countSync counts how many objects that somebody puts come into the log.
+// countSync counts the requests that ingest many objects from outside.
 func (c *clouded) countSync(ctx context.Context, f *flow) error {
 	progress("%d objects synced from outside", manyObjects)
 	var paths []string
@@ -275,13 +277,13 @@ func (c *clouded) countSync(ctx context.Context, f *flow) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second) // quiet, as the message would
+	time.Sleep(3 * time.Second) // the message would arrive after the debounce time
 	taken, err := f.count("taken in", func() error { return invoked(ctx, f.worker, messaged("close")) })
 	c.Follow.Synced = []counted{noticed, taken}
 	return err
 }
 
-// putAll puts objects, several at once.
+// putAll puts objects concurrently.
 func (f *flow) putAll(ctx context.Context, paths []string) error {
 	var wait sync.WaitGroup
 	var next atomic.Int64
@@ -297,7 +299,7 @@ func (f *flow) putAll(ctx context.Context, paths []string) error {
 	return errors.Join(errs...)
 }
 
-// lag measures how late files and images are, over the programs of the functions as processes.
+// lag measures the delays of files and images, with the functions as separate processes.
 func (c *clouded) lag(ctx context.Context, dir string) error {
 	progress("how late files and images are")
 	programs, err := buildAll(ctx, dir)
@@ -345,13 +347,14 @@ func (c *clouded) lag(ctx context.Context, dir string) error {
 	return err
 }
 
-// A waiting is a vault whose files and images are waited for.
+// A waiting is a vault whose files and images are awaited.
 type waiting struct {
 	client *httptool.Client
 	table  table.Table
 	bucket blob.Bucket
 }
 
+// invoke calls a tool and discards the answer.
 func (w *waiting) invoke(ctx context.Context, name string, args in) error {
 	body, err := json.Marshal(args)
 	if err == nil {
@@ -360,7 +363,7 @@ func (w *waiting) invoke(ctx context.Context, name string, args in) error {
 	return err
 }
 
-// toFile makes a note, and waits for its object.
+// toFile creates a note, and returns the time until its object exists.
 func (w *waiting) toFile(ctx context.Context, i int) (time.Duration, error) {
 	name := fmt.Sprint("lag-", i)
 	err := w.invoke(ctx, "raven_new", in{"vault": "main", "type": "page", "title": name, "path": name})
@@ -376,7 +379,7 @@ func (w *waiting) toFile(ctx context.Context, i int) (time.Duration, error) {
 	})
 }
 
-// toImage writes until an image is due, and waits for one.
+// toImage writes until an image is due, and returns the time until there is one.
 func (w *waiting) toImage(ctx context.Context) (time.Duration, error) {
 	for i := range imageAfter {
 		err := w.invoke(ctx, "raven_add", in{"vault": "main", "to": "lag-0", "text": fmt.Sprint("line ", i)})
@@ -395,7 +398,8 @@ func (w *waiting) toImage(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// awaited asks every few milliseconds until something is so, and returns how long that took.
+// awaited polls every 5 ms until so returns true, and returns how long that took. It returns an
+// error after lagPatience.
 func awaited(so func() (bool, error)) (time.Duration, error) {
 	begun := time.Now()
 	for time.Since(begun) < lagPatience {
@@ -407,7 +411,8 @@ func awaited(so func() (bool, error)) (time.Duration, error) {
 	return 0, errors.New("what follows a log did not come")
 }
 
-// buildAll builds all functions for this machine: NAME/bootstrap in a directory, whose path it returns.
+// buildAll builds all functions for this machine, each as NAME/bootstrap in a directory. It returns
+// the path of the directory.
 func buildAll(ctx context.Context, dir string) (string, error) {
 	programs := filepath.Join(dir, "programs")
 	entries, err := filepath.Glob("functions/*/main.go")

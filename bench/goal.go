@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// goalSize is the number of notes that the goals are set for.
+// goalSize is the number of notes for which the goals are set.
 const goalSize = 10_000
 
-// A goal is a number that was promised, beside the one that was measured.
+// A goal is a promised number with the measured one.
 type goal struct {
 	What       string
 	Want, Got  float64
@@ -17,7 +17,7 @@ type goal struct {
 	MoreIsGood bool
 }
 
-// goalsOf are the goals of a vault's size, as far as their loads were measured.
+// goalsOf returns the goals for a vault, except those that were not measured.
 func goalsOf(r result) []goal {
 	var all []goal
 	wait := func(what, load string, clients, percent int, want time.Duration) {
@@ -36,7 +36,7 @@ func goalsOf(r result) []goal {
 		r.Served.goals())
 }
 
-// goals are those of a served folder, if it was measured.
+// goals returns the goals of a served folder, or nil if it was not measured.
 func (s *served) goals() []goal {
 	if s == nil {
 		return nil
@@ -54,7 +54,7 @@ func (s *served) goals() []goal {
 	return all
 }
 
-// goals are those of the indexes, as far as they were measured.
+// goals returns the goals of the indexes that were measured.
 func (i indexed) goals() []goal {
 	var all []goal
 	for _, b := range i.Builds {
@@ -75,7 +75,7 @@ func (i indexed) goals() []goal {
 	return all
 }
 
-// goals are those of starts, as far as they were measured.
+// goals returns the goals of starts that were measured.
 func (k kept) goals() []goal {
 	var all []goal
 	for _, r := range k.Starts {
@@ -93,7 +93,8 @@ func (k kept) goals() []goal {
 	return all
 }
 
-// askedGoals are those of lookups and searches: each is set beside the kind that takes longest.
+// askedGoals returns the goals of lookups and searches. Each is compared with the slowest kind of
+// call.
 func askedGoals(list []asked) []goal {
 	var all []goal
 	wait := func(where string, a aim, want float64, by func(asked) sample) {
@@ -111,7 +112,7 @@ func askedGoals(list []asked) []goal {
 	return all
 }
 
-// load is the sample of a load with this many clients.
+// load returns the sample of a load with this number of clients. ok is false if there is none.
 func (r result) load(name string, clients int) (sample, bool) {
 	for _, s := range r.Loads {
 		if s.Name == name && s.Clients == clients {
@@ -121,7 +122,7 @@ func (r result) load(name string, clients int) (sample, bool) {
 	return sample{}, false
 }
 
-// Promise is the goal in words.
+// Promise returns the goal in words.
 func (g goal) Promise() string {
 	if g.MoreIsGood {
 		return fmt.Sprintf("≥ %g %s", g.Want, g.Unit)
@@ -129,10 +130,10 @@ func (g goal) Promise() string {
 	return fmt.Sprintf("≤ %g %s", g.Want, g.Unit)
 }
 
-// Measured is what was measured, in the unit of the goal.
+// Measured returns the measured number, in the unit of the goal.
 func (g goal) Measured() string { return showNumber(g.Got) + " " + g.Unit }
 
-// Outcome says whether the goal is met, and if not, by how much it is missed.
+// Outcome reports whether the goal is met or, if not, by how much it is missed.
 func (g goal) Outcome() string {
 	short := g.Got - g.Want
 	if g.MoreIsGood {
@@ -144,6 +145,8 @@ func (g goal) Outcome() string {
 	return fmt.Sprintf("missed by %s %s (%.0f %%)", showNumber(short), g.Unit, 100*short/g.Want)
 }
 
+// megabytes converts a number of bytes to MB (1e6 bytes).
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
+// millis converts a duration to milliseconds.
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// heap is how many bytes are in use, garbage not counted.
+// heap runs a garbage collection and returns the bytes of live objects on the heap.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -14,23 +14,23 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// heapWatch is how often a watch looks at the heap.
+// heapWatch is the interval at which a watch samples the heap.
 const heapWatch = time.Millisecond
 
-// A watch looks at the heap while something happens.
+// A watch records the maximum size of the heap during some work.
 type watch struct {
 	stop chan struct{}
 	most chan int64
 }
 
-// watchHeap begins to watch.
+// watchHeap starts a watch.
 func watchHeap() *watch {
 	w := &watch{make(chan struct{}), make(chan int64)}
 	go w.run()
 	return w
 }
 
-// run looks at the heap again and again: objects in use, and garbage that was not swept yet.
+// run samples the heap periodically. A sample includes garbage that is not swept yet.
 func (w *watch) run() {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	tick := time.NewTicker(heapWatch)
@@ -45,12 +45,12 @@ func (w *watch) run() {
 		select {
 		case <-tick.C:
 		case <-w.stop:
-			ended = true // and look a last time
+			ended = true // take a last sample
 		}
 	}
 }
 
-// end ends the watch, and is the most that it saw.
+// end stops the watch and returns the maximum, in bytes.
 func (w *watch) end() int64 {
 	close(w.stop)
 	return <-w.most

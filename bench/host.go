@@ -25,9 +25,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A host is a data directory with two catalogues over it: one with all that stands between a request and a
-// tool on a hosted server, composed as the server does, and one with nothing. They share vaults and
-// caches, so whatever differs is the cost of what stands in between.
+// A host is a data directory with two catalogues over it: whole with the middleware of a hosted
+// server, composed as the server does, and bare without any. They share vaults and caches, so the
+// difference in cost is that of the middleware.
 type host struct {
 	whole, bare *tool.Catalogue
 
@@ -38,14 +38,14 @@ type host struct {
 	bucket *fileblob.Bucket
 }
 
-// Of a host.
+// The settings of a host.
 const (
-	hostURL  = "https://rookery.example.test" // by which tokens name it
-	hostRate = 1_000_000                      // calls a minute: limits are kept, and nobody comes to them
+	hostURL  = "https://rookery.example.test" // the audience of its tokens
+	hostRate = 1_000_000                      // calls per minute: rates are counted, but never reached
 )
 
-// openHost opens a data directory. An issuer at a URL on loopback makes tokens of admins of the tenant
-// `local`. More tools stand beside those of the product.
+// openHost opens a data directory. The issuer at the given URL issues tokens of admins of the
+// tenant `local`. more are tools in addition to those of the product.
 func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *host, err error) {
 	h = &host{server: hostConfig(issuer)}
 	defer func() {
@@ -76,7 +76,7 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 	return h, h.compose(log, more)
 }
 
-// hostConfig is the configuration of a host.
+// hostConfig returns the configuration of a host.
 func hostConfig(issuer string) conf.Config {
 	return conf.Config{
 		PublicURL: hostURL,
@@ -88,7 +88,7 @@ func hostConfig(issuer string) conf.Config {
 	}
 }
 
-// compose makes the two catalogues.
+// compose creates the two catalogues.
 func (h *host) compose(log *slog.Logger, more []*tool.Tool) error {
 	var err error
 	h.hosted, err = hosted.New(hosted.Options{
@@ -103,7 +103,7 @@ func (h *host) compose(log *slog.Logger, more []*tool.Tool) error {
 	return err
 }
 
-// Close lets the data directory go.
+// Close closes the data directory.
 func (h *host) Close() error {
 	if h.hosted != nil {
 		h.hosted.Close()
@@ -121,11 +121,11 @@ func (h *host) Close() error {
 	return errors.Join(errs...)
 }
 
-// bareHeader is the header of requests that are to meet nothing in between. It is there for all, so that
-// it costs both the same.
+// bareHeader is the header that selects the catalogue without middleware. All requests have it, so
+// that its cost is the same for both.
 const bareHeader = "X-Bench-Bare"
 
-// serve answers on a listener until the context ends, by one catalogue or the other.
+// serve serves both catalogues on a listener until the context ends.
 func (h *host) serve(ctx context.Context, l net.Listener) error {
 	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
 	whole := h.hosted.Handler(hosted.Serving{Server: h.server})
@@ -148,10 +148,11 @@ func (h *host) serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// hostCommand is the word by which this program is told to be a host, with its data and its issuer.
+// hostCommand is the first argument that makes this program serve as a host. The data directory and
+// the issuer follow.
 const hostCommand = "serve-host"
 
-// serveHost is that process.
+// serveHost runs this process as a host.
 func serveHost(ctx context.Context, data, issuer string) (err error) {
 	h, err := openHost(ctx, data, issuer)
 	if err != nil {

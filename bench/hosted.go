@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A hosting is what it costs that a server asks who calls, keeps rates, and writes down who did what.
+// A hosting is the cost of authentication, rate limits and the audit of calls on a hosted server.
 type hosting struct {
 	cfg    config
 	dir    string
@@ -26,34 +26,34 @@ type hosting struct {
 	Sizes  []compared
 }
 
-// tokened is what a tenant of many API tokens costs.
+// A tokened is the cost of a tenant with many API tokens.
 type tokened struct {
 	Count      int
-	CreateFew  []time.Duration // the first of them, shortest first
-	CreateMany []time.Duration // the last of them
-	Open       time.Duration   // from an opened database until the first token was let in
-	List       link            // a page of 50
-	Verify     link            // a call that does nothing, with one of them
+	CreateFew  []time.Duration // the first ones, sorted
+	CreateMany []time.Duration // the last ones, sorted
+	Open       time.Duration   // from the open of the database until the first token was accepted
+	List       link            // one page of 50
+	Verify     link            // a call of an idle tool with one of the tokens
 }
 
-// CreateFewP and CreateManyP are percentiles of these.
+// CreateFewP and CreateManyP return percentiles.
 func (t tokened) CreateFewP(percent int) time.Duration  { return percentile(t.CreateFew, percent) }
 func (t tokened) CreateManyP(percent int) time.Duration { return percentile(t.CreateMany, percent) }
 
-// compared are the loads on a vault of one size.
+// A compared contains the loads on a vault of one size.
 type compared struct {
 	Notes int
 	Loads []pair
 }
 
-// A pair is one load, measured in turn with nothing in between and with everything.
+// A pair is one load, measured alternately without and with middleware.
 type pair struct {
 	Name        string
 	Clients     int
 	Bare, Whole []sample // by round
 }
 
-// measureHosted measures, and writes the page.
+// measureHosted measures a hosted server, and writes the page.
 func measureHosted(ctx context.Context, cfg config) (err error) {
 	p, dir, end, err := begin(cfg)
 	if err != nil {
@@ -79,10 +79,10 @@ func measureHosted(ctx context.Context, cfg config) (err error) {
 	return p.write(cfg.out)
 }
 
-// tokenSample is how many of the first and of the last tokens are timed.
+// tokenSample is the number of measured tokens, among the first and among the last.
 const tokenSample = 200
 
-// inProcess measures what needs no server: the chain, alone and among many tokens.
+// inProcess measures the middleware without a server: with one token, and among many.
 func (h *hosting) inProcess(ctx context.Context) error {
 	dir := filepath.Join(h.dir, "tenant")
 	last, err := h.fill(ctx, dir)
@@ -109,7 +109,8 @@ func (h *hosting) inProcess(ctx context.Context) error {
 	return errors.Join(err, host.Close())
 }
 
-// fill makes the tokens, and measures the chain when there is one of them. It is the last one.
+// fill measures the middleware with one token, and then creates all others. It returns the last
+// one.
 func (h *hosting) fill(ctx context.Context, dir string) (last string, err error) {
 	host, err := openHost(ctx, dir, h.issuer.URL, idleTools()...)
 	if err != nil {
@@ -140,10 +141,11 @@ func (h *hosting) fill(ctx context.Context, dir string) (last string, err error)
 	return last, nil
 }
 
-// hostedClients call at once, with a token each: one half of the issuer, the other half API tokens.
+// hostedClients is the number of concurrent clients. Each has its own token: one half from the
+// issuer, the other half API tokens.
 const hostedClients = 64
 
-// compare measures the loads of the first pages on a vault of one size.
+// compare measures the loads on a vault of one size.
 func (h *hosting) compare(ctx context.Context, notes int) (out compared, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -182,7 +184,7 @@ func (h *hosting) compare(ctx context.Context, notes int) (out compared, err err
 	return out, nil
 }
 
-// bearers are the tokens of the clients.
+// bearers returns the tokens of the clients.
 func (h *hosting) bearers(ctx context.Context, c *client) ([]string, error) {
 	var all []string
 	for n := range hostedClients / 2 {
@@ -199,7 +201,7 @@ func (h *hosting) bearers(ctx context.Context, c *client) ([]string, error) {
 	return all, nil
 }
 
-// newToken makes an API token.
+// newToken creates an API token.
 func (c *client) newToken(ctx context.Context, name string) (string, error) {
 	args, err := encode(in{"name": name, "role": "editor"})
 	if err != nil {
@@ -212,16 +214,16 @@ func (c *client) newToken(ctx context.Context, name string) (string, error) {
 	return tokenIn(data)
 }
 
-// The loads that are compared, beside those of the first pages.
+// The names of the compared loads that the other pages do not have.
 const (
 	getMany = "get an object, of many"
 	mixed   = "mixed: seven get an object, three set a field"
 )
 
-// readsMore is how many times as many operations a load has that only reads.
+// readsMore is the factor by which a load that only reads has more operations.
 const readsMore = 5
 
-// comparedLoads are the loads.
+// comparedLoads returns the compared loads.
 func (s *suite) comparedLoads() []load {
 	notes := s.files[1:]
 	id := func(i int) string { return s.ids[i*stride%len(s.ids)] }
@@ -240,7 +242,7 @@ func (s *suite) comparedLoads() []load {
 		return set(ctx, i)
 	}
 	writes := s.cfg.ops
-	reads := readsMore * writes // a read is that much shorter
+	reads := readsMore * writes // reads are shorter by about that factor
 	return []load{
 		{name: readNote, clients: 1, ops: reads, op: read},
 		{name: getObject, clients: 1, ops: reads, op: get},
@@ -251,7 +253,8 @@ func (s *suite) comparedLoads() []load {
 	}
 }
 
-// pair measures a load by turns, and begins each time with the other one. The first round is not counted.
+// pair measures a load alternately without and with middleware. The order alternates from round to
+// round, and the first round is not counted.
 func (s *suite) pair(ctx context.Context, l load, bare, whole func(http.Header)) (pair, error) {
 	progress("%d notes: %s; clients: %d", s.result.Notes, l.name, l.clients)
 	p := pair{Name: l.name, Clients: l.clients}

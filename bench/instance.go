@@ -25,7 +25,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// instanceURL is the public URL of an instance, which is called in this process.
+// instanceURL is the public URL of an instance. It is never resolved, because the instance is
+// called in this process.
 const instanceURL = "https://notes.example.test"
 
 // An instance is a function in this process.
@@ -36,6 +37,7 @@ type instance struct {
 	stores  func() error // closes them
 }
 
+// newInstance returns an instance over stores, which closing closes.
 func newInstance(t table.Table, b blob.Bucket, closing func() error) (*instance, error) {
 	const rate = 1 << 30
 	app, err := awsapp.New(awsapp.Options{
@@ -50,7 +52,7 @@ func newInstance(t table.Table, b blob.Bucket, closing func() error) (*instance,
 	return &instance{app: app, handler: app.Handler(), stores: closing}, nil
 }
 
-// overFiles is an instance over stores of files in a folder.
+// overFiles returns an instance over file-based stores in a folder.
 func overFiles(dir string) (*instance, error) {
 	db, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{})
 	if err != nil {
@@ -63,7 +65,7 @@ func overFiles(dir string) (*instance, error) {
 	return newInstance(db, files, func() error { return errors.Join(files.Close(), db.Close()) })
 }
 
-// overCloud is an instance over emulators. Each call of DynamoDB takes longer by a time.
+// overCloud returns an instance over emulators. Each DynamoDB call is delayed by longer.
 func overCloud(d localcloud.Deployment, longer time.Duration) (*instance, error) {
 	client := awsclient.NewHTTP(nil)
 	slow := aws.HTTPClient(client)
@@ -75,25 +77,25 @@ func overCloud(d localcloud.Deployment, longer time.Duration) (*instance, error)
 	return newInstance(t, b, func() error { return nil })
 }
 
-// A delayed client waits before each request, as the network of AWS does.
+// A delayed is an HTTP client that waits before each request, to simulate the network of AWS.
 type delayed struct {
 	next aws.HTTPClient
 	wait time.Duration
 }
 
-// Do implements aws.HTTPClient.
+// Do waits, and then sends the request. It implements aws.HTTPClient.
 func (d delayed) Do(r *http.Request) (*http.Response, error) {
 	time.Sleep(d.wait)
 	return d.next.Do(r)
 }
 
-// close ends the instance.
+// close closes the instance and its stores.
 func (a *instance) close() {
 	a.app.Close()
-	_ = a.stores() // what was measured is thrown away
+	_ = a.stores() // the data is discarded anyway
 }
 
-// send sends a request with the token, and returns the status and the body of the answer.
+// send sends a request with the token, and returns the status and body of the answer.
 func (a *instance) send(ctx context.Context, method, path string, body []byte) (status int, answer string) {
 	r := httptest.NewRequestWithContext(ctx, method, instanceURL+path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -103,7 +105,7 @@ func (a *instance) send(ctx context.Context, method, path string, body []byte) (
 	return w.Code, w.Body.String()
 }
 
-// furnish makes the tenant acme with a token, and a vault with a few notes.
+// furnish creates the tenant acme with a token, and a vault with some notes.
 func (a *instance) furnish(ctx context.Context) error {
 	answer, err := a.app.Invoke(ctx,
 		[]byte(`{"rookery":"token-create","tenant":"acme","name":"first","role":"admin"}`))

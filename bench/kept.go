@@ -17,27 +17,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// kept is what it costs to keep the log of a vault: to fold a year of it, to start from what was
-// folded, and to look back.
+// A kept is the cost of the log of a vault: to compact a year of it, to start from the result, and
+// to read past states.
 type kept struct {
-	Commits int       // of the year, the import included
-	Folded  folded    // all of it
-	Images  []picture // the index, the search index, and the whole
+	Commits int       // of the year, including the import
+	Folded  folded    // all commits of the year
+	Images  []picture // of the index, of the search index, and of both
 	Starts  []reached
-	Written []sample // by many at once, in this process
+	Written []sample // with concurrent writers, in this process
 }
 
-// folded is what became of commits.
+// A folded is the result of compaction.
 type folded struct {
 	Commits int
 	Took    time.Duration
-	Publish []time.Duration // for each image
+	Publish []time.Duration // of each image
 }
 
-// Rate is how many commits went into segments in a second.
+// Rate returns the number of commits per second that were moved into segments.
 func (f folded) Rate() float64 { return float64(f.Commits) / f.Took.Seconds() }
 
-// PublishP is the time that this many percent of the images took at most.
+// PublishP returns a percentile of the times to write an image.
 func (f folded) PublishP(percent int) time.Duration { return percentile(f.Publish, percent) }
 
 // A picture is an image, or a part of one.
@@ -45,23 +45,23 @@ type picture struct {
 	What  string
 	Bytes int
 	Load  []time.Duration
-	Held  int64 // bytes on the heap, what it uses of the image included
+	Held  int64 // bytes on the heap, including the parts of the image that are still used
 }
 
-// P is the time that this many percent of the loads took at most.
+// P returns a percentile of the load times.
 func (p picture) P(percent int) time.Duration { return percentile(p.Load, percent) }
 
-// reached is how long it took until a state of the vault could be asked.
+// A reached is the time until a state of the vault could be read.
 type reached struct {
 	What       string
 	Took       []time.Duration
-	Peak, Held int64 // bytes on the heap, as of built
+	Peak, Held int64 // bytes on the heap, as in built
 }
 
-// P is the time that this many percent of them took at most.
+// P returns a percentile of the times.
 func (r reached) P(percent int) time.Duration { return percentile(r.Took, percent) }
 
-// The rows of what is kept, as the page and the goals call them.
+// The names of the rows, as on the page and in the goals.
 const (
 	indexPart  = "the index"
 	searchPart = "the search index"
@@ -72,12 +72,12 @@ const (
 )
 
 const (
-	months    = 13  // that the year has: one stands before it, so that there is an image of then
-	tailRuns  = 200 // commits that no image has, each a run of its own
-	keptWrite = 64  // that write at once
+	months    = 13  // of edits: one more than a year, so that there is an image from before the year
+	tailRuns  = 200 // commits after the last image, each a run of its own
+	keptWrite = 64  // number of concurrent writers
 )
 
-// keeps measures the log of the vault on an engine in this process.
+// keeps measures the log of the vault on a storage engine in this process.
 func (s *suite) keeps(ctx context.Context) (err error) {
 	dir := filepath.Join(s.dir, fmt.Sprintf("%d-log", s.result.Notes))
 	a, err := newArchive(dir, s.files)
@@ -108,15 +108,15 @@ type keeping struct {
 	*archive
 	out   *kept
 	ops   int
-	times int // that what is quick is measured
+	times int // number of measurements of quick operations
 	limit time.Duration
 	dir   string
-	end   time.Time // of the year
+	end   time.Time // end of the year
 	edits int
 }
 
-// year writes a year of edits that ends now, and folds after each month of it. Its clock is then two
-// hours on, so that the table has nothing any more that is folded.
+// year writes a year of edits that ends now, and compacts the log after each month. It then
+// advances the clock by two hours, so that the compacted commits leave the table.
 func (k *keeping) year(ctx context.Context) error {
 	k.end = time.Now()
 	begin := k.end.AddDate(0, -months, 0)
@@ -128,7 +128,8 @@ func (k *keeping) year(ctx context.Context) error {
 	if err := k.bring(ctx, v); err != nil {
 		return err
 	}
-	if _, err := v.Searchable(ctx); err != nil { // the first image need not wait for it
+	// The first image does not have to wait for the search index.
+	if _, err := v.Searchable(ctx); err != nil {
 		return err
 	}
 	for month := range months {
@@ -142,7 +143,9 @@ func (k *keeping) year(ctx context.Context) error {
 		return err
 	}
 	k.out.Commits = int(x.Version())
-	for range 2 { // the first notes what has been passed, the second lets it go an hour later
+	// The first compaction records what is in segments, the second removes it from the table an
+	// hour later.
+	for range 2 {
 		k.set(k.now().Add(time.Hour))
 		if err := v.Compact(ctx, repo.Compaction{All: true}); err != nil {
 			return err
@@ -151,7 +154,7 @@ func (k *keeping) year(ctx context.Context) error {
 	return nil
 }
 
-// month writes the edits of one month, and folds them.
+// month writes the edits of one month and compacts them.
 func (k *keeping) month(ctx context.Context, v *repo.Vault, begin time.Time) error {
 	const days = 28
 	each := max(1, k.ops/months/days)
@@ -169,7 +172,7 @@ func (k *keeping) month(ctx context.Context, v *repo.Vault, begin time.Time) err
 	return k.fold(ctx, v)
 }
 
-// fold folds everything, and keeps how long the segments took, and then the image.
+// fold compacts the whole log, and records the times for the segments and for the image.
 func (k *keeping) fold(ctx context.Context, v *repo.Vault) error {
 	before, err := v.Control(ctx)
 	if err != nil {
@@ -193,10 +196,10 @@ func (k *keeping) fold(ctx context.Context, v *repo.Vault) error {
 	return nil
 }
 
-// segmentsOf is how many commits are in segments.
+// segmentsOf returns the number of commits in segments.
 func segmentsOf(c repo.Control) int { return int(c.Cursors["segments"].Seq) }
 
-// images measures what an image is made of.
+// images measures the parts of an image.
 func (k *keeping) images(ctx context.Context) error {
 	v, err := k.open()
 	if err != nil {
@@ -223,7 +226,8 @@ func (k *keeping) images(ctx context.Context) error {
 	return nil
 }
 
-// measureLoad measures, some times, how long it takes to load an image that is in memory.
+// measureLoad measures the time to load an image that is in memory, the given number of times, and
+// the heap that the result uses.
 func measureLoad[T any](
 	what string, times int, image []byte, read func([]byte) (T, error),
 ) (picture, error) {
@@ -240,11 +244,11 @@ func measureLoad[T any](
 	x, err := read(slices.Clone(image))
 	p.Held = heap() - before
 	runtime.KeepAlive(x)
-	runtime.KeepAlive(image) // it would be taken for what x gives back
+	runtime.KeepAlive(image) // otherwise its memory could be freed before the measurement ends
 	return p, err
 }
 
-// starts measures starts from the newest image, behind which there is a tail.
+// starts measures starts from the newest image with a tail of later commits.
 func (k *keeping) starts(ctx context.Context) error {
 	v, err := k.open()
 	if err != nil {
@@ -269,7 +273,8 @@ func (k *keeping) starts(ctx context.Context) error {
 	})
 }
 
-// started starts a process on the vault: it opens it, and reads the newest state.
+// started returns a function that starts like a new process: it opens the vault and reads the
+// newest state.
 func (k *keeping) started(
 	ctx context.Context, open func() (*repo.Vault, error),
 ) func() (any, error) {
@@ -283,7 +288,7 @@ func (k *keeping) started(
 	}
 }
 
-// reach measures how long something takes and, the last time, what of the heap it needs.
+// reach measures the duration of do and, at the last time, its use of the heap.
 func (k *keeping) reach(what string, times int, do func() (any, error)) error {
 	r := reached{What: what}
 	for range times - 1 {
@@ -306,7 +311,8 @@ func (k *keeping) reach(what string, times int, do func() (any, error)) error {
 	return nil
 }
 
-// ago measures the state of a year ago, on a vault that has just been read.
+// ago measures a read of the state of a year ago, on a vault that was just read. how is added to
+// the name of the row.
 func (k *keeping) ago(how string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		v, err := k.open()
@@ -322,13 +328,12 @@ func (k *keeping) ago(how string) func(context.Context) error {
 				return nil, err
 			}
 			x, err := v.At(ctx, version)
-			return []any{v, x}, err // the vault was there before, and stays
+			return []any{v, x}, err // the vault is not part of the measurement
 		})
 	}
 }
 
-// writes measures many who write at once, first without and then with a keeper that folds what they
-// write.
+// writes measures concurrent writers, first without and then with a Compactor.
 func (k *keeping) writes(ctx context.Context) error {
 	v, err := k.open()
 	if err != nil {
@@ -345,7 +350,7 @@ func (k *keeping) writes(ctx context.Context) error {
 	return k.write64(ctx, v, withFolds)
 }
 
-// write64 measures how fast many write at once.
+// write64 measures the rate of concurrent writers.
 func (k *keeping) write64(ctx context.Context, v *repo.Vault, what string) error {
 	got, err := load{
 		name: what, clients: keptWrite, ops: 2 * k.ops, limit: k.limit,
@@ -356,7 +361,7 @@ func (k *keeping) write64(ctx context.Context, v *repo.Vault, what string) error
 	return err
 }
 
-// bare measures what the log gives without any image: first beside its table, then without.
+// bare measures starts without any image, first with the table and then from segments alone.
 func (k *keeping) bare(ctx context.Context) (err error) {
 	if err := k.dropImages(ctx); err != nil {
 		return err

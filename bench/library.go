@@ -15,44 +15,44 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// indexed is what the indexes of the vault cost in this process, without a server.
+// An indexed is the cost of the indexes of the vault in this process, without a server.
 type indexed struct {
-	Builds  []built // the index, the search index, and both
+	Builds  []built // of the index, of the search index, and of both
 	Changes []changed
 	Totals  index.Totals
-	Tags    int // different ones
-	Hot     int // references to the hot object
-	Units   int // that the search index cuts the notes into
+	Tags    int // number of different tags
+	Hot     int // number of references to the object with the most references
+	Units   int // number of passages in the search index
 }
 
-// built is what it took to make something from the texts.
+// A built is the cost of building something from the texts.
 type built struct {
 	What string
 	Took time.Duration
-	Peak int64 // bytes on the heap at most, above what was there before, garbage included
+	Peak int64 // maximum number of bytes on the heap, including garbage, above the number before
 	Held int64 // bytes on the heap afterwards
 }
 
-// changed is what the next index costs when one note changes.
+// A changed is the cost of the next index after a change of one note.
 type changed struct {
 	What   string
-	Bytes  int // of the note
+	Bytes  int // of the note, on average
 	Index  []time.Duration
 	Search []time.Duration
-	// Alone is Index where the vault has no other note.
+	// Alone is like Index, in a vault that has no other note.
 	Alone []time.Duration
 }
 
-// P is the time that this many percent of the commits took at most in the index.
+// P returns a percentile of the times of the index.
 func (c changed) P(percent int) time.Duration { return percentile(c.Index, percent) }
 
-// SearchP is the same of the search index.
+// SearchP returns a percentile of the times of the search index.
 func (c changed) SearchP(percent int) time.Duration { return percentile(c.Search, percent) }
 
-// AloneP is the same of the index of a vault that has no other note.
+// AloneP returns a percentile of the times of the index of a vault without other notes.
 func (c changed) AloneP(percent int) time.Duration { return percentile(c.Alone, percent) }
 
-// The rows of what is built and changed, as the page and the goals call them.
+// The names of the rows, as on the page and in the goals.
 const (
 	bothIndexes = "both"
 	usualNote   = "a note"
@@ -63,14 +63,14 @@ const (
 	popularNote  = "the note that half of the notes refer to"
 )
 
-// indexes are both indexes of a vault, at one version.
+// An indexes contains both indexes of a vault at one version.
 type indexes struct {
 	index  *index.Index
 	search *search.Index
 }
 
-// library measures the packages index and search: the build from the vault's texts, and what comes
-// next when one note changes.
+// library measures the packages index and search: the build from the texts of the vault, and the
+// next index after a change of one note.
 func (s *suite) library(context.Context) error {
 	progress("%d notes: the indexes in process", s.result.Notes)
 	x := s.builds()
@@ -92,7 +92,7 @@ func (s *suite) library(context.Context) error {
 	return nil
 }
 
-// count keeps how much there is in the vault.
+// count records the size of the vault.
 func (i *indexed) count(x indexes) {
 	i.Totals, i.Units = x.index.Totals(), x.search.Units()
 	i.Hot = x.index.Resolver().CountBacklinks(corpus.Hot)
@@ -101,7 +101,7 @@ func (i *indexed) count(x indexes) {
 	}
 }
 
-// builds makes both indexes from the texts.
+// builds builds both indexes from the texts.
 func (s *suite) builds() indexes {
 	var x indexes
 	before := heap()
@@ -117,7 +117,7 @@ func (s *suite) builds() indexes {
 	return x
 }
 
-// measureBuild makes something, and tells what of the heap is above what was there at first.
+// measureBuild runs build, and returns its duration and its use of the heap above before.
 func measureBuild(what string, before int64, build func()) built {
 	w := watchHeap()
 	begun := time.Now()
@@ -127,8 +127,8 @@ func measureBuild(what string, before int64, build func()) built {
 	return built{What: what, Took: took, Peak: peak, Held: heap() - before}
 }
 
-// commits yields the files as an import commits them. As there, the texts of one are in memory at
-// once.
+// commits yields the files in commits of the size of an import. Like there, the texts of only one
+// commit are in memory.
 func commits(files []corpus.File) iter.Seq[index.Commit] {
 	return func(yield func(index.Commit) bool) {
 		seq := uint64(0)
@@ -145,8 +145,8 @@ func commits(files []corpus.File) iter.Seq[index.Commit] {
 	}
 }
 
-// searchIndex makes the search index of the files, as package repo does: a text is in memory while it
-// is read, and no longer.
+// searchIndex builds the search index of the files as package repo does: each text is in memory
+// only while it is read.
 func (s *suite) searchIndex(x *index.Index) *search.Index {
 	return search.Empty(x.Config().Language).WithAll(func(yield func(search.Change) bool) {
 		for _, f := range s.files {
@@ -162,7 +162,7 @@ func (s *suite) searchIndex(x *index.Index) *search.Index {
 	})
 }
 
-// paths are the notes of a usual size, in an order that is no neighbourhood.
+// paths returns the notes of usual size, in an order without locality.
 func (s *suite) paths() []string {
 	var list []string
 	notes := s.files[1:] // the first is the schema
@@ -175,7 +175,7 @@ func (s *suite) paths() []string {
 	return list
 }
 
-// change measures so many changes, of one note each.
+// change measures the given number of changes, each of one note.
 func (s *suite) change(x indexes, what string, times int, paths []string) changed {
 	c := changed{What: what}
 	texts := map[string]string{}
@@ -196,7 +196,7 @@ func (s *suite) change(x indexes, what string, times int, paths []string) change
 	return c
 }
 
-// next measures the next of both indexes.
+// next measures the next version of both indexes.
 func (c *changed) next(x *indexes, path string, text []byte) {
 	var took time.Duration
 	x.index, took = nextIndex(x.index, path, text)
@@ -207,7 +207,7 @@ func (c *changed) next(x *indexes, path string, text []byte) {
 	c.Search = append(c.Search, time.Since(begun))
 }
 
-// alone measures the next index of vaults that have the schema and one of the notes.
+// alone measures the next index of vaults that contain only the schema and one of the notes.
 func (c *changed) alone(paths []string, texts map[string]string, times int) {
 	paths = paths[:min(len(paths), times)]
 	each := times / len(paths)
@@ -223,7 +223,7 @@ func (c *changed) alone(paths []string, texts map[string]string, times int) {
 	}
 }
 
-// nextIndex is the index after one more commit, and how long it took.
+// nextIndex returns the index after one more commit, and the time to compute it.
 func nextIndex(x *index.Index, path string, text []byte) (*index.Index, time.Duration) {
 	c := index.Commit{
 		Seq: x.Version() + 1, Time: x.Time(), Changes: []index.Change{{Path: path, Text: text}},

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// A load is one kind of operation, by several clients at once. Each client begins its next
-// operation when it has the answer to the one before.
+// A load is one kind of operation by several concurrent clients. Each client begins its next
+// operation after it has the answer to the previous one.
 type load struct {
 	name    string
 	clients int
-	ops     int           // by all clients together, at most
-	limit   time.Duration // after which no operation begins
+	ops     int           // maximum, of all clients together
+	limit   time.Duration // time after which no operation begins
 	op      func(ctx context.Context, i int) error
 }
 
-// A sample is what a load came to.
+// A sample is the result of a load.
 type sample struct {
 	Name    string
 	Clients int
 	Took    time.Duration
-	Waits   []time.Duration // for each operation that succeeded, shortest first
-	Refused map[string]int  // operations that were refused, by code
+	Waits   []time.Duration // of each operation that succeeded, sorted
+	Refused map[string]int  // number of refused operations, by code
 }
 
-// run measures the load. An operation that gets no answer ends it with an error; one that is
-// refused is counted.
+// run measures the load. An operation without an answer ends it with an error. A refused operation
+// is counted.
 func (l load) run(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -61,7 +61,7 @@ func (l load) run(ctx context.Context) (sample, error) {
 	return s, nil
 }
 
-// client makes operations until there are enough, or the time is over.
+// client makes operations until the maximum number or the time limit is reached.
 func (l load) client(
 	ctx context.Context, next *atomic.Int64, begun time.Time, s *sample,
 ) error {
@@ -86,6 +86,7 @@ func (l load) client(
 	return nil
 }
 
+// refuse counts a refused operation.
 func (s *sample) refuse(code string) {
 	if s.Refused == nil {
 		s.Refused = map[string]int{}
@@ -93,7 +94,7 @@ func (s *sample) refuse(code string) {
 	s.Refused[code]++
 }
 
-// add takes in what one client measured.
+// add adds the measurements of one client.
 func (s *sample) add(part sample) {
 	s.Waits = append(s.Waits, part.Waits...)
 	for code, n := range part.Refused {
@@ -103,16 +104,17 @@ func (s *sample) add(part sample) {
 	}
 }
 
-// Ops is how many operations succeeded.
+// Ops returns the number of operations that succeeded.
 func (s sample) Ops() int { return len(s.Waits) }
 
-// Rate is how many operations succeeded in a second.
+// Rate returns the number of operations per second that succeeded.
 func (s sample) Rate() float64 { return float64(len(s.Waits)) / s.Took.Seconds() }
 
-// P is the wait that this many percent of the operations did not exceed (nearest rank).
+// P returns a percentile of the times (nearest rank).
 func (s sample) P(percent int) time.Duration { return percentile(s.Waits, percent) }
 
-// percentile is the smallest of the sorted values that this many percent of them do not exceed.
+// percentile returns the smallest of the sorted values that at least percent of them do not exceed.
+// It panics if there are none.
 func percentile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }

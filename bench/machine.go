@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A machine is what the numbers depend on. What cannot be found out is empty or 0.
+// A machine describes the machine on which the numbers depend. A value that cannot be determined is
+// empty or 0.
 type machine struct {
 	Cores      int
 	CPU        string
@@ -22,10 +23,10 @@ type machine struct {
 	Kernel     string
 	Go         string
 	FileSystem string        // of the data directories
-	Sync       time.Duration // what it takes to append 4 KiB to a file and sync it, at p50
+	Sync       time.Duration // p50 of the time to append 4 KiB to a file and sync it
 }
 
-// thisMachine looks at the machine and at the file system of a folder.
+// thisMachine describes this machine, and the file system of a folder.
 func thisMachine(dir string) (machine, error) {
 	wait, err := syncTime(dir)
 	return machine{
@@ -37,14 +38,15 @@ func thisMachine(dir string) (machine, error) {
 	}, err
 }
 
-// syncTime is how long a synced append takes, which bounds every durable write from below.
+// syncTime returns the p50 of the time of a synced append, which is the lower bound of every
+// durable write.
 func syncTime(dir string) (time.Duration, error) {
 	const times, size = 200, 4096
 	f, err := os.CreateTemp(dir, "sync-")
 	if err != nil {
 		return 0, fmt.Errorf("make a file to sync: %w", err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // the system clears what is left
+	defer func() { _ = os.Remove(f.Name()) }() // temporary files are removed by the system anyway
 	defer f.Close()
 	var waits []time.Duration
 	for range times {
@@ -61,15 +63,15 @@ func syncTime(dir string) (time.Duration, error) {
 	return percentile(waits, 50), nil
 }
 
-// memory is how much of it a process has.
+// A memory is the memory use of a process.
 type memory struct {
 	When           string
-	Resident, Peak int64 // bytes; 0: the system does not tell
-	Own            int64 // of the resident, what is no file that is mapped
+	Resident, Peak int64 // bytes; 0: not known
+	Own            int64 // the part of Resident that is not a mapped file
 }
 
-// memoryOf reads the memory of a process where Linux tells it. Elsewhere nothing is known, which is
-// no error.
+// memoryOf returns the memory use of a process. On systems without /proc it returns the zero memory
+// and no error.
 func memoryOf(pid int) (memory, error) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	if _, err := os.Stat("/proc/self/status"); err != nil {
@@ -85,8 +87,8 @@ func memoryOf(pid int) (memory, error) {
 	return m, nil
 }
 
-// cpuOf is how long a process has kept a core busy, where Linux tells it. Elsewhere nothing is known,
-// which is no error.
+// cpuOf returns the CPU time of a process. On systems without /proc, known is false and there is no
+// error.
 func cpuOf(pid int) (busy time.Duration, known bool, err error) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		return 0, false, nil
@@ -99,12 +101,12 @@ func cpuOf(pid int) (busy time.Duration, known bool, err error) {
 	return busy, err == nil, err
 }
 
-// busyIn adds up the time in user mode and in the kernel of a line as proc_pid_stat(5) has it. The
-// name of the program, in parentheses, may have spaces in it.
+// busyIn returns the sum of the user and system time in a line of proc_pid_stat(5). The name of the
+// program, in parentheses, can contain spaces.
 func busyIn(stat string) (time.Duration, error) {
 	const (
-		user, kernel = 11, 12                // fields behind the name, from 0
-		tick         = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go knows
+		user, kernel = 11, 12                // fields after the name, from 0
+		tick         = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go supports
 	)
 	words := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(words) <= kernel {
@@ -121,7 +123,8 @@ func busyIn(stat string) (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-// valueIn is what stands behind `key:` in a file of such lines; empty if nothing does.
+// valueIn returns the value after `key:` in a file of such lines, or "" if the key or the file does
+// not exist.
 func valueIn(path, key string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -137,7 +140,7 @@ func valueIn(path, key string) string {
 	return ""
 }
 
-// bytesOf reads a size such as `1234 kB`.
+// bytesOf parses a size such as `1234 kB`. It returns 0 for other texts.
 func bytesOf(size string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSuffix(size, " kB"), 10, 64)
 	if err != nil {
@@ -146,6 +149,7 @@ func bytesOf(size string) int64 {
 	return n << 10
 }
 
+// firstLine returns the first line of a file, or "" if it cannot be read.
 func firstLine(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -155,8 +159,8 @@ func firstLine(path string) string {
 	return line
 }
 
-// fileSystem is the type of the file system that a folder is on: that of the longest mount point
-// above it.
+// fileSystem returns the type of the file system of a folder: that of the longest mount point above
+// it.
 func fileSystem(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -169,7 +173,7 @@ func fileSystem(dir string) string {
 	return mountedAt(string(data), real)
 }
 
-// mountedAt finds the type in a list of mounts: device, mount point, type, options.
+// mountedAt returns the type from a list of mounts: device, mount point, type, options.
 func mountedAt(mounts, dir string) string {
 	best, found := "", ""
 	for line := range strings.Lines(mounts) {

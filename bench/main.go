@@ -1,8 +1,8 @@
-// Bench measures Rookery as its callers meet it, and writes a page about it.
+// Bench measures Rookery from the point of view of its callers, and writes a page with the results.
 //
-// It builds the real binary, starts it as a process of its own on generated vaults (package
-// corpus), and calls it over HTTP. Every number of the page is measured by the run that wrote it;
-// the page says on which machine, when, and with which command. See docs/benchmarks.md.
+// It builds the real binary, starts it as a separate process on generated vaults (package corpus),
+// and calls it over HTTP. Every number on the page is measured by the run that wrote it; the page
+// names the machine, the date and the command. See docs/benchmarks.md.
 package main
 
 import (
@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// run serves a data directory under the profiler, or as a host, if it was started for that; else it
-// measures.
+// run serves a data directory, under the profiler or as a host, if the arguments say so. Otherwise
+// it measures.
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == profiledCommand {
 		return serveProfiled(ctx, args[1], args[2])
@@ -64,8 +64,8 @@ func run(ctx context.Context, args []string) error {
 	return bench(ctx, cfg)
 }
 
-// bench measures, and writes the page. Calls that must not be refused and were are an error; the
-// page says which they are.
+// bench measures vaults and served folders, and writes the page. It returns an error if calls were
+// refused that should not be; the page lists them.
 func bench(ctx context.Context, cfg config) error {
 	p, dir, end, err := begin(cfg)
 	if err != nil {

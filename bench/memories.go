@@ -16,24 +16,25 @@ import (
 //go:embed memories.md.tmpl
 var memoriesText string
 
-// A remembering is what the memory tools cost in this process, on a vault with so many memories of about a kilobyte.
+// A remembering is the cost of the memory tools in this process, on a vault with the given number
+// of memories of about one kilobyte.
 type remembering struct {
 	Memories int
 	Import   imported
 	Calls    []noted
-	Crowd    sample // stores of many agents at once
+	Crowd    sample // concurrent stores by many agents
 }
 
-// The agents that store at once, and how many a second they are to store.
+// The number of agents that store concurrently, and the goal for their rate per second.
 const (
 	crowdOfAgents = 64
 	storesASecond = 500
 )
 
-// memoriesACall is how many memories a call of the import has.
+// memoriesACall is the number of memories in one call of the import.
 const memoriesACall = 1000
 
-// measureMemories measures, and writes the page.
+// measureMemories measures the memory tools, and writes the page.
 func measureMemories(ctx context.Context, cfg config) error {
 	p, dir, end, err := begin(cfg)
 	if err != nil {
@@ -117,16 +118,16 @@ func (s *suite) memoryCalls(ctx context.Context, by way, out *remembering) error
 	return err
 }
 
-// workText is about as much text as a memory has in each of four places.
+// workText is the text that each memory has in four places.
 var workText = strings.Repeat("what was done and learnt of it ", 8)
 
-// idOfMemory is the id of a memory of the vault.
+// idOfMemory returns the id of a memory.
 func idOfMemory(i int) string { return fmt.Sprintf("mem_%08d-0000-4000-8000-000000000000", i) }
 
-// fileOfMemory is the file of a memory: several have it.
+// fileOfMemory returns the file of a memory. Several memories have the same file.
 func fileOfMemory(i int) string { return fmt.Sprintf("src/pkg%d/file%d.go", i%50, i%2000) }
 
-// newMemory is a memory of about a kilobyte.
+// newMemory returns a memory of about one kilobyte.
 func newMemory(i int) in {
 	tasks := []string{"bug_fix", "feature_add", "refactor", "investigation"}
 	return in{
@@ -137,7 +138,8 @@ func newMemory(i int) in {
 	}
 }
 
-// linesOfMemories are the arguments of an import of some memories, each caused by one before it.
+// linesOfMemories returns the arguments of an import of some memories. Each is caused by the one
+// before it.
 func linesOfMemories(from, to int) in {
 	var lines strings.Builder
 	for i := from; i < to; i++ {
@@ -148,7 +150,7 @@ func linesOfMemories(from, to int) in {
 		}
 		line, err := encode(m)
 		if err != nil {
-			panic(err) // never: it is made of texts
+			panic(err) // cannot happen: it consists of texts
 		}
 		lines.Write(bytes.TrimSpace(line))
 		lines.WriteByte('\n')
@@ -156,13 +158,14 @@ func linesOfMemories(from, to int) in {
 	return in{"vault": vaultName, "files": []in{{"path": "memories.jsonl", "content": lines.String()}}}
 }
 
-// byWords is a recall by words; at the smaller size its p99 has a goal of so many milliseconds, too.
+// byWords is the name of recall by words. At the smaller size its p99 has a goal too: byWordsLast,
+// in milliseconds.
 const (
 	byWords     = "by words"
 	byWordsLast = 5
 )
 
-// memoryKinds are the kinds of calls on so many memories. Those that write come last.
+// memoryKinds returns the kinds of calls on n memories. Those that write are last.
 func memoryKinds(n int) []noted {
 	id := func(i int) string { return idOfMemory(i * stride % n) }
 	read := func(what, tool string, draw func(i int) in) noted {
@@ -193,7 +196,7 @@ func memoryKinds(n int) []noted {
 	}
 }
 
-// Goals are the goals of the vault's size, beside what was measured.
+// Goals returns the goals for the size of the vault, with the measured numbers.
 func (r remembering) Goals() []goal {
 	var all []goal
 	for _, c := range r.Calls {

@@ -11,26 +11,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A noting is what the tools for notes and for orientation cost in this process, on a vault of plain notes.
+// A noting is the cost of the tools for notes and for orientation in this process, on a vault of
+// plain notes.
 type noting struct {
 	Notes  int
 	Bytes  int64 // of all notes
 	Import imported
 	Calls  []noted
-	Build  built   // the index, from the texts
+	Build  built   // of the index, from the texts
 	Image  picture // of the index
 	Next   changed // the index after a change of one note
 }
 
-// A noted is a kind of call, with its goals and what it came to.
+// A noted is a kind of call with its goals and its result.
 type noted struct {
 	call
-	Small, Large float64 // goals for the p50 in ms at 10,000 and at 100,000 notes; 0: it has none
+	Small, Large float64 // goals for the p50 in ms at 10,000 and at 100,000 notes; 0: none
 	Got          sample
-	Bytes        int // of the largest answer
+	Bytes        int // size of the largest answer
 }
 
-// The kinds of calls that goals compare.
+// The names of the kinds of calls that goals compare.
 const (
 	setFieldOfNote   = "set a field of an object"
 	writeFieldOfNote = "write a field of a note"
@@ -38,10 +39,10 @@ const (
 	outlineHalf      = "outline of a body of 500,000 bytes"
 )
 
-// largeSize is the number of notes that the second goals are set for.
+// largeSize is the number of notes for which the second goals are set.
 const largeSize = 100_000
 
-// measureNotes measures, and writes the page.
+// measureNotes measures the tools for notes and orientation, and writes the page.
 func measureNotes(ctx context.Context, cfg config) error {
 	p, dir, end, err := begin(cfg)
 	if err != nil {
@@ -80,7 +81,8 @@ func (s *suite) notes(ctx context.Context, out *noting) error {
 	return errors.Join(err, r.Close())
 }
 
-// noteIndex measures the index: its build from the texts, its image, and what comes next when one note changes.
+// noteIndex measures the index: its build from the texts, its image, and the next index after a
+// change of one note.
 func (s *suite) noteIndex(out *noting) error {
 	var x *index.Index
 	out.Build = measureBuild(indexPart, heap(), func() { x = index.Build(commits(s.files)) })
@@ -90,7 +92,7 @@ func (s *suite) noteIndex(out *noting) error {
 	}
 	out.Next = changed{What: usualNote}
 	for i := range s.cfg.ops {
-		f := s.files[i*stride%(len(s.files)-2)] // none of the long ones
+		f := s.files[i*stride%(len(s.files)-2)] // without the two long notes
 		next, took := nextIndex(x, f.Path, fmt.Appendf(nil, "%s\nEdit %d.\n", f.Text, i))
 		x, out.Next.Index = next, append(out.Next.Index, took)
 	}
@@ -118,7 +120,7 @@ func (s *suite) noteCalls(ctx context.Context, r *rookery.Rookery, out *noting) 
 	return nil
 }
 
-// importBy makes the vault and brings all notes in.
+// importBy creates the vault and imports all notes.
 func (s *suite) importBy(ctx context.Context, by way) error {
 	create, err := encode(in{"name": vaultName})
 	if err != nil {
@@ -142,51 +144,52 @@ func (s *suite) importBy(ctx context.Context, by way) error {
 	return nil
 }
 
-// A noteDrawer draws the calls.
+// A noteDrawer draws the arguments of the calls.
 type noteDrawer struct {
-	usual []corpus.File // notes of a usual size
+	usual []corpus.File // notes of usual size
 }
 
-// noteKinds are the kinds of calls, in the order of the page. Those that write come last.
+// noteKinds returns the kinds of calls, in the order of the page. Those that write are last.
 func noteKinds(files []corpus.File) []noted {
 	d := noteDrawer{files[:len(files)-2]}
 	return slices.Concat(d.orientation(), d.single(), d.lists(), d.narrowed(), d.searches(), d.writes())
 }
 
-// kind is a kind of call that reads, with its goals.
+// kind returns a kind of call that reads, with its goals.
 func (d noteDrawer) kind(what, tool string, goals [2]float64, draw func(i int) in) noted {
 	return noted{call: drawn(call{What: what, Tool: tool}, variants, draw), Small: goals[0], Large: goals[1]}
 }
 
-// write is a kind of call that writes. Each variant is sent once, for a note that is as it should be is not written.
+// write returns a kind of call that writes. There are so many variants that none is sent twice,
+// because a call that changes nothing does not write.
 func (d noteDrawer) write(what, tool string, draw func(i int) in) noted {
 	return noted{call: drawn(call{What: what, Tool: tool}, writeVariants, draw)}
 }
 
-// writeVariants is how many different calls of a kind that writes there are.
+// writeVariants is the number of different calls of a kind that writes.
 const writeVariants = 600
 
-// drawn is a kind of call with so many variants of its arguments.
+// drawn returns a kind of call with the given number of variants of its arguments.
 func drawn(c call, times int, draw func(i int) in) call {
 	for i := range times {
 		args := draw(i)
 		args["vault"] = vaultName
 		body, err := encode(args)
 		if err != nil {
-			panic(err) // never: the arguments are texts
+			panic(err) // cannot happen: the arguments are texts
 		}
 		c.args = append(c.args, body)
 	}
 	return c
 }
 
-// always draws the same each time.
+// always returns a function that always draws the same arguments.
 func always(args in) func(int) in { return func(int) in { return args } }
 
-// note is the path of a note.
+// note returns the path of a note. Different i return different notes.
 func (d noteDrawer) note(i int) string { return d.usual[i*stride%len(d.usual)].Path }
 
-// orientation are the calls for what the vault is made of.
+// orientation returns the calls that summarize the vault.
 func (d noteDrawer) orientation() []noted {
 	goals := [2]float64{1, 5}
 	return []noted{
@@ -198,7 +201,7 @@ func (d noteDrawer) orientation() []noted {
 	}
 }
 
-// single are the calls for one note.
+// single returns the calls for one note.
 func (d noteDrawer) single() []noted {
 	path := func(i int) in { return in{"path": d.note(i)} }
 	long := [2]float64{60, 60}
@@ -212,12 +215,12 @@ func (d noteDrawer) single() []noted {
 	}
 }
 
-// list is a kind of list.
+// list returns a kind of list.
 func (d noteDrawer) list(what string, draw func(i int) in) noted {
 	return d.kind(what, "notes_list", [2]float64{5, 30}, draw)
 }
 
-// lists are the lists of all notes.
+// lists returns the lists of all notes.
 func (d noteDrawer) lists() []noted {
 	return []noted{
 		d.list("the newest notes", always(in{})),
@@ -228,7 +231,7 @@ func (d noteDrawer) lists() []noted {
 	}
 }
 
-// narrowed are the lists of some notes.
+// narrowed returns the lists of some notes.
 func (d noteDrawer) narrowed() []noted {
 	return []noted{
 		d.list("of a project", func(i int) in { return in{"project": fmt.Sprintf("Project %d", i%60)} }),
@@ -245,7 +248,7 @@ func (d noteDrawer) narrowed() []noted {
 	}
 }
 
-// searches are the searches.
+// searches returns the searches.
 func (d noteDrawer) searches() []noted {
 	exact := [2]float64{20, 100}
 	return []noted{
@@ -259,7 +262,7 @@ func (d noteDrawer) searches() []noted {
 	}
 }
 
-// writes are the calls that write, each to notes of its own.
+// writes returns the calls that write. Each kind writes to its own notes.
 func (d noteDrawer) writes() []noted {
 	return []noted{
 		d.write(setFieldOfNote, "raven_set", func(i int) in {
@@ -274,7 +277,7 @@ func (d noteDrawer) writes() []noted {
 	}
 }
 
-// Goals are the goals of the vault's size, beside what was measured.
+// Goals returns the goals for the size of the vault, with the measured numbers.
 func (n noting) Goals() []goal {
 	var all []goal
 	p50 := map[string]float64{}

@@ -15,39 +15,39 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// The rows of edits, as the page and the goals call them.
+// The names of the rows of edits, as on the page and in the goals.
 const (
 	oneFile   = "a file is saved"
 	manyFiles = "many files are saved in a burst"
 )
 
 const (
-	quiet      = 2 * time.Second // without a change, after which a batch closes (docs/design/0015)
+	quiet      = 2 * time.Second // time without a change after which a batch closes (docs/design/0015)
 	burstFiles = 500
-	burstLess  = 5                      // times less bursts than single edits
-	saveEvery  = 300 * time.Millisecond // by the editor beside the writes
-	editorNote = "editor.md"            // nobody else writes it
+	burstLess  = 5                      // factor by which there are fewer bursts than single edits
+	saveEvery  = 300 * time.Millisecond // interval of the editor during the writes
+	editorNote = "editor.md"            // no other client writes it
 )
 
-// besideEditor is the load of sets beside an editor.
+// besideEditor is the name of the load of sets during which an editor saves a note.
 const besideEditor = setField + ", beside an editor"
 
-// servedClients are how many write at once.
+// servedClients are the numbers of concurrent writers.
 var servedClients = []int{1, 8, 64}
 
-// edited is how long edits by another program took until a search found them.
+// An edited is the time from edits by another program until a search found them.
 type edited struct {
 	What  string
-	Files int // in each
+	Files int // in each edit
 	Waits []time.Duration
 }
 
-// P is the time from the last save that this many percent of the edits took at most, and ClosedP the
-// time from when their batch closed.
+// P returns a percentile of the times from the last save, and ClosedP of the times from the close
+// of the batch.
 func (e edited) P(percent int) time.Duration       { return percentile(e.Waits, percent) }
 func (e edited) ClosedP(percent int) time.Duration { return e.P(percent) - quiet }
 
-// edits measures single files and then bursts of many.
+// edits measures edits of single files, and then bursts of many.
 func (f *serving) edits(ctx context.Context) error {
 	many := min(burstFiles, len(f.ids))
 	for _, e := range []struct {
@@ -70,8 +70,8 @@ func (f *serving) edits(ctx context.Context) error {
 	return nil
 }
 
-// edit gives so many files a word that no note has, and is how long after the last of them was saved
-// a search found it in all of them.
+// edit appends a new word to the given number of files. It returns the time from the last save
+// until a search found the word in all of them.
 func (f *serving) edit(ctx context.Context, i, files int) (time.Duration, error) {
 	word := fmt.Sprintf("quillon%dx%d", files, i)
 	for n := range files {
@@ -89,7 +89,7 @@ func (f *serving) edit(ctx context.Context, i, files int) (time.Duration, error)
 	return time.Since(saved), err
 }
 
-// save saves a file as editors do: what is new is written beside it, and renamed over it.
+// save saves a file as editors do: it writes a temporary file next to it and renames that over it.
 func save(path string, text []byte) error {
 	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".swp")
 	if err := os.WriteFile(beside, text, 0o644); err != nil {
@@ -101,7 +101,7 @@ func save(path string, text []byte) error {
 	return nil
 }
 
-// finds says whether a search finds a word in so many notes.
+// finds returns a function that reports whether a search finds a word in the given number of notes.
 func (f *serving) finds(word string, notes int) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		t, err := f.told(ctx, "raven_search", in{"query": word})
@@ -109,7 +109,8 @@ func (f *serving) finds(word string, notes int) func(context.Context) (bool, err
 	}
 }
 
-// writesBeside measures fields that are set, while a person edits another note or while nobody does.
+// writesBeside measures sets of fields, with or without an editor that saves another note at the
+// same time.
 func (f *serving) writesBeside(editor bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, clients := range servedClients {
@@ -124,8 +125,8 @@ func (f *serving) writesBeside(editor bool) func(context.Context) error {
 	}
 }
 
-// setAll measures sets by so many clients, and requires that each acknowledged one is one commit.
-// The editor's saves are commits as well.
+// setAll measures sets by the given number of clients, and checks that each acknowledged one is one
+// commit. The saves of the editor are commits as well.
 func (f *serving) setAll(ctx context.Context, clients int, editor bool) error {
 	before, err := f.client.version(ctx)
 	if err != nil {
@@ -162,8 +163,8 @@ func (f *serving) setAll(ctx context.Context, clients int, editor bool) error {
 	return nil
 }
 
-// beside runs a load while an editor saves a note again and again, and then waits until the last
-// save is found.
+// beside returns a function that runs a load while an editor saves a note repeatedly, and then
+// waits until a search finds the last save.
 func (f *serving) beside(l load) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (sample, error) {
 		word := fmt.Sprintf("quillonbeside%d", l.clients)
@@ -179,8 +180,8 @@ func (f *serving) beside(l load) func(context.Context) (sample, error) {
 	}
 }
 
-// keepSaving saves the editor's note, each time with one line more, until the context ends. The last
-// time the word is in it.
+// keepSaving saves the note of the editor, with one more line each time, until the context ends.
+// The last save contains the word.
 func (f *serving) keepSaving(ctx context.Context, word string) error {
 	path := filepath.Join(f.folder, editorNote)
 	text := []byte("# Notes of an editor\n")
@@ -195,8 +196,8 @@ func (f *serving) keepSaving(ctx context.Context, word string) error {
 	}
 }
 
-// sweeps measures the comparison of an unchanged folder with its log, on a folder and a log of their
-// own in this process. Nothing watches the folder, and nothing else sweeps it.
+// sweeps measures the comparison of an unchanged folder with its log. Both are in this process and
+// used by nothing else: the folder is not watched and not swept by itself.
 func (f *serving) sweeps(ctx context.Context) (err error) {
 	dir := filepath.Join(f.dir, fmt.Sprintf("%d-swept", f.result.Notes))
 	notes := filepath.Join(dir, "notes")
@@ -234,10 +235,10 @@ func (f *serving) sweeps(ctx context.Context) (err error) {
 	return err
 }
 
-// sweep compares a folder that was read in, once to see that its files are at rest, and then as often
-// as is measured.
+// sweep sweeps a folder that was ingested: once to establish that its files do not change, and then
+// the measured number of times.
 func (f *serving) sweep(ctx context.Context, c *checkout.Checkout) (sample, error) {
-	c.Close() // it does not sweep by itself any more
+	c.Close() // it does not sweep by itself after this
 	if err := pause(ctx, 2*quiet); err != nil {
 		return sample{}, err
 	}

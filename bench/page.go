@@ -31,31 +31,31 @@ var notesText string
 //go:embed queries.md.tmpl
 var queriesText string
 
-// A page is what is written of a run.
+// A page contains the results of a run. Its template depends on the part that was measured.
 type page struct {
 	Machine machine
 	Command string
 	Date    string
 	Seed    uint64
 	Ops     int
-	Times   int // that what is quick is measured
+	Times   int // number of measurements of quick operations
 	Limit   time.Duration
 	Results []result
-	Hosted  *hosting  // nil: the page is not about a hosted server
-	Start   *starting // nil: the page is not about the start of a function
-	Cloud   *clouded  // nil: the page is not about functions over emulators
-	Notes   []noting  // empty: the page is not about the tools for notes and for orientation
+	Hosted  *hosting  // nil: not measured
+	Start   *starting // nil: not measured
+	Cloud   *clouded  // nil: not measured
+	Notes   []noting  // empty: not measured
 
-	Queries  []querying    // empty: the page is not about queries, checks and moves
-	Memories []remembering // empty: the page is not about memories
+	Queries  []querying    // empty: not measured
+	Memories []remembering // empty: not measured
 }
 
-// begin makes a folder to measure in, which end removes, and the page of the run.
+// begin creates a folder to measure in, which end removes, and the page of the run.
 func begin(cfg config) (p *page, dir string, end func(), err error) {
 	if dir, err = os.MkdirTemp(cfg.dir, "rookery-bench-"); err != nil {
 		return nil, "", nil, fmt.Errorf("make a folder to measure in: %w", err)
 	}
-	end = func() { _ = os.RemoveAll(dir) } // what it leaves lies among temporary files
+	end = func() { _ = os.RemoveAll(dir) } // a file that cannot be removed is in a temporary folder
 	if p, err = newPage(cfg, dir); err != nil {
 		end()
 		return nil, "", nil, err
@@ -63,7 +63,7 @@ func begin(cfg config) (p *page, dir string, end func(), err error) {
 	return p, dir, end, nil
 }
 
-// newPage is the page of a run that begins now, with its data below a folder.
+// newPage returns the page of a run that begins now, with its data below a folder.
 func newPage(cfg config, dir string) (*page, error) {
 	m, err := thisMachine(dir)
 	return &page{
@@ -72,7 +72,7 @@ func newPage(cfg config, dir string) (*page, error) {
 	}, err
 }
 
-// write writes the page to a file, or to standard output if none is named.
+// write writes the page to a file, or to standard output if the path is empty.
 func (p *page) write(path string) error {
 	var b bytes.Buffer
 	if err := p.render(&b); err != nil {
@@ -89,6 +89,7 @@ func (p *page) write(path string) error {
 	return nil
 }
 
+// render writes the page. It panics if the template is malformed.
 func (p *page) render(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"ms": showMillis, "mb": showBytes, "number": showNumber, "count": showCount, "known": orUnknown,
@@ -115,7 +116,7 @@ func (p *page) render(w io.Writer) error {
 	return t.Execute(w, p)
 }
 
-// text is the template of the page.
+// text returns the template of the page.
 func (p *page) text() string {
 	if p.Hosted != nil {
 		return hostedText
@@ -138,17 +139,17 @@ func (p *page) text() string {
 	return pageText
 }
 
-// showMicros is a time in microseconds, and showPercent a share in percent.
+// showMicros formats a duration in microseconds, and showPercent a share in percent.
 func showMicros(d time.Duration) string {
 	return showNumber(float64(d)/float64(time.Microsecond)) + " µs"
 }
 
 func showPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// showMillis is a time in milliseconds.
+// showMillis formats a duration in milliseconds.
 func showMillis(d time.Duration) string { return showNumber(millis(d)) + " ms" }
 
-// showNumber is a number with as many digits as it deserves.
+// showNumber formats a number with a precision that depends on its size.
 func showNumber(v float64) string {
 	switch {
 	case v < 1:
@@ -159,6 +160,7 @@ func showNumber(v float64) string {
 	return showCount(int(v + 0.5))
 }
 
+// showBytes formats a number of bytes in MiB or GiB; 0 is "unknown".
 func showBytes(n int64) string {
 	if n == 0 {
 		return "unknown"
@@ -169,15 +171,16 @@ func showBytes(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
+// showKilobytes formats a number of bytes in KiB.
 func showKilobytes(n int) string { return showNumber(float64(n)/(1<<10)) + " KiB" }
 
-// AskedOps is how many calls of one kind that reads are made, at most.
+// AskedOps returns the maximum number of calls of each kind that reads.
 func (p *page) AskedOps() int { return (p.Ops + askedLess - 1) / askedLess }
 
-// AskedLimit is how long they are made, at most.
+// AskedLimit returns the maximum time for each kind of call that reads.
 func (p *page) AskedLimit() time.Duration { return p.Limit / askedLess }
 
-// showCount is a number with a comma before each three digits.
+// showCount formats a number with commas between groups of three digits.
 func showCount(n int) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -186,6 +189,7 @@ func showCount(n int) string {
 	return digits
 }
 
+// orUnknown returns a text, or "unknown" if it is empty.
 func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
@@ -193,7 +197,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// showRefused lists how many operations were refused, by code.
+// showRefused lists the numbers of refused operations by code, or returns "none".
 func showRefused(codes map[string]int) string {
 	var parts []string
 	for _, code := range slices.Sorted(maps.Keys(codes)) {

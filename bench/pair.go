@@ -8,17 +8,20 @@ import (
 	"time"
 )
 
-// BareRate and WholeRate are how many operations succeeded in a second: the median of the rounds.
+// BareRate and WholeRate return the successful operations per second without and with middleware:
+// the median of the rounds.
 func (p pair) BareRate() float64  { return median(p.Bare, sample.Rate) }
 func (p pair) WholeRate() float64 { return median(p.Whole, sample.Rate) }
 
-// BareP50 and WholeP50 are what an operation took half of the time: the median of the rounds.
+// BareP50 and WholeP50 return the p50 of an operation without and with middleware: the median of
+// the rounds.
 func (p pair) BareP50() time.Duration  { return time.Duration(median(p.Bare, waited50)) }
 func (p pair) WholeP50() time.Duration { return time.Duration(median(p.Whole, waited50)) }
 
+// waited50 returns the p50 of a sample in nanoseconds.
 func waited50(s sample) float64 { return float64(s.P(50)) }
 
-// Ratio is the rate with everything, of that with nothing in between: the median of the rounds.
+// Ratio returns the rate with middleware divided by the rate without it: the median of the rounds.
 func (p pair) Ratio() float64 {
 	ratios := make([]float64, len(p.Bare))
 	for i := range ratios {
@@ -27,7 +30,7 @@ func (p pair) Ratio() float64 {
 	return middle(ratios)
 }
 
-// median is the middle of what is told of the samples.
+// median returns the median of a property of the samples.
 func median(list []sample, tell func(sample) float64) float64 {
 	values := make([]float64, len(list))
 	for i, s := range list {
@@ -36,22 +39,23 @@ func median(list []sample, tell func(sample) float64) float64 {
 	return middle(values)
 }
 
-// middle is the value in the middle; of two, the mean.
+// middle returns the median of the values, and sorts them. Of an even number of values it is the
+// mean of the two in the middle.
 func middle(values []float64) float64 {
 	slices.Sort(values)
 	n := len(values)
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// Beyond is what a call costs beyond the same with nothing in between, at a percentile, and BeyondMean in
-// the mean.
+// Beyond returns the additional time of a call over the same call without middleware, at a
+// percentile. BeyondMean returns the additional mean time.
 func (h *hosting) Beyond(l link, percent int) time.Duration {
 	return l.P(percent) - h.Chain[0].P(percent)
 }
 
 func (h *hosting) BeyondMean(l link) time.Duration { return l.Mean - h.Chain[0].Mean }
 
-// Goals are those of the hosted server.
+// Goals returns the goals of the hosted server.
 func (h *hosting) Goals() []goal {
 	var all []goal
 	for _, l := range h.Chain {
@@ -74,7 +78,7 @@ func (h *hosting) Goals() []goal {
 	return all
 }
 
-// Commit is the commit that was measured; empty: it is not known.
+// Commit returns the short hash of the measured commit, or "" if it is not known.
 func (h *hosting) Commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
-// Prices in dollars a million, of us-east-1 without free tiers. They were entered by hand on priceDate.
+// Prices in dollars per million, in us-east-1 without free tiers. They were entered by hand on
+// priceDate.
 const (
 	priceDate = "2026-11-23"
 
@@ -11,16 +12,17 @@ const (
 	priceMessage = 0.4   // requests of SQS
 )
 
-// unitPrices are what a million requests cost, by operation. A commit of a small note is an item of 1 to 2 KiB,
-// and all other items are smaller than 1 KiB.
+// unitPrices are the prices of one million requests, by operation. The item of a commit of a small
+// note has 1 to 2 KiB, and all other items are smaller than 1 KiB.
 var unitPrices = map[string]float64{
 	"PutItem": 2 * priceWrite, "UpdateItem": priceWrite, "DeleteItem": 2 * priceWrite,
-	"TransactWriteItems": 4 * priceWrite, // of two small items, each at twice the price
+	"TransactWriteItems": 4 * priceWrite, // with two small items, each at twice the price
 	"GetItem":            priceRead, "Query": priceRead,
 	"PUT": pricePut, "LIST": pricePut, "DELETE": 0, "GET": priceGet, "HEAD": priceGet, "SendMessage": priceMessage,
 }
 
-// Dollars is what a million times this work costs, for its requests to the stores and the queues.
+// Dollars returns the cost of one million times this work in dollars, for its requests to the
+// stores and queues.
 func (c counted) Dollars() float64 {
 	sum := 0.0
 	for operation, n := range c.Operations {
@@ -29,21 +31,22 @@ func (c counted) Dollars() float64 {
 	return sum
 }
 
-// A bill is what a million writes cost.
+// A bill is one item of the cost of one million writes.
 type bill struct {
 	What    string
 	Dollars float64
 }
 
-// Bill is what a million writes cost, each to a small note, without the time of functions: with a pass for each
-// sixtieth, as of one write a second.
+// Bill returns the items of the cost of one million writes, each to a small note, and their sum as
+// the last item. The time of functions is not included. It assumes one compaction for 60 writes, as
+// at one write per second.
 func (f following) Bill() []bill {
 	const (
-		gateway   = 1.0 // requests of an HTTP API
-		invoking  = 0.2 // invocations
-		batch     = 10  // records and events of an invocation
-		perPass   = 60  // writes
-		messaging = 1.2 // requests of SQS: a message is sent by itself, received and deleted with nine others
+		gateway   = 1.0 // one million requests of an HTTP API
+		invoking  = 0.2 // one million invocations
+		batch     = 10  // records and events per invocation
+		perPass   = 60  // writes per compaction
+		messaging = 1.2 // requests of SQS per message: sent alone, received and deleted with nine others
 	)
 	all := []bill{{"an HTTP API, and the invocation of the call", gateway + invoking}}
 	total := all[0].Dollars

@@ -13,11 +13,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// profiledCommand is the word by which this program is told to be the server under the profiler.
+// profiledCommand is the first argument that makes this program serve under the profiler. The data
+// directory and the path of the profile follow.
 const profiledCommand = "serve-profiled"
 
-// profiled serves with this program in place of the binary, so that the product needs no profiler.
-// Every start leaves its profiles in the folder.
+// profiled returns a launcher of this program in place of the binary, so that the product contains
+// no profiler. Each start writes its profiles to the folder.
 func profiled(folder string) (launcher, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,8 +35,8 @@ func profiled(folder string) (launcher, error) {
 	}, nil
 }
 
-// serveProfiled serves a data directory as the binary does, and leaves two profiles: of the time
-// that it took, and of the memory that it held in the end, in a file beside that.
+// serveProfiled serves a data directory like the binary, and writes two profiles: of the CPU time,
+// and, to the path with the suffix .heap, of the heap at the end.
 func serveProfiled(ctx context.Context, data, profile string) (err error) {
 	f, err := os.Create(profile)
 	if err != nil {
@@ -49,7 +50,7 @@ func serveProfiled(ctx context.Context, data, profile string) (err error) {
 	return serve(ctx, data, func() error { return heapProfile(profile + ".heap") })
 }
 
-// heapProfile leaves a profile of what is on the heap now, garbage not counted.
+// heapProfile writes a profile of the live objects on the heap.
 func heapProfile(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -59,7 +60,8 @@ func heapProfile(path string) error {
 	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
-// serve serves a data directory until the context ends, and calls last before it lets go of it.
+// serve serves a data directory until the context ends. It calls last before it closes the
+// directory.
 func serve(ctx context.Context, data string, last func() error) (err error) {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	cfg := localapp.Config{Data: data, Log: log}

@@ -13,23 +13,24 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A querying is what queries, the log, batches, checks and moves cost in this process, on a generated vault.
+// A querying is the cost of queries, the log, batches, checks and moves in this process, on a
+// generated vault.
 type querying struct {
 	Notes  int
 	Bytes  int64 // of all notes
 	Import imported
-	Calls  []noted // that read
-	Acts   []acted // that change many notes
+	Calls  []noted // calls that read
+	Acts   []acted // calls that change many notes
 }
 
-// An acted is a call that changes many notes, with its goal at 10,000 notes and what it came to.
+// An acted is a call that changes many notes, with its goal at 10,000 notes and its result.
 type acted struct {
 	What, Tool string
-	Goal       float64 // for the p50 in ms; 0: it has none
+	Goal       float64 // for the p50 in ms; 0: none
 	Got        link
 }
 
-// The notes that queryFiles adds, and a share of the vault that refers to each.
+// The notes that queryFiles adds, with the share of the vault that refers to each.
 const (
 	muchNote  = "bench/hot"   // 5,000 references in 3,000 of 10,000 notes
 	fewNote   = "bench/mild"  // 10 references
@@ -37,17 +38,19 @@ const (
 	shortNote = "bench/short" // another tenth refers to it by its short name
 )
 
-// batchNotes is how many notes a measured batch creates.
+// batchNotes is the number of notes that a measured batch creates.
 const batchNotes = 50
 
-// generated returns how many notes are generated for a vault of n notes: fewer where the notes that queryFiles
-// adds and the batches create would otherwise exceed the limit of a vault.
+// generated returns the number of notes to generate for a vault of n notes. It is smaller than n if
+// the notes that queryFiles adds and the batches create would otherwise exceed the limit of a
+// vault.
 func generated(n, batches int) int {
 	const added = 4
 	return min(max(n, 10), repo.MaxNotes-added-batches*batchNotes)
 }
 
-// queryFiles is a generated vault whose notes have links of each kind, and references to the notes above.
+// queryFiles returns a generated vault whose notes contain links of each kind, and references to
+// the notes above.
 func queryFiles(seed uint64, n int) []corpus.File {
 	files := slices.Collect(corpus.Vault(seed, n))
 	for i := range files {
@@ -78,7 +81,7 @@ func queryFiles(seed uint64, n int) []corpus.File {
 	return files
 }
 
-// measureQueries measures, and writes the page.
+// measureQueries measures queries, checks and moves, and writes the page.
 func measureQueries(ctx context.Context, cfg config) error {
 	p, dir, end, err := begin(cfg)
 	if err != nil {
@@ -128,7 +131,7 @@ func (s *suite) queries(ctx context.Context, out *querying) (err error) {
 	return err
 }
 
-// queryKinds are the kinds of calls that read, in the order of the page.
+// queryKinds returns the kinds of calls that read, in the order of the page.
 func queryKinds() []noted {
 	var d noteDrawer
 	query := func(what string, goal float64, text string) noted {
@@ -164,7 +167,7 @@ type actor struct {
 	r   *rookery.Rookery
 }
 
-// call makes a call, and fills out with the data of its answer; out may be nil.
+// call makes a call, and decodes the data of its answer into out, which can be nil.
 func (a actor) call(tool string, args in, out any) error {
 	args["vault"] = vaultName
 	body, err := encode(args)
@@ -214,13 +217,14 @@ func (s *suite) acts(ctx context.Context, r *rookery.Rookery) ([]acted, error) {
 	return all, nil
 }
 
-// timed is how long a call takes.
+// timed makes a call and returns its duration.
 func (a actor) timed(tool string, args in) (time.Duration, error) {
 	begun := time.Now()
 	err := a.call(tool, args, nil)
 	return time.Since(begun), err
 }
 
+// batch creates batchNotes notes, each with a trait, in one call.
 func (a actor) batch(n int) (time.Duration, error) {
 	var all []in
 	for i := range batchNotes {
@@ -231,6 +235,8 @@ func (a actor) batch(n int) (time.Duration, error) {
 	return a.timed("raven_batch", in{"operations": all})
 }
 
+// bulk sets a field in all notes that refer to partNote. Only the call with the plan token is
+// timed, not the dry run.
 func (a actor) bulk(n int) (time.Duration, error) {
 	args := func() in {
 		return in{"query": "type:* refs(" + partNote + ")", "set": in{"bench": fmt.Sprintf("b%d", n)}}
@@ -248,7 +254,7 @@ func (a actor) bulk(n int) (time.Duration, error) {
 	return a.timed("raven_set", run)
 }
 
-// move moves a note to another place each time.
+// move returns a function that moves a note to a new path each time.
 func (a actor) move(id string) func(int) (time.Duration, error) {
 	at := id
 	return func(n int) (time.Duration, error) {
@@ -259,6 +265,7 @@ func (a actor) move(id string) func(int) (time.Duration, error) {
 	}
 }
 
+// rename renames a section of partNote, to a new title each time.
 func (a actor) rename(n int) (time.Duration, error) {
 	from := "piece"
 	if n > 0 {
@@ -267,21 +274,24 @@ func (a actor) rename(n int) (time.Duration, error) {
 	return a.timed("raven_section", in{"op": "rename", "id": partNote + "#" + from, "title": fmt.Sprintf("Piece %d", n)})
 }
 
+// fix writes short references in full.
 func (a actor) fix(int) (time.Duration, error) {
 	return a.timed("raven_check_fix", in{"issues": []string{"short_ref_could_be_full_path"}})
 }
 
+// define adds a new trait to the schema.
 func (a actor) define(n int) (time.Duration, error) {
 	return a.timed("raven_schema_add", in{"kind": "trait", "name": fmt.Sprintf("bench-%d", n), "value_type": "date"})
 }
 
+// redefine changes the description of a field.
 func (a actor) redefine(n int) (time.Duration, error) {
 	return a.timed("raven_schema_update", in{
 		"kind": "field", "type": "person", "name": "name", "description": fmt.Sprintf("Whose name it is, %d", n),
 	})
 }
 
-// Goals are the goals of the vault's size, beside what was measured.
+// Goals returns the goals for the size of the vault, with the measured numbers.
 func (q querying) Goals() []goal {
 	var all []goal
 	for _, c := range q.Calls {

@@ -13,10 +13,10 @@ import (
 	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
-// served is what it costs to serve a person's folder where it is, which other programs edit.
+// A served is the cost of serving a folder in place that other programs edit.
 type served struct {
 	Starts   []servedStart
-	Memory   memory // when all of the folder was read for the first time
+	Memory   memory // after the whole folder was read for the first time
 	Commands alone
 	Idle     idle
 	Edits    []edited
@@ -24,38 +24,40 @@ type served struct {
 	Sweeps   sample // of the unchanged folder, in this process
 }
 
-// servedStart is one start of the server on a folder, told from its execution.
+// A servedStart is one start of the server on a folder. Times count from the execution of the
+// process.
 type servedStart struct {
 	When  string
-	Ready time.Duration // until /readyz answered 200
-	First time.Duration // until the vault answered anything
-	Note  time.Duration // until it had any note
-	All   time.Duration // until the folder was compared, and everything in it had been taken in
+	Ready time.Duration // until /readyz returned 200
+	First time.Duration // until the vault returned any answer
+	Note  time.Duration // until it contained a note
+	All   time.Duration // until the whole folder was compared and ingested
 }
 
-// alone is what single commands came to that open the folder themselves, since nobody serves it.
+// An alone is the cost of single commands that open the folder themselves, because no server serves
+// it.
 type alone struct{ Took, CPU []time.Duration }
 
-// TookP is the time that this many percent of the commands took at most.
+// TookP returns a percentile of the durations of the commands.
 func (a alone) TookP(percent int) time.Duration { return percentile(a.Took, percent) }
 
-// CPUP is the same of the time that they kept a core busy.
+// CPUP returns a percentile of the CPU times of the commands.
 func (a alone) CPUP(percent int) time.Duration { return percentile(a.CPU, percent) }
 
-// idle is how busy the server was while nobody wanted anything of it.
+// An idle is the CPU use of the server while it received no calls.
 type idle struct {
-	Known     bool // whether the system tells it
+	Known     bool // whether the system reports it
 	Took, CPU time.Duration
 }
 
-// Share is how many percent of a core it needed.
+// Share returns the CPU use in percent of one core.
 func (i idle) Share() float64 { return 100 * i.CPU.Seconds() / i.Took.Seconds() }
 
-// Sizes of what is measured.
+// The parameters of the measurements.
 const (
 	sweepTimes = 50
-	restShare  = 10               // of the idle time, what the server has before it to come to rest
-	patience   = 15 * time.Minute // after which something that does not come is an error
+	restShare  = 10               // divisor of the idle time, for the wait before a measurement at rest
+	patience   = 15 * time.Minute // time limit of every wait
 )
 
 // A serving measures one folder.
@@ -64,7 +66,7 @@ type serving struct {
 	out    *served
 	bin    string
 	folder string
-	rounds int // of loads so far: each sets values of its own
+	rounds int // number of loads so far: each sets different values
 }
 
 // serves measures a folder of plain files that the binary serves in place.
@@ -94,7 +96,7 @@ func (s *suite) serves(ctx context.Context) error {
 	return nil
 }
 
-// firstStart serves a folder that was never served.
+// firstStart serves a folder that was never served before, and measures the memory of the server.
 func (f *serving) firstStart(ctx context.Context) error {
 	if err := writeFolder(f.folder, f.files); err != nil {
 		return err
@@ -102,7 +104,8 @@ func (f *serving) firstStart(ctx context.Context) error {
 	if err := f.startOn(ctx, "the first, which reads all notes"); err != nil {
 		return err
 	}
-	if err := pause(ctx, f.cfg.idle/restShare); err != nil { // the log is folded, and what was read is garbage
+	// Meanwhile the log is compacted, and the texts that were read become garbage.
+	if err := pause(ctx, f.cfg.idle/restShare); err != nil {
 		return errors.Join(err, f.down())
 	}
 	var err error
@@ -110,12 +113,12 @@ func (f *serving) firstStart(ctx context.Context) error {
 	return errors.Join(err, f.down())
 }
 
-// laterStart serves it again, when nobody has changed anything. The server stays up.
+// laterStart serves the unchanged folder again. The server keeps running.
 func (f *serving) laterStart(ctx context.Context) error {
 	return f.startOn(ctx, "a later one, of an unchanged folder")
 }
 
-// writeFolder writes files as a person has them.
+// writeFolder writes files as plain files of a person.
 func writeFolder(dir string, files []corpus.File) error {
 	for _, file := range files {
 		path := filepath.Join(dir, filepath.FromSlash(file.Path))
@@ -129,7 +132,7 @@ func writeFolder(dir string, files []corpus.File) error {
 	return nil
 }
 
-// startOn starts the server on the folder and waits until everything is read in.
+// startOn starts the server on the folder and waits until everything is ingested.
 func (f *serving) startOn(ctx context.Context, when string) error {
 	launch := func(dir string) []string {
 		return []string{f.bin, "serve", "--vault", dir, "--listen", "127.0.0.1:0"}
@@ -158,20 +161,20 @@ func (f *serving) startOn(ctx context.Context, when string) error {
 	return nil
 }
 
-// answers, hasNote and caughtUp say whether the vault answers at all, whether it has any note, and
-// whether it has all that is in the folder.
-
+// answers reports whether the vault returns answers.
 func (f *serving) answers(ctx context.Context) (bool, error) {
 	_, err := f.told(ctx, "raven_stats", in{})
 	return unlessRefused(err)
 }
 
+// hasNote reports whether the vault contains a note.
 func (f *serving) hasNote(ctx context.Context) (bool, error) {
 	t, err := f.told(ctx, "raven_object_list", in{"limit": 1})
 	ok, err := unlessRefused(err)
 	return ok && t.Meta.Total > 0, err
 }
 
+// caughtUp reports whether the vault is fresh and contains as many files as were generated.
 func (f *serving) caughtUp(ctx context.Context) (bool, error) {
 	t, err := f.told(ctx, "raven_stats", in{})
 	if ok, err := unlessRefused(err); !ok {
@@ -180,7 +183,7 @@ func (f *serving) caughtUp(ctx context.Context) (bool, error) {
 	return t.Data.Freshness == "fresh" && t.Data.Files >= f.result.Notes, nil
 }
 
-// unlessRefused is true for a success and false for a refusal; any other error stays one.
+// unlessRefused returns true for a success and false for a refusal. Any other error is returned.
 func unlessRefused(err error) (bool, error) {
 	var r *refusal
 	if errors.As(err, &r) {
@@ -189,7 +192,7 @@ func unlessRefused(err error) (bool, error) {
 	return err == nil, err
 }
 
-// told is what is read of the answers to the calls that ask how far the server is.
+// A told contains the members of an answer that show the progress of the server.
 type told struct {
 	Data struct {
 		Freshness string
@@ -198,6 +201,7 @@ type told struct {
 	Meta struct{ Total int }
 }
 
+// told calls a tool and returns these members of its answer.
 func (f *serving) told(ctx context.Context, tool string, args in) (told, error) {
 	var t told
 	args["vault"] = vaultName
@@ -215,7 +219,7 @@ func (f *serving) told(ctx context.Context, tool string, args in) (told, error) 
 	return t, nil
 }
 
-// until asks again and again until something has come.
+// until polls come every 10 ms until it returns true. It returns an error after patience.
 func until(ctx context.Context, come func(context.Context) (bool, error)) error {
 	const every = 10 * time.Millisecond
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
@@ -231,7 +235,7 @@ func until(ctx context.Context, come func(context.Context) (bool, error)) error 
 	}
 }
 
-// pause waits so long.
+// pause waits for a duration, or until the context ends, and then returns its cause.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -241,7 +245,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// commands measures a command that nobody serves: it opens the folder, compares it, and answers.
+// commands measures a command on a folder that no server serves: it opens the folder, compares it,
+// and answers.
 func (f *serving) commands(ctx context.Context) error {
 	a := &f.out.Commands
 	for range f.cfg.times {
@@ -258,7 +263,7 @@ func (f *serving) commands(ctx context.Context) error {
 	return nil
 }
 
-// idles measures how busy the server is when nobody wants anything of it.
+// idles measures the CPU use of the server while it receives no calls.
 func (f *serving) idles(ctx context.Context) error {
 	if err := f.client.tool(ctx, "raven_search", in{"query": "harbour"}); err != nil {
 		return err

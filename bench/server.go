@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// A launcher is the command line that serves a data directory on a free port of loopback.
+// A launcher returns the command line that serves a data directory on a free port of loopback.
 type launcher func(data string) []string
 
-// build makes what is measured: the binary, or this program with the profiler in it.
+// build builds the measured program, and returns its launcher: the binary, or this program with the
+// profiler.
 func (c config) build(ctx context.Context, dir string) (launcher, error) {
 	if c.profile != "" {
 		return profiled(c.profile)
@@ -29,7 +30,7 @@ func (c config) build(ctx context.Context, dir string) (launcher, error) {
 	}, err
 }
 
-// compile makes the binary in a folder, if it is not there yet.
+// compile builds the binary in a folder, if it does not exist yet, and returns its path.
 func compile(ctx context.Context, dir string) (string, error) {
 	bin := filepath.Join(dir, "rookery")
 	if _, err := os.Stat(bin); err == nil {
@@ -47,12 +48,12 @@ func compile(ctx context.Context, dir string) (string, error) {
 type server struct {
 	cmd     *exec.Cmd
 	url     string
-	begun   time.Time // when it was executed
+	begun   time.Time // time of its execution
 	drained chan struct{}
 }
 
-// start executes a server and waits for the line that says where it listens. Its log goes to a
-// file beside the data directory.
+// start runs a server and waits for the line with its address. The log is written to a file next to
+// the data directory.
 func start(ctx context.Context, launch launcher, data string) (*server, error) {
 	log, err := os.OpenFile(data+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -79,15 +80,15 @@ func start(ctx context.Context, launch launcher, data string) (*server, error) {
 	return s, nil
 }
 
-// command is one that runs on a data directory or on a folder, beside which it keeps what it would
-// keep in the home of a user.
+// command returns a command that runs on a data directory or a folder. The state that it would
+// write to the home of the user goes to a directory next to that.
 func command(ctx context.Context, data string, line ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, line[0], line[1:]...)
 	c.Env = append(environment(), "XDG_STATE_HOME="+data+".state")
 	return c
 }
 
-// environment is that of this process without what configures Rookery.
+// environment returns the environment of this process without the variables that configure Rookery.
 func environment() []string {
 	var kept []string
 	for _, e := range os.Environ() {
@@ -98,7 +99,7 @@ func environment() []string {
 	return kept
 }
 
-// listen takes the address from the first line of the server's output, and passes over the rest.
+// listen reads the address from the first line of the output, and discards the rest.
 func (s *server) listen(out io.Reader) error {
 	lines := bufio.NewReader(out)
 	first, err := lines.ReadString('\n')
@@ -112,12 +113,12 @@ func (s *server) listen(out io.Reader) error {
 	s.url = words[len(words)-1]
 	go func() {
 		defer close(s.drained)
-		_, _ = io.Copy(io.Discard, lines) // what follows is for people
+		_, _ = io.Copy(io.Discard, lines) // the rest is for people
 	}()
 	return nil
 }
 
-// tail is the end of a log, as an error to go with another one.
+// tail returns the end of a log as an error, to be joined with another one.
 func tail(path string) error {
 	const most = 2000
 	data, err := os.ReadFile(path)
@@ -127,8 +128,7 @@ func tail(path string) error {
 	return fmt.Errorf("the log of the server ends: %s", data[max(0, len(data)-most):])
 }
 
-// ready waits until the server says that it can serve calls, and is how long after its execution
-// that was.
+// ready waits until the server reports that it is ready, and returns the time since its execution.
 func (s *server) ready(ctx context.Context) (time.Duration, error) {
 	for {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/readyz", nil)
@@ -139,7 +139,7 @@ func (s *server) ready(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, fmt.Errorf("ask whether the server is ready: %w", err)
 		}
-		_ = resp.Body.Close() // nothing in it is read
+		_ = resp.Body.Close() // the body is not used
 		if resp.StatusCode == http.StatusOK {
 			return time.Since(s.begun), nil
 		}
@@ -151,7 +151,7 @@ func (s *server) ready(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// stop ends the server as a service manager would, and waits until it has ended.
+// stop ends the server with SIGTERM, like a service manager, and waits for it.
 func (s *server) stop() error {
 	err := s.cmd.Process.Signal(syscall.SIGTERM)
 	<-s.drained

@@ -18,33 +18,34 @@ import (
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
-// A starting is the start of a process that serves the whole catalogue, such as a function of a cloud, and the
-// size of its program. The stores are not opened.
+// A starting is the cost of the start of a process that serves the whole catalogue, such as a
+// function of a cloud, and the size of its program. The stores are not opened.
 type starting struct {
 	Tools  int     // of the product
-	Allocs float64 // by all of them, when they are made
-	Made   link    // all tools, in a process that has made them before
+	Allocs float64 // number of allocations to create all of them
+	Made   link    // all tools, in a process that created them before
 	Served link    // the composition and its handler, likewise
 	Ready  link    // from the execution of a process until it can be called
 	Size   size
 }
 
-// A size is that of a program, in bytes: as it is, and in a ZIP archive.
+// A size is the size of a program in bytes, as it is and in a ZIP archive.
 type size struct{ Raw, Zip int64 }
 
 const (
-	// warmStarts is how often what is made in this process is measured.
+	// warmStarts is the number of measurements in this process.
 	warmStarts = 200
 
-	// functionSource is a program that composes what a function serves, and functionArch what functions run on.
+	// functionSource is a program with the same composition as a function, and functionArch is the
+	// processor of functions.
 	functionSource = "github.com/rookeryhq/rookery/internal/hosted/testdata/function"
 	functionArch   = "arm64"
 
-	// maxFunction is how large the archive of a function may be, in bytes (DESIGN §8).
+	// maxFunction is the maximum size of the archive of a function, in bytes (DESIGN §8).
 	maxFunction = 8 << 20
 )
 
-// measureStart measures, and writes the page.
+// measureStart measures the start of a function, and writes the page.
 func measureStart(ctx context.Context, cfg config) error {
 	p, dir, end, err := begin(cfg)
 	if err != nil {
@@ -65,7 +66,7 @@ func measureStart(ctx context.Context, cfg config) error {
 	return p.write(cfg.out)
 }
 
-// makeTools measures the making of all tools.
+// makeTools measures the creation of all tools.
 func (s *starting) makeTools() {
 	s.Tools = len(hosted.Tools(nil, nil))
 	var before, after runtime.MemStats
@@ -76,7 +77,7 @@ func (s *starting) makeTools() {
 	s.Made = measured("all tools", warmStarts, func() { hosted.Tools(nil, nil) })
 }
 
-// compose measures the composition.
+// compose measures the composition of a host.
 func (s *starting) compose() (err error) {
 	none := func(context.Context, string) (table.Table, error) { return nil, table.ErrNotFound }
 	s.Served = measured("the composition", warmStarts, func() {
@@ -90,7 +91,7 @@ func (s *starting) compose() (err error) {
 	return err
 }
 
-// measured is how long something takes, each time.
+// measured returns the durations of do, sorted.
 func measured(what string, times int, do func()) link {
 	l := link{What: what}
 	for range times {
@@ -102,7 +103,7 @@ func measured(what string, times int, do func()) link {
 	return l
 }
 
-// execute measures whole processes of the program.
+// execute measures the start of processes of the program.
 func (s *starting) execute(ctx context.Context, dir string) error {
 	bin := filepath.Join(dir, "function")
 	if err := compileFunction(ctx, bin, functionSource); err != nil {
@@ -117,7 +118,7 @@ func (s *starting) execute(ctx context.Context, dir string) error {
 	return err
 }
 
-// untilReady executes the program, and ends it when it says its address.
+// untilReady runs the program until it prints its address, and then kills it.
 func untilReady(ctx context.Context, bin string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -139,7 +140,8 @@ func untilReady(ctx context.Context, bin string) error {
 	return nil
 }
 
-// sizeOfFunction builds a program as it would be uploaded, in a folder, for a processor.
+// sizeOfFunction builds a program for a processor in a folder, as for an upload, and returns its
+// size.
 func sizeOfFunction(ctx context.Context, dir, source, arch string) (size, error) {
 	bin := filepath.Join(dir, "bootstrap")
 	if err := compileFunction(ctx, bin, source, "GOOS=linux", "GOARCH="+arch); err != nil {
@@ -161,7 +163,8 @@ func sizeOfFunction(ctx context.Context, dir, source, arch string) (size, error)
 	return size{int64(len(data)), int64(packed)}, err
 }
 
-// compileFunction builds a program as functions are built, for an environment.
+// compileFunction builds a program with the options of the functions. env contains additional
+// environment variables.
 func compileFunction(ctx context.Context, bin, source string, env ...string) error {
 	progress("build %s", filepath.Base(source))
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w",
@@ -174,11 +177,12 @@ func compileFunction(ctx context.Context, bin, source string, env ...string) err
 	return nil
 }
 
-// A counter counts what is written to it.
+// A counter counts the bytes that are written to it.
 type counter int64
 
 var _ io.Writer = (*counter)(nil)
 
+// Write counts the bytes of p. It never fails.
 func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil

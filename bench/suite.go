@@ -14,10 +14,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// vaultName is the vault that is measured.
+// vaultName is the name of the measured vault.
 const vaultName = "bench"
 
-// A result is what was measured on a vault of one size.
+// A result contains the measurements of a vault of one size.
 type result struct {
 	Notes  int
 	Bytes  int64 // of all notes
@@ -28,28 +28,29 @@ type result struct {
 	Index  indexed
 	Kept   kept
 	Asked  []asked
-	Erased *erased // nil: it was not measured
-	Served *served // nil: it was not measured
+	Erased *erased // nil: not measured
+	Served *served // nil: not measured
 }
 
-// imported is what bringing the vault in came to.
+// An imported is the result of an import of the vault.
 type imported struct {
 	Took    time.Duration
-	Longest time.Duration // of the calls
+	Longest time.Duration // of one call
 	Calls   int
 	Notes   int
 }
 
-// Rate is how many notes came in in a second.
+// Rate returns the number of imported notes per second.
 func (i imported) Rate() float64 { return float64(i.Notes) / i.Took.Seconds() }
 
-// started is one start of the server on data that is there, told from its execution.
+// A started is one start of the server on existing data. Times count from the execution of the
+// process.
 type started struct {
 	When    string
-	Commits int           // in the log of the vault
-	Ready   time.Duration // until /readyz answered 200
-	First   time.Duration // until a note was answered
-	Search  time.Duration // until a search was answered, for which all notes are read
+	Commits int           // number of commits in the log of the vault
+	Ready   time.Duration // until /readyz returned 200
+	First   time.Duration // until a note was returned
+	Search  time.Duration // until a search returned, for which all notes are read
 }
 
 // A suite measures a vault of one size.
@@ -57,17 +58,17 @@ type suite struct {
 	cfg     config
 	dir     string
 	launch  launcher
-	day     vault.Date // on which it is measured
+	day     vault.Date // the day of the measurement
 	files   []corpus.File
-	popular string   // the id of an object that half of the notes refer to
-	ids     []string // of the notes that have fields of their own
-	calls   []call   // that read
-	writes  int      // operations of all loads that write so far
+	popular string   // id of the object to which half of the notes refer
+	ids     []string // ids of the notes that can be edited
+	calls   []call   // the calls that read
+	writes  int      // number of operations of all loads that wrote so far
 	server  *server
 	client  *client
 	result  result
 
-	refused []error // calls of kinds that must not be refused
+	refused []error // errors of calls that should not be refused
 }
 
 // run measures everything, in the order of the page.
@@ -92,15 +93,16 @@ func (s *suite) run(ctx context.Context) error {
 	return s.down()
 }
 
-// agendaTraits is how many traits the one note has that has most, handbookHeadings how many headings
-// another one, and ownNotes how many such notes belong to each vault.
+// agendaTraits is the number of traits of the note with the most traits, handbookHeadings the
+// number of headings of the note with the most headings, and ownNotes the number of such notes in
+// each vault.
 const (
 	agendaTraits     = 10_000
 	handbookHeadings = 10_000
 	ownNotes         = 2
 )
 
-// generate makes the vault, and among its notes those with many traits and with many headings.
+// generate generates the vault, including the notes with many traits and with many headings.
 func (s *suite) generate() {
 	s.files = slices.Collect(corpus.Vault(s.cfg.seed, max(1, s.result.Notes-ownNotes)))
 	for _, f := range s.files {
@@ -117,7 +119,7 @@ func (s *suite) generate() {
 	}
 }
 
-// popularize makes every second note refer to one object more: of 10,000 notes, 5,000.
+// popularize adds a reference to one object to every second note: of 10,000 notes, 5,000.
 func (s *suite) popularize() {
 	notes := s.files[1:] // the first is the schema
 	s.popular = strings.TrimSuffix(notes[min(1, len(notes)-1)].Path, ".md")
@@ -126,12 +128,12 @@ func (s *suite) popularize() {
 	}
 }
 
-// data is the data directory.
+// data returns the path of the data directory.
 func (s *suite) data() string {
 	return filepath.Join(s.dir, fmt.Sprintf("%d-notes", s.result.Notes))
 }
 
-// up starts the server, and is how long after its execution it was ready.
+// up starts the server, and returns the time from its execution until it was ready.
 func (s *suite) up(ctx context.Context) (time.Duration, error) {
 	var err error
 	if s.server, err = start(ctx, s.launch, s.data()); err != nil {
@@ -141,7 +143,7 @@ func (s *suite) up(ctx context.Context) (time.Duration, error) {
 	return s.server.ready(ctx)
 }
 
-// down stops the server, if there is one.
+// down stops the server, if it is running.
 func (s *suite) down() error {
 	if s.server == nil {
 		return nil
@@ -152,7 +154,7 @@ func (s *suite) down() error {
 	return err
 }
 
-// imports brings the vault in, into a new data directory.
+// imports imports the vault into a new data directory.
 func (s *suite) imports(ctx context.Context) error {
 	if _, err := s.up(ctx); err != nil {
 		return err
@@ -164,7 +166,7 @@ func (s *suite) imports(ctx context.Context) error {
 	return s.remember("after the import")(ctx)
 }
 
-// fill makes the vault and brings all notes in.
+// fill creates the vault and imports all notes.
 func (s *suite) fill(ctx context.Context) error {
 	create, err := encode(map[string]any{"name": vaultName})
 	if err != nil {
@@ -184,7 +186,7 @@ func (s *suite) fill(ctx context.Context) error {
 	return nil
 }
 
-// bring makes one call of the import, and requires that it brought all of its notes.
+// bring makes one call of the import, and checks that it created all of its notes.
 func (s *suite) bring(ctx context.Context, c chunk) error {
 	sent := time.Now()
 	data, err := s.client.post(ctx, "team_vault_import", c.body)
@@ -205,7 +207,7 @@ func (s *suite) bring(ctx context.Context, c chunk) error {
 	return nil
 }
 
-// restart stops the server and starts it again on what is there.
+// restart returns a step that stops the server and starts it again on the same data.
 func (s *suite) restart(when string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := s.down(); err != nil {
@@ -233,7 +235,7 @@ func (s *suite) restart(when string) func(context.Context) error {
 	}
 }
 
-// rest leaves the server alone until it has given back what it does not use.
+// rest sends no calls for a while, so that the server releases memory that it does not use.
 func (s *suite) rest(ctx context.Context) error {
 	const alone = 25 * time.Second
 	progress("%d notes: the server is left alone for %s", s.result.Notes, alone)
@@ -245,7 +247,7 @@ func (s *suite) rest(ctx context.Context) error {
 	}
 }
 
-// remember notes how much memory the server has.
+// remember returns a step that records the memory use of the server.
 func (s *suite) remember(when string) func(context.Context) error {
 	return func(context.Context) error {
 		m, err := memoryOf(s.server.cmd.Process.Pid)

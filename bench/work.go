@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/bench/corpus"
 )
 
-// The names of the loads, as the page and the goals call them.
+// The names of the loads, as on the page and in the goals.
 const (
 	readNote  = "read a note"
 	getObject = "get an object"
@@ -20,11 +20,11 @@ const (
 	setHandbook = "replace a text, in the note with 10,000 headings"
 )
 
-// stride leads through the notes in an order that is no neighbourhood; it is a prime, so that no
-// vault of a usual size has notes that are passed over.
+// stride is the step between notes, in an order without locality. It is a prime, so that it reaches
+// all notes of a vault of usual size.
 const stride = 7919
 
-// reads measures the two ways to read one thing.
+// reads measures the two ways to read one note or object.
 func (s *suite) reads(ctx context.Context) error {
 	notes := s.files[1:] // the first is the schema
 	read := func(ctx context.Context, i int) error {
@@ -39,7 +39,7 @@ func (s *suite) reads(ctx context.Context) error {
 	return s.measure(ctx, load{name: getObject, clients: 1, op: get})
 }
 
-// sets measures a field that is set in one note after another, to a value that is new each time.
+// sets measures sets of a field, in one note after another, to a new value each time.
 func (s *suite) sets(ctx context.Context) error {
 	for _, clients := range s.cfg.clients {
 		before := s.writes
@@ -59,9 +59,9 @@ func (s *suite) sets(ctx context.Context) error {
 	return nil
 }
 
-// adds measures lines that all go to one note. Each number of clients has a note of its own, which
-// nobody has written to before, and so many lines less than there are sets that it stays one that a
-// person could have written.
+// adds measures lines that are all added to one note. Each number of clients uses its own note,
+// which was not written before. There are fewer operations than sets, so that the note keeps a size
+// that a person could have written.
 func (s *suite) adds(ctx context.Context) error {
 	for round, clients := range s.cfg.clients {
 		note := s.ids[round%len(s.ids)]
@@ -80,8 +80,8 @@ func (s *suite) adds(ctx context.Context) error {
 	return nil
 }
 
-// hots measures edits of the notes that most others and half of all refer to, and of those that have
-// most traits and most headings.
+// hots measures edits of the notes to which most others and half of all refer, and of those with
+// the most traits and headings.
 func (s *suite) hots(ctx context.Context) error {
 	if err := s.setOne(ctx, setHot, corpus.Hot); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *suite) hots(ctx context.Context) error {
 	return s.revise(ctx, setHandbook, corpus.HandbookPath, corpus.HandbookRevision)
 }
 
-// setOne measures a field that is set in one note, to a value that is new each time.
+// setOne measures sets of a field in one note, to a new value each time.
 func (s *suite) setOne(ctx context.Context, name, id string) error {
 	before := s.writes
 	return s.mutate(ctx, load{
@@ -106,7 +106,7 @@ func (s *suite) setOne(ctx context.Context, name, id string) error {
 	})
 }
 
-// revise measures edits of the one line of a large note that says its revision.
+// revise measures edits of the line of a large note that contains its revision.
 func (s *suite) revise(ctx context.Context, name, path string, line func(int) string) error {
 	return s.mutate(ctx, load{
 		name: name, clients: 1, ops: (s.cfg.ops + 29) / 30,
@@ -118,7 +118,7 @@ func (s *suite) revise(ctx context.Context, name, path string, line func(int) st
 	})
 }
 
-// mutate measures a load that writes, and requires that each acknowledged operation is one commit.
+// mutate measures a load that writes, and checks that each acknowledged operation is one commit.
 func (s *suite) mutate(ctx context.Context, l load) error {
 	before, err := s.client.version(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *suite) mutate(ctx context.Context, l load) error {
 	return nil
 }
 
-// measure measures a load and keeps what it came to.
+// measure measures a load and records the result.
 func (s *suite) measure(ctx context.Context, l load) error {
 	progress("%d notes: %s; clients: %d", s.result.Notes, l.name, l.clients)
 	l.limit = s.cfg.limit

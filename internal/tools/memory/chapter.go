@@ -49,7 +49,7 @@ type createChapterOut struct {
 	DryRun       bool      `json:"dry_run,omitempty"`
 }
 
-// A chapter is one as answers show it.
+// A chapter is a chapter as answers show it. Times are Unix milliseconds.
 type chapter struct {
 	ID          string   `json:"id"`
 	Title       string   `json:"title,omitempty"`
@@ -66,7 +66,8 @@ type chapter struct {
 	AgentID     string   `json:"agent_id"`
 }
 
-// shown is a chapter as answers show it.
+// shown converts a stored chapter for an answer. Its count includes only the memories that still
+// exist.
 func shown(x *memory.Index, k *memory.Kept[memory.Chapter]) chapter {
 	c := &k.Value
 	return chapter{
@@ -76,6 +77,8 @@ func shown(x *memory.Index, k *memory.Kept[memory.Chapter]) chapter {
 	}
 }
 
+// createChapter returns the tool that creates chapters: of the named memories, of the memories with
+// some tags, or of each cluster that it detects.
 func (f tools) createChapter() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_create_chapter", Short: "create_chapter", Family: Family, Title: "Create a chapter",
@@ -99,7 +102,8 @@ func (f tools) createChapter() *tool.Tool {
 	})
 }
 
-// run drafts the chapters.
+// run drafts the chapters. The fields of the first chapter are repeated at the top level of the
+// output.
 func (in *createChapterIn) run(a author, window memory.Filter, out *createChapterOut) error {
 	out.Chapters, out.Learnings, out.DryRun = []chapter{}, []string{}, in.DryRun
 	var err error
@@ -121,7 +125,8 @@ func (in *createChapterIn) run(a author, window memory.Filter, out *createChapte
 	return nil
 }
 
-// manual makes a chapter of memories that are named.
+// manual creates a chapter of the memories that the call names. Unknown ids are skipped and listed;
+// if all are unknown, it returns NOT_FOUND.
 func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 	var cards []*memory.Card
 	for _, id := range in.MemoryIDs {
@@ -139,7 +144,8 @@ func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 	return in.add(a, made, out)
 }
 
-// ofTags makes a chapter of all memories that have some tags.
+// ofTags creates a chapter of all memories that have all the given tags. It returns INVALID_QUERY
+// if they are fewer than min_memories.
 func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
 	cards := slices.SortedFunc(a.index().Ranked(memory.Filter{Tags: in.Tags}), func(a, b *memory.Card) int {
 		return memory.ByAge(b, a)
@@ -153,7 +159,8 @@ func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
 	return in.auto(a, memory.Cluster{Key: "tags:" + joined(tags), Cards: cards}, in.Title, out)
 }
 
-// detect makes a chapter for each cluster of the newest memories.
+// detect creates a chapter for each cluster among the newest memories in the window, of which it
+// reads at most limit. It returns INVALID_QUERY if there is no cluster.
 func (in *createChapterIn) detect(a author, window memory.Filter, out *createChapterOut) error {
 	var newest []*memory.Card
 	for c := range a.index().Newest() {
@@ -177,7 +184,8 @@ func (in *createChapterIn) detect(a author, window memory.Filter, out *createCha
 	return nil
 }
 
-// auto makes the chapter of a cluster, unless it is made already.
+// auto creates the chapter of a cluster. If the same cluster already has a chapter, it adds that
+// one to the output instead.
 func (in *createChapterIn) auto(
 	a author, cluster memory.Cluster, title string, out *createChapterOut,
 ) error {
@@ -190,7 +198,7 @@ func (in *createChapterIn) auto(
 	return in.add(a, made, out)
 }
 
-// add stages a chapter.
+// add stages a chapter and records the caller's agent.
 func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut) error {
 	if err := a.acts(); err != nil {
 		return err
@@ -205,7 +213,8 @@ func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut
 	return a.appear(a.Agent)
 }
 
-// joined are texts in one, by which they can be told from others.
+// joined joins texts into one key. Each text ends with a NUL, so different lists have different
+// keys.
 func joined(texts []string) string {
 	text := ""
 	for _, t := range texts {
@@ -231,6 +240,7 @@ type listChaptersOut struct {
 	Total      int       `json:"total" jsonschema:"before limit"`
 }
 
+// listChapters returns the tool that lists chapters. It has no pages: limit bounds the list.
 func (f tools) listChapters() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_list_chapters", Short: "list_chapters", Family: Family, Title: "List chapters",
@@ -242,6 +252,7 @@ func (f tools) listChapters() *tool.Tool {
 	}, f.chapters)
 }
 
+// chapters lists the chapters that match the call, newest first: by start time, or by creation.
 func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (listChaptersOut, error) {
 	out := listChaptersOut{Chapters: []chapter{}}
 	since, before, err := between(in.Since, in.Before)
@@ -284,7 +295,8 @@ func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (
 	return out, nil
 }
 
-// counted notes how many things of a list an answer has, and how many there are.
+// counted adds the metadata of a list to an answer: the number of entries in it, and the total. An
+// empty list gets the warning NO_RESULTS.
 func counted(a *tool.Aside, v view, count, total int) {
 	a.Note("version", v.Version())
 	a.Note("count", count)
@@ -295,7 +307,7 @@ func counted(a *tool.Aside, v view, count, total int) {
 	}
 }
 
-// noChapter is the fault of an id that no chapter has.
+// noChapter returns the NOT_FOUND fault for an id that no chapter has.
 func noChapter(id, argument string) error {
 	return fault.New(fault.NotFound, "there is no chapter %q", id).With("id", id).With("argument", argument)
 }

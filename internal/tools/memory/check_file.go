@@ -14,8 +14,8 @@ import (
 //go:embed check_file.md
 var checkFileDoc string
 
-// mostChecked is of how many memories of a file, the newest, a check counts the failures, and shownChecked how many
-// of them it shows (reference/memory.md §A6).
+// The limits of a check (reference/memory.md §A6): it counts the failures among the mostChecked
+// newest memories of a file, and shows the shownChecked newest.
 const (
 	mostChecked  = 10
 	shownChecked = 3
@@ -40,7 +40,7 @@ type checkFileOut struct {
 	Conflict     *conflict          `json:"conflict,omitempty" jsonschema:"a failure similar to the intended action"`
 }
 
-// A conflict is a failure that is like what is intended.
+// A conflict is an earlier failure that is similar to the intended action.
 type conflict struct {
 	MemoryID   string  `json:"memory_id"`
 	Goal       string  `json:"goal"`
@@ -48,6 +48,8 @@ type conflict struct {
 	Message    string  `json:"message"`
 }
 
+// checkFile returns the tool that reports earlier work on a file, and failures that are similar to
+// an intended action.
 func (f tools) checkFile() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "memory_check_file", Short: "check_file", Family: Family, Title: "Check a file before work",
@@ -59,7 +61,8 @@ func (f tools) checkFile() *tool.Tool {
 	})
 }
 
-// check tells what is known of a file.
+// check returns the summary of the memories about a file: those of the exact path, and those of
+// paths that match it.
 func check(x *memory.Index, in checkFileIn) checkFileOut {
 	newest := memory.NewestFirst(append(x.OfFile(in.File, true), x.OfFile(in.File, false)...))
 	out := checkFileOut{
@@ -89,7 +92,8 @@ func check(x *memory.Index, in checkFileIn) checkFileOut {
 	return out
 }
 
-// message says how many memories there are of a file.
+// message returns the sentence that reports the number of memories of a file, and of failures among
+// them.
 func message(name string, count, failed int) string {
 	text := fmt.Sprintf("[RUM] %s has %d memories", name, count)
 	if count == 1 {

@@ -14,7 +14,7 @@ import (
 //go:embed complete.md
 var completeDoc string
 
-// The kinds of values that are completed, as the tag `complete` of an argument names them.
+// The kinds of values that can be completed. The tag `complete` of an argument names one.
 const (
 	kindMemory  = "memory"
 	kindAgent   = "agent"
@@ -28,6 +28,7 @@ type completeIn struct {
 	tool.Completing
 }
 
+// complete returns the tool that completes the ids of memories, agents, chapters and wisdom.
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_complete", Short: "complete", Family: Family, Title: "Complete an id of a memory",
@@ -38,14 +39,14 @@ func (f tools) complete() *tool.Tool {
 	}, f.completeID)
 }
 
-// completeID lists ids, by id.
+// completeID lists the ids that begin with the typed prefix, sorted.
 func (f tools) completeID(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
 	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
 		return idsOfKind(v.Index.Memories(), in.Kind)
 	})
 }
 
-// idsOfKind yields the ids of a kind, and what they are.
+// idsOfKind yields the ids of a kind, in order, each with a short description.
 func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		switch kind {
@@ -65,6 +66,7 @@ func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
 	}
 }
 
+// pairs yields the id of each value, with its description from about.
 func pairs[T any](yield func(string, string) bool, all iter.Seq[*memory.Kept[T]], about func(*T) string) {
 	for k := range all {
 		if !yield(k.ID, about(&k.Value)) {

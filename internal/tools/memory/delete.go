@@ -40,6 +40,8 @@ type deleteWisdomIn struct {
 	tool.Mutation
 }
 
+// A deletedOut is the output of the tools that delete. Deleted is false if there was nothing to
+// delete.
 type deletedOut struct {
 	tool.Aside `json:"-"`
 	Deleted    bool       `json:"deleted" jsonschema:"false: it did not exist"`
@@ -48,11 +50,13 @@ type deletedOut struct {
 	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job of the erasure, while it runs"`
 }
 
-// erased counts what an erasure took away.
+// erased counts the parts that an erasure removed.
 type erased struct {
 	Parts int `json:"parts" jsonschema:"of the log: values and answers"`
 }
 
+// deleteMemory returns the tool that deletes a memory with its links, or erases it with its
+// history. A delete of an unknown memory does nothing.
 func (f tools) deleteMemory() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_memory", Short: "delete_memory", Family: Family, Title: "Delete a memory",
@@ -84,7 +88,8 @@ func (f tools) deleteMemory() *tool.Tool {
 	})
 }
 
-// remove returns a function that drafts that the items of an id go.
+// remove returns a function that stages the removal of the items of an id, one for each of the
+// kinds.
 func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error {
 	return func(id string) error {
 		for _, kind := range kinds {
@@ -97,8 +102,9 @@ func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error
 	}
 }
 
-// erase removes a memory and its history, with the chapters that were ever made of it and the wisdom that was made of
-// those: they quote it.
+// erase destroys a memory with its history. It also destroys the chapters that were ever made from
+// it and the wisdom made from those chapters, because they quote it. The erasure is a job, which
+// can outlast the call.
 func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
 	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
@@ -120,6 +126,8 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (del
 	return out, nil
 }
 
+// deleteChapter returns the tool that deletes a chapter, but not its memories. A delete of an
+// unknown chapter does nothing.
 func (f tools) deleteChapter() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_chapter", Short: "delete_chapter", Family: Family, Title: "Delete a chapter",
@@ -142,6 +150,7 @@ func (f tools) deleteChapter() *tool.Tool {
 	})
 }
 
+// deleteWisdom returns the tool that deletes wisdom. A delete of unknown wisdom does nothing.
 func (f tools) deleteWisdom() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_wisdom", Short: "delete_wisdom", Family: Family, Title: "Delete wisdom",

@@ -17,7 +17,7 @@ import (
 //go:embed export.md
 var exportDoc string
 
-// The formats of an export, and the name of the file of the first.
+// The formats of an export, and the name of the file in the format jsonl.
 const (
 	formatLines    = "jsonl"
 	formatMarkdown = "markdown"
@@ -40,13 +40,15 @@ type exportOut struct {
 	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
 }
 
-// An exportFile is a file of an export, or a piece of one.
+// An exportFile is one file of an export, or one part of a file.
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
+// export returns the tool that exports memories, as JSON lines or as one Markdown file for each
+// memory.
 func (f tools) export() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_export", Short: "export", Family: Family, Title: "Export memories", Doc: exportDoc,
@@ -57,9 +59,12 @@ func (f tools) export() *tool.Tool {
 	}, f.exportMemories)
 }
 
-// mostExported is how many bytes of memories a page has at most, before they are put into JSON once more.
+// mostExported is the maximum size of a page in bytes, before its content is encoded as JSON
+// strings of the answer. A single larger memory is still exported.
 const mostExported = 1 << 20
 
+// exportMemories returns one page of an export. All pages are of the version of the first page,
+// which the page token contains.
 func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
 	out := exportOut{Format: in.Format, Files: []exportFile{}}
 	at, err := readExportPlace(in.PageToken)
@@ -88,17 +93,20 @@ func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (
 	return out, nil
 }
 
-// An exportPlace is where a page begins: behind how many things, and of which version all pages are.
+// An exportPlace is the position at which a page begins: the version of all pages, the number of
+// items in the earlier pages, and the number of the last part of memories.jsonl.
 type exportPlace struct {
-	version uint64
-	skip    int
-	part    int
+	version uint64 // 0: not chosen yet
+	skip    int    // items in the earlier pages
+	part    int    // number of the last part of memories.jsonl
 }
 
+// String returns the position as the key of a page token.
 func (p exportPlace) String() string {
 	return fmt.Sprintf("%d:%d:%d", p.version, p.skip, p.part)
 }
 
+// readExportPlace parses a page token. An empty token is the zero exportPlace, the start.
 func readExportPlace(token string) (p exportPlace, err error) {
 	key, err := tool.ReadToken("page_token", token, Family)
 	if err != nil || key == "" {
@@ -110,18 +118,18 @@ func readExportPlace(token string) (p exportPlace, err error) {
 	return p, nil
 }
 
-// An exporting makes one page of an export.
+// An exporting builds one page of an export.
 type exporting struct {
 	view
 	out *exportOut
 	in  *exportIn
-	at  exportPlace
+	at  exportPlace // the position, which moves with each item
 
-	size  int
-	lines []byte
+	size  int    // bytes of the items on the page
+	lines []byte // the part of memories.jsonl on the page
 }
 
-// page fills the answer, and reports whether there is more.
+// page fills the output, and reports whether more pages follow.
 func (e *exporting) page(ctx context.Context) (more bool, err error) {
 	n, first := 0, e.at.skip
 	for thing, err := range e.things(ctx) {
@@ -135,7 +143,7 @@ func (e *exporting) page(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if e.size += size; e.size > mostExported && n-1 > first { // it comes on the next page
+		if e.size += size; e.size > mostExported && n-1 > first { // the item begins the next page
 			more = true
 			break
 		}
@@ -151,11 +159,13 @@ func (e *exporting) page(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// A thing makes what an export has of one item: a file, or a line that it adds.
+// A thing encodes one exported item and returns its size in bytes. The result is a file or, for an
+// item that it adds as a line of memories.jsonl, the zero exportFile.
 type thing func() (exportFile, int, error)
 
-// things yields what is exported, in the order in which an import can take it: agents, memories by their age, links,
-// chapters, wisdom.
+// things yields the exported items in an order that an import accepts: agents, memories by age,
+// links, chapters, wisdom. The format markdown has only the memories. With a filter, agents,
+// chapters and wisdom are omitted.
 func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 	filter := memory.Filter{Agent: e.in.AgentID, Tags: e.in.Tags}
 	whole := filter.Agent == "" && len(filter.Tags) == 0
@@ -193,7 +203,7 @@ func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 	}
 }
 
-// each yields items that are kept whole.
+// each yields items that are stored as one value. It reports whether the consumer wants more.
 func each[T any](
 	e *exporting, yield func(thing, error) bool, kind string, all iter.Seq[*memory.Kept[T]],
 ) bool {
@@ -205,7 +215,8 @@ func each[T any](
 	return true
 }
 
-// line adds a line.
+// line encodes an item and adds it as a line, if it fits on the page. The size is returned in
+// either case.
 func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -221,7 +232,7 @@ func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
 	return exportFile{}, len(data), nil
 }
 
-// memory exports one memory.
+// memory encodes one memory, as a line or as a Markdown file, and counts it if it fits on the page.
 func (e *exporting) memory(ctx context.Context, c *memory.Card) (exportFile, int, error) {
 	m, err := e.Vault.Memory(ctx, c)
 	if err != nil {

@@ -33,7 +33,7 @@ type historyOut struct {
 	Items      []revision `json:"items" jsonschema:"the newest first"`
 }
 
-// A revision is one change of a memory, or of the links that go out from it.
+// A revision is one change of a memory, or of its outgoing links.
 type revision struct {
 	Version   string   `json:"version"`
 	TS        int64    `json:"ts" format:"unix-ms" title:"when" jsonschema:"Unix milliseconds"`
@@ -44,6 +44,7 @@ type revision struct {
 	Changed   []string `json:"changed,omitempty" jsonschema:"members that changed: outcome.summary"`
 }
 
+// history returns the tool that lists the changes of a memory, newest first.
 func (f tools) history() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "memory_history", Short: "history", Family: Family, Title: "Show the history of a memory",
@@ -54,6 +55,8 @@ func (f tools) history() *tool.Tool {
 	}, tellHistory)
 }
 
+// tellHistory returns one page of the changes of a memory, newest first. A memory that never
+// existed is NOT_FOUND. The page token is the version of the last revision of the page before.
 func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{MemoryID: in.MemoryID, Items: []revision{}}
 	after, err := in.After(Family)
@@ -89,7 +92,8 @@ func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) 
 	return out, nil
 }
 
-// revisions yields the changes of a memory and of its links up to a version, the newest first.
+// revisions yields the changes of a memory and of its links up to a version, newest first. It
+// yields nothing for an id that was never a memory up to then.
 func (v view) revisions(ctx context.Context, id string, upTo uint64) iter.Seq2[revision, error] {
 	return func(yield func(revision, error) bool) {
 		own, err := v.last(ctx, memory.KindMemory, id, upTo)
@@ -120,7 +124,8 @@ func (v view) revisions(ctx context.Context, id string, upTo uint64) iter.Seq2[r
 	}
 }
 
-// last is the last commit up to a version that changed an item.
+// last returns the sequence number of the last commit up to a version that changed an item, or 0 if
+// there is none.
 func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, error) {
 	if _, version, ok := v.memories.Place(kind, id); ok && version <= upTo {
 		return version, nil
@@ -128,17 +133,19 @@ func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, e
 	return v.Vault.LastOfItem(ctx, kind, id, upTo)
 }
 
-// A chain goes through the changes of an item, the newest first.
+// A chain iterates over the changes of an item, newest first. It reads one change ahead, because a
+// change is described by comparison with the older one.
 type chain struct {
 	next  func() (repo.ItemRevision, error, bool)
 	stop  func()
-	now   repo.ItemRevision
+	now   repo.ItemRevision // the current change, if here is set
 	older repo.ItemRevision // the one before now
 	err   error
-	here  bool
-	goes  bool // there is an older one
+	here  bool // now is valid
+	goes  bool // older is valid: there is an older change
 }
 
+// newChain returns a chain at the first change of all. The caller must call stop.
 func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
 	c := &chain{}
 	c.next, c.stop = iter.Pull2(all)
@@ -147,7 +154,7 @@ func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
 	return c
 }
 
-// move goes to the next older change.
+// move advances to the next older change.
 func (c *chain) move() {
 	c.now, c.here = c.older, c.goes && c.err == nil
 	if c.here {
@@ -155,9 +162,11 @@ func (c *chain) move() {
 	}
 }
 
+// on reports whether the chain has a current change or failed.
 func (c *chain) on() bool { return c.here || c.err != nil }
 
-// merged is the newest change of two chains, which go on behind it. Both may be of one commit.
+// merged returns the newest change of two chains and advances past it. If both chains have a change
+// in that commit, it describes both.
 func merged(a, b *chain) revision {
 	var of *repo.Commit
 	if a.here {
@@ -184,7 +193,8 @@ func merged(a, b *chain) revision {
 	return r
 }
 
-// opOf is what a change of a memory did.
+// opOf returns the operation of the current change: create, update or delete. A change after a
+// deletion is a create.
 func opOf(c *chain) string {
 	switch {
 	case c.now.Item.Gone:
@@ -195,7 +205,8 @@ func opOf(c *chain) string {
 	return "update"
 }
 
-// differing are the members in which an update differs from what was before.
+// differing returns the sorted paths of the members that an update changed; nil for other
+// operations. The time of the update is not listed.
 func differing(c *chain) []string {
 	if opOf(c) != "update" {
 		return nil
@@ -211,13 +222,15 @@ func differing(c *chain) []string {
 	return names
 }
 
+// merge returns the union of two maps. For a key in both, it has the value of b.
 func merge(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all
 }
 
-// flattened is a value as texts: its members and those of the objects in it, by their paths.
+// flattened returns the members of a JSON object, and those of the objects in it, as JSON texts by
+// path: "intent.goal". It returns an empty map if the value is not an object.
 func flattened(value []byte) map[string]string {
 	all := map[string]string{}
 	var members map[string]json.RawMessage

@@ -15,7 +15,7 @@ import (
 //go:embed identity.md
 var identityDoc string
 
-// The actions of identity.
+// The actions of memory_identity.
 const (
 	actRegister = "register"
 	actResume   = "resume"
@@ -50,6 +50,7 @@ type identityOut struct {
 	DryRun         bool     `json:"dry_run,omitempty"`
 }
 
+// identity returns the tool that registers, resumes and describes agents.
 func (f tools) identity() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_identity", Short: "identity", Family: Family, Title: "Register or resume an agent",
@@ -60,6 +61,7 @@ func (f tools) identity() *tool.Tool {
 	}, f.beAgent)
 }
 
+// beAgent registers, resumes or describes an agent. Only the description can be of the past.
 func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
 	switch {
 	case in.Action == actInfo:
@@ -77,7 +79,8 @@ func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (ident
 	return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.register(c, id))
 }
 
-// agentInfo tells of an agent; without an id, of the one that acts.
+// agentInfo returns the description of an agent, by default of the one with which the caller acts.
+// It returns NOT_FOUND for another id with no record and no memories.
 func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
@@ -88,7 +91,8 @@ func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (ide
 		id = c.Agent
 	}
 	_, recorded := v.memories.Agent(id)
-	known := recorded || v.memories.Tally(id).Memories > 0 // an import may have brought memories alone
+	// An import can add memories without their agent.
+	known := recorded || v.memories.Tally(id).Memories > 0
 	if in.AgentID != "" && !known && in.AgentID != c.Agent {
 		return identityOut{}, noAgent(id)
 	}
@@ -97,13 +101,14 @@ func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (ide
 	return out, nil
 }
 
-// noAgent is the fault of an id that no agent has.
+// noAgent returns the NOT_FOUND fault for an id that no agent has.
 func noAgent(id string) error {
 	return fault.New(fault.NotFound, "there is no agent %q", id).With("id", id).With("argument", "agent_id").
 		Try("memory_identity", fault.Args{"action": actRegister})
 }
 
-// agentOf tells of an agent. One that has done nothing yet has no record.
+// agentOf returns the description of an agent. An agent without a record is described as a main
+// agent, with the counts of its memories only.
 func agentOf(x *memory.Index, id string) identityOut {
 	out := identityOut{AgentID: id, Type: memory.AgentMain}
 	t := x.Tally(id)
@@ -122,8 +127,9 @@ func agentOf(x *memory.Index, id string) identityOut {
 	return out
 }
 
-// newAgent makes the id of a new agent and claims it for the caller, before it is in the log: another principal that
-// saw it there first could claim it (reference/memory-build.md §2.10). An id that is not used does no harm.
+// newAgent generates the id of a new agent and claims it for the caller. It does so before the id
+// is in the log, where another principal could see it and claim it first (reference/memory-build.md
+// §2.10). An id that is claimed but never used does no harm. A dry run claims nothing.
 func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (string, error) {
 	id := memory.UUID(memory.PrefixAgent, rand.Text())
 	if in.DryRun || c.Principal == auth.Local {
@@ -137,7 +143,7 @@ func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (stri
 	return id, t.ClaimNewAgent(ctx, c)
 }
 
-// register drafts a new agent.
+// register returns a function that drafts the record of a new agent.
 func (in identityIn) register(c auth.Caller, id string) func(context.Context, *repo.Tx, *identityOut) error {
 	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
 		a := author{c, in.Vault.Vault, tx}
@@ -158,7 +164,8 @@ func (in identityIn) register(c auth.Caller, id string) func(context.Context, *r
 	}
 }
 
-// checkParent is a fault if the agent that a new one is to work for is not there, or another principal's.
+// checkParent returns a fault if the parent of a new agent does not exist, or belongs to another
+// principal and the caller is not an admin. A subagent must have a parent.
 func (in identityIn) checkParent(a author) error {
 	if in.ParentID == "" {
 		if in.Type == memory.AgentSub {
@@ -179,7 +186,7 @@ func (in identityIn) checkParent(a author) error {
 	return nil
 }
 
-// resume drafts that an agent goes on: the one that is named, else the principal's main agent that was active last.
+// resume returns a function that drafts a new session of an existing agent.
 func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *identityOut) error {
 	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
 		a := author{c, in.Vault.Vault, tx}
@@ -198,7 +205,9 @@ func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *iden
 	}
 }
 
-// resumed is the agent that goes on.
+// resumed returns the agent to resume: the one that the call names or, without a name, the
+// principal's main agent that was active last. It returns NOT_FOUND if there is none, and
+// PERMISSION_DENIED if the agent belongs to another principal.
 func (in identityIn) resumed(a author) (*memory.Kept[memory.Agent], error) {
 	if in.AgentID != "" {
 		k, ok := a.index().Agent(in.AgentID)

@@ -17,7 +17,7 @@ import (
 //go:embed import.md
 var importDoc string
 
-// mostImported is how many lines, or files of Markdown, one call may bring.
+// mostImported is the maximum number of imported lines and Markdown files in one call.
 const mostImported = 1000
 
 type importIn struct {
@@ -26,7 +26,7 @@ type importIn struct {
 	tool.Mutation
 }
 
-// An importFile is a file that is brought in.
+// An importFile is one imported file.
 type importFile struct {
 	Path    string `json:"path" size:"id"`
 	Content string `json:"content" max:"4194304"`
@@ -42,13 +42,15 @@ type importOut struct {
 	DryRun     bool      `json:"dry_run,omitempty"`
 }
 
-// A leftOut is a line that is left out, and why.
+// A leftOut is a line that was not imported, with the reason.
 type leftOut struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Reason string `json:"reason"`
 }
 
+// importAll returns the tool that imports the output of memory_export. It imports all lines or
+// none.
 func (f tools) importAll() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_import", Short: "import", Family: Family, Title: "Import memories", Doc: importDoc,
@@ -82,8 +84,10 @@ func (f tools) importAll() *tool.Tool {
 	})
 }
 
-// claimAgents claims the agents of the lines that belong to no principal yet, before they are in the log; see newAgent.
-// An agent of another principal is a fault, except for an admin, who may write for any agent: those are returned.
+// claimAgents claims the agents of the lines that belong to no principal yet, before they are in
+// the log; see newAgent. It returns PERMISSION_DENIED if an agent belongs to another principal,
+// unless the caller is an admin, who can write for any agent: others then contains these agents. A
+// dry run checks without claiming.
 func (f tools) claimAgents(
 	ctx context.Context, c auth.Caller, in importIn, lines []brought,
 ) (others map[string]bool, err error) {
@@ -113,7 +117,7 @@ func (f tools) claimAgents(
 	return others, nil
 }
 
-// agent is the agent that a line is of; empty: it names none.
+// agent returns the agent to which a line belongs, or "" if it names none.
 func (b brought) agent() string {
 	if b.Kind == memory.KindAgent {
 		return b.ID
@@ -121,14 +125,14 @@ func (b brought) agent() string {
 	return cmp.Or(b.AgentID, b.Agent)
 }
 
-// A brought is a line, and where it stands.
+// A brought is a parsed line, with its file and line number.
 type brought struct {
 	memory.Brought
 	file string
-	line int
+	line int // from 1
 }
 
-// lines reads the files. All problems come together.
+// lines parses the files. It returns all problems as one fault.
 func (in *importIn) lines() ([]brought, error) {
 	var all []brought
 	var problems []*fault.Fault
@@ -149,7 +153,8 @@ func (in *importIn) lines() ([]brought, error) {
 	return all, nil
 }
 
-// lines reads a file.
+// lines parses one file: a Markdown file is one memory, and in any other file every line is an
+// item. Empty lines are skipped.
 func (f importFile) lines() ([]brought, error) {
 	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".md" || ext == ".markdown" {
 		line, ok, err := memory.FromMarkdown(f.Content)
@@ -178,7 +183,7 @@ func (f importFile) lines() ([]brought, error) {
 	return all, nil
 }
 
-// wrong is the fault of a line.
+// wrong returns the fault of a line of the file.
 func (f importFile) wrong(line int, what string) error {
 	return fault.New(fault.InvalidQuery, "%s", what).At(f.Path, line).With("argument", "files")
 }

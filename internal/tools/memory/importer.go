@@ -12,9 +12,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Reader returns the function that reads files which memory_export wrote, for a tool that imports files of several
-// kinds. What it returns stores them in a draft, as memory_import does: it returns the ids of the memories that it
-// made, and how many were there already.
+// Reader returns a function that reads files written by memory_export, for a tool that imports
+// files of several kinds. The function parses the files and claims their agents, like
+// memory_import. It returns a second function, which stores the items in a draft and returns the
+// ids of the created memories and the number of memories that already existed.
 func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.Batch) (
 	func(tx *repo.Tx) (ids []string, skipped int, err error), error,
 ) {
@@ -42,7 +43,7 @@ func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.B
 	}
 }
 
-// storeAll drafts lines, and returns the ids of the memories that it made.
+// storeAll drafts all lines, and returns the ids of the created memories.
 func storeAll(j importing, lines []brought) (ids []string, err error) {
 	for _, l := range lines {
 		if l.Kind == memory.KindMemory && l.ID == "" {

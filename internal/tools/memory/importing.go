@@ -12,19 +12,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An importing drafts the lines of an import.
+// An importing drafts the lines of an import, one after the other.
 type importing struct {
 	author
 	out    *importOut
 	others map[string]bool // agents of other principals
 
-	// What the draft has so far: to ask the draft itself after each line would fold all of it again.
-	owners map[string]string // agents of the memories that it adds, by their ids
-	staged map[memory.Ref]bool
-	keys   map[string]bool // that its memories have, each behind its principal
-	linked map[string]memory.Links
+	// The content of the draft so far. To read it from the draft after each line would apply the
+	// whole draft again each time.
+	owners map[string]string       // agents of the added memories, by memory id
+	staged map[memory.Ref]bool     // items that the draft contains
+	keys   map[string]bool         // keys of the added memories, each prefixed with its principal
+	linked map[string]memory.Links // links in the draft, by memory id
 }
 
+// newImporting returns an importing with an empty draft.
 func newImporting(a author, out *importOut, others map[string]bool) importing {
 	return importing{
 		author: a, out: out, others: others, owners: map[string]string{}, staged: map[memory.Ref]bool{},
@@ -32,7 +34,7 @@ func newImporting(a author, out *importOut, others map[string]bool) importing {
 	}
 }
 
-// has reports whether an item is there, or the draft adds it.
+// has reports whether an item exists, in the vault or in the draft.
 func (j importing) has(kind, id string) bool {
 	if j.staged[memory.Ref{Kind: kind, ID: id}] {
 		return true
@@ -47,11 +49,12 @@ func (j importing) put(kind, id string, value any) error {
 	return j.tx.PutItem(kind, id, value)
 }
 
-// importedID is what an id may be that comes with an import: it is part of a path over HTTP.
+// importedID matches the ids that an import accepts. An id is part of a path over HTTP.
 var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 
-// agentOf is the agent that a line is stored for: the one that it names, else the caller's. Memories of a server without
-// accounts, whose only principal is `local`, become the caller's.
+// agentOf returns the agent for which a line is stored: the one that it names, or else the
+// caller's. The name `local` also means the caller's agent, because it is the only principal of a
+// server without accounts.
 func (j importing) agentOf(b brought) string {
 	if agent := b.agent(); agent != "" && agent != auth.Local {
 		return agent
@@ -59,7 +62,7 @@ func (j importing) agentOf(b brought) string {
 	return j.Agent
 }
 
-// take drafts one line.
+// take drafts one line. It returns a fault if the line is not valid.
 func (j importing) take(b brought) error {
 	if b.ID != "" && b.Kind != memory.KindAgent && !importedID.MatchString(b.ID) {
 		return b.wrong("an id has at most 128 letters, digits and the characters _ . : -")
@@ -88,7 +91,8 @@ func (j importing) take(b brought) error {
 	return b.wrong("kind must be one of memory, links, agent, chapter, wisdom")
 }
 
-// agent drafts an agent. One of another principal is left out: its record is made when it stores something.
+// agent drafts the record of an agent. The record of another principal's agent, or one with a
+// reserved id, is left out.
 func (j importing) agent(b brought) error {
 	if j.others[b.ID] || b.ID == auth.Local || auth.Reserved(b.ID) {
 		j.leave(b, "the agent belongs to another principal")
@@ -103,7 +107,8 @@ func (j importing) agent(b brought) error {
 	})
 }
 
-// dated says what is wrong with the time at which something was created; 0 becomes now.
+// dated replaces a time of 0 by the time of the draft. It returns the reason if the time is not
+// valid, or "".
 func (j importing) dated(at *int64) string {
 	if *at == 0 {
 		*at = j.now()
@@ -114,12 +119,14 @@ func (j importing) dated(at *int64) string {
 	return ""
 }
 
-// wrong is the fault of a line that is brought.
+// wrong returns the fault of an imported line.
 func (b brought) wrong(what string, args ...any) error {
 	return fault.New(fault.InvalidQuery, what, args...).At(b.file, b.line).With("argument", "files")
 }
 
-// memory drafts a memory. One that is there already is left as it is.
+// memory drafts a memory with its links. A memory whose id exists is skipped. It is stored for the
+// principal of its agent; only an admin can import memories of another principal's agent. A key
+// that is in use is dropped.
 func (j importing) memory(b brought) error {
 	m := memory.Memory{Importance: memory.DefaultImportance}
 	if err := b.Into(&m); err != nil {
@@ -170,7 +177,8 @@ func (j importing) memory(b brought) error {
 	return j.appear(m.Agent)
 }
 
-// appear records an agent that has no record yet, unless it is another principal's.
+// appear drafts the record of an agent that has none, unless the agent belongs to another
+// principal.
 func (j importing) appear(agent string) error {
 	if j.others[agent] || j.has(memory.KindAgent, agent) {
 		return nil
@@ -179,7 +187,8 @@ func (j importing) appear(agent string) error {
 	return j.record(agent)
 }
 
-// date reads when a memory was created: now, if it does not say.
+// date sets the creation time of a memory from a line: a number is Unix time in seconds, or in
+// milliseconds from 1e11 on; a string is RFC 3339. Without a time, it is the time of the draft.
 func (j importing) date(m *memory.Memory, b brought) error {
 	switch at := b.CreatedAt.(type) {
 	case float64:
@@ -200,7 +209,7 @@ func (j importing) date(m *memory.Memory, b brought) error {
 	return nil
 }
 
-// links drafts the links that go out from a memory.
+// links drafts the outgoing links of a memory. Links of an unknown memory are left out.
 func (j importing) links(b brought) error {
 	var l memory.Links
 	if err := b.Into(&l); err != nil {
@@ -222,7 +231,8 @@ func (j importing) links(b brought) error {
 	return j.link(b, l)
 }
 
-// link adds links to those of a memory, of which the other ends are there.
+// link adds links to those of a memory. A link to an unknown memory is listed as left out; a link
+// beyond memory.MaxLinks is dropped without a report.
 func (j importing) link(b brought, l memory.Links) error {
 	all, known := j.linked[b.ID]
 	if !known {
@@ -249,16 +259,18 @@ func (j importing) link(b brought, l memory.Links) error {
 	return j.put(memory.KindLinks, b.ID, all)
 }
 
-// mostLeftOut is how many lines an answer names that are left out.
+// mostLeftOut is the maximum number of left-out lines in an answer.
 const mostLeftOut = 100
 
+// leave lists a line as left out, up to mostLeftOut lines.
 func (j importing) leave(b brought, reason string) {
 	if len(j.out.LeftOut) < mostLeftOut {
 		j.out.LeftOut = append(j.out.LeftOut, leftOut{b.file, b.line, reason})
 	}
 }
 
-// other drafts an item that is kept whole. One that is there already is left as it is.
+// other drafts an item that is stored as one value. own sets the members that the import
+// determines, and returns the reason if the value is not valid. An item that exists is not changed.
 func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
 	if j.has(b.Kind, b.ID) {
 		return nil
@@ -274,7 +286,7 @@ func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
 	return j.put(b.Kind, b.ID, value)
 }
 
-// checkedMemory is what a line of an import must have.
+// checkedMemory is the type against which an imported or updated memory is checked.
 type checkedMemory struct {
 	Agent     string `json:"agent,omitempty"`
 	AgentID   string `json:"agent_id,omitempty"`

@@ -30,6 +30,7 @@ type linkOut struct {
 	DryRun     bool   `json:"dry_run,omitempty"`
 }
 
+// link returns the tool that links one memory to another.
 func (f tools) link() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_link", Short: "link", Family: Family, Title: "Link two memories", Doc: linkDoc,
@@ -44,7 +45,7 @@ func (f tools) link() *tool.Tool {
 	})
 }
 
-// run drafts the link.
+// run drafts the link. If it exists, or its inverse does, nothing is changed.
 func (in *linkIn) run(a author, out *linkOut) error {
 	if in.SourceID == in.TargetID {
 		return fault.Of(selfLink()).With("argument", "target_id")
@@ -72,7 +73,7 @@ func (in *linkIn) run(a author, out *linkOut) error {
 	return a.tx.PutItem(memory.KindLinks, source.ID, links)
 }
 
-// checkLinks is a fault of more links than a memory can have.
+// checkLinks returns a fault if a memory has more links of a type than allowed.
 func checkLinks(l memory.Links) error {
 	for _, kind := range memory.LinkKinds() {
 		if len(*l.Of(kind)) > memory.MaxLinks {
@@ -83,7 +84,8 @@ func checkLinks(l memory.Links) error {
 	return nil
 }
 
-// isThere reports whether the other memory says the same of this one already.
+// isThere reports whether the other memory has the inverse link: caused_by and led_to are inverse
+// to each other.
 func (in *linkIn) isThere(a author) bool {
 	inverse := map[string]string{
 		memory.LedTo: memory.CausedBy, memory.CausedBy: memory.LedTo,

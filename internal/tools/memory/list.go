@@ -36,7 +36,7 @@ type listOut struct {
 	Total      int      `json:"total" jsonschema:"on all pages"`
 }
 
-// A listed memory is one of the agent's own.
+// A listed is one memory of a list.
 type listed struct {
 	ID             string  `json:"id"`
 	CreatedAt      int64   `json:"created_at" format:"unix-ms"`
@@ -47,6 +47,7 @@ type listed struct {
 	AccessCount    int     `json:"access_count"`
 }
 
+// list returns the tool that lists the memories of the calling agent, in pages.
 func (f tools) list() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_list", Short: "list", Family: Family, Title: "List your memories", Doc: listDoc,
@@ -58,6 +59,8 @@ func (f tools) list() *tool.Tool {
 	}, f.listMemories)
 }
 
+// listMemories returns one page of the memories of the caller's agent. The total counts all of them
+// since the given time. A page token is the key of the last memory of the page before.
 func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
 	out := listOut{Memories: []listed{}}
 	since, _, err := between(in.Since, tool.Instant{})
@@ -111,19 +114,22 @@ func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (list
 	return out, nil
 }
 
+// isHex reports whether a text consists of hexadecimal digits and hyphens, like the keys of all
+// orders.
 func isHex(s string) bool {
 	_, err := hex.DecodeString(strings.ReplaceAll(s, "-", ""))
 	return err == nil
 }
 
-// A listing is an order of memories.
+// A listing sorts the memories of a list.
 type listing struct {
 	view
 	sort     string
-	accesses map[string]repo.Access
+	accesses map[string]repo.Access // by memory id
 }
 
-// all yields the memories of an agent, or of a session of it, in order.
+// all yields the memories of an agent, in order. A session that is not empty restricts them to that
+// session.
 func (l listing) all(agent, session string) iter.Seq[*memory.Card] {
 	newest := l.memories.NewestOf(agent, session)
 	if l.sort == "recent" {
@@ -134,7 +140,7 @@ func (l listing) all(agent, session string) iter.Seq[*memory.Card] {
 	return slices.Values(all)
 }
 
-// key is by what a memory is sorted, as a text: in the order of the list.
+// key returns the sort key of a memory: keys sort as texts in the order of the list.
 func (l listing) key(c *memory.Card) string {
 	switch l.sort {
 	case "importance":
@@ -145,5 +151,5 @@ func (l listing) key(c *memory.Card) string {
 	return l.recency(c)
 }
 
-// recency is a text that sorts the newest first.
+// recency returns a text that sorts newer memories first.
 func (l listing) recency(c *memory.Card) string { return hex.EncodeToString([]byte(c.Recency())) }

@@ -1,5 +1,6 @@
-// Package memory has the tools of the memory family, which store and find records of agents' work as
-// spec/rum-retrieval-api.md defines them and reference/memory.md settles them. Times in answers are Unix milliseconds.
+// Package memory contains the tools of the memory family, which store and find records of agents'
+// work. spec/rum-retrieval-api.md defines them, and reference/memory.md settles what it leaves
+// open. Times in answers are Unix milliseconds.
 package memory
 
 import (
@@ -16,7 +17,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Family is what the tools have in common. Failures in the bare form are those of the document.
+// Family is the family of these tools. In the bare form, failures have the format of the
+// specification.
 var Family = &tool.Family{
 	Name: "memory", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidQuery, Malformed: fault.InvalidQuery, Several: fault.InvalidQuery,
@@ -29,16 +31,17 @@ var Family = &tool.Family{
 	},
 }
 
-// A failure is the bare form of a fault.
+// A failure is a fault in the bare form.
 type failure struct {
 	Code    fault.Code     `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
 }
 
+// bare converts a fault to the bare form.
 func bare(f *fault.Fault) any { return failure{f.Code, f.Message, f.Details} }
 
-// Tools are the tools of the family, over these tenants.
+// Tools returns the tools of the family for these tenants.
 func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
@@ -51,13 +54,13 @@ func Tools(t *team.Teams) []*tool.Tool {
 
 type tools struct{ state.Source }
 
-// A view is the memories of a vault at one version, for a call that reads.
+// A view contains the memories of a vault at one version, for a call that reads.
 type view struct {
 	state.View
 	memories *memory.Index
 }
 
-// view is the memories of the vault of a call, as they were at the version or time that the call names.
+// view returns the memories of a vault at the version or time that the call names.
 func (f tools) view(ctx context.Context, c auth.Caller, name string, at tool.AsOf) (view, error) {
 	v, err := f.ViewAt(ctx, c, name, at)
 	if err != nil {
@@ -76,7 +79,7 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		})
 }
 
-// draft drafts a change of the vault; see mutate.Draft.
+// draft drafts a change of a vault; see mutation.Draft.
 func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,
 	fn func(context.Context, *repo.Tx, *Out) error,
@@ -84,24 +87,25 @@ func draft[Out any](
 	return mutation.Draft(ctx, f.Source, mutation.Writing{Caller: c, Vault: name, Mutation: m}, fn)
 }
 
-// An author is who writes a memory in a draft: the caller's agent.
+// An author is the caller of a draft, with the vault and the transaction.
 type author struct {
 	auth.Caller
-	vault string
+	vault string // name of the vault
 	tx    *repo.Tx
 }
 
-// index is the memories as they are before the draft.
+// index returns the memories before the draft.
 func (a author) index() *memory.Index { return a.tx.Before().Memories() }
 
-// now is the time of the draft.
+// now returns the time of the draft in Unix milliseconds.
 func (a author) now() int64 { return a.tx.Now().UnixMilli() }
 
-// isAdmin reports whether the caller may write for any agent.
+// isAdmin reports whether the caller can write for any agent.
 func (a author) isAdmin() bool { return a.Role(a.vault).Allows(auth.Admin) }
 
-// mine is PERMISSION_DENIED unless the caller may write what an agent owns: its own agent, or one below that, or
-// the caller is an admin (reference/memory.md §A7).
+// mine returns PERMISSION_DENIED if the caller cannot change the items of an agent. It can change
+// those of its own agent and of the agents below it, and as an admin those of all agents
+// (reference/memory.md §A7).
 func (a author) mine(agent string) error {
 	if a.isAdmin() || agent == a.Agent || a.descends(agent) {
 		return nil
@@ -110,7 +114,8 @@ func (a author) mine(agent string) error {
 		"admin can change it").With("agent_id", agent)
 }
 
-// descends reports whether an agent is below the caller's, under the same principal.
+// descends reports whether an agent is below the caller's agent, through parents that all belong to
+// the caller's principal.
 func (a author) descends(agent string) bool {
 	for seen := map[string]bool{}; agent != "" && !seen[agent]; {
 		seen[agent] = true
@@ -125,7 +130,7 @@ func (a author) descends(agent string) bool {
 	return false
 }
 
-// acts is PERMISSION_DENIED if the caller's agent is recorded as another principal's.
+// acts returns PERMISSION_DENIED if the caller's agent is recorded for another principal.
 func (a author) acts() error {
 	k, ok := a.index().Agent(a.Agent)
 	if !ok || k.Value.Principal == a.Principal {
@@ -135,7 +140,7 @@ func (a author) acts() error {
 		With("argument", "agent_id").Fix("choose another agent id, or omit it")
 }
 
-// appear records an agent that has no record yet.
+// appear drafts the record of an agent if neither the vault nor the draft has one.
 func (a author) appear(agent string) error {
 	if _, known := a.tx.Index().Memories().Agent(agent); known {
 		return nil
@@ -143,19 +148,19 @@ func (a author) appear(agent string) error {
 	return a.record(agent)
 }
 
-// record drafts the record of an agent that has none.
+// record drafts a record for an agent: a main agent of the caller's principal.
 func (a author) record(agent string) error {
 	return a.tx.PutItem(memory.KindAgent, agent, memory.Agent{
 		V: memory.Format, Type: memory.AgentMain, Principal: a.Principal, Created: a.now(), Active: a.now(),
 	})
 }
 
-// noMemory is the fault of an id that no memory has.
+// noMemory returns the NOT_FOUND fault for an id that no memory has.
 func noMemory(id, argument string) *fault.Fault {
 	return fault.New(fault.NotFound, "there is no memory %q", id).With("id", id).With("argument", argument)
 }
 
-// card is the card of a memory, or NOT_FOUND.
+// card returns the card of a memory, or NOT_FOUND.
 func card(x *memory.Index, id, argument string) (*memory.Card, error) {
 	c, ok := x.Card(id)
 	if !ok {
@@ -164,7 +169,7 @@ func card(x *memory.Index, id, argument string) (*memory.Card, error) {
 	return c, nil
 }
 
-// missing is NOT_FOUND if some of these memories are not there.
+// missing returns NOT_FOUND, with the list of ids, if any of the memories does not exist.
 func missing(x *memory.Index, ids []string, argument string) error {
 	var gone []string
 	for _, id := range ids {
@@ -178,7 +183,7 @@ func missing(x *memory.Index, ids []string, argument string) error {
 	return noMemory(gone[0], argument).With("missing", gone)
 }
 
-// between are the times that a call names, in Unix milliseconds; 0: none.
+// between returns the times of a call in Unix milliseconds. A time that is not given is 0.
 func between(since, before tool.Instant) (from, to int64, err error) {
 	if from, err = since.Milliseconds(Family, "since"); err != nil {
 		return 0, 0, err
@@ -187,7 +192,8 @@ func between(since, before tool.Instant) (from, to int64, err error) {
 	return from, to, err
 }
 
-// once are texts without repetitions, in the order in which they come first; nil for none.
+// once returns the texts without duplicates, in the order of their first occurrence, or nil if
+// there are none.
 func once(texts []string) []string {
 	var all []string
 	for _, text := range texts {

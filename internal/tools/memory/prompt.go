@@ -26,6 +26,8 @@ type promptOut struct {
 	Text       string `json:"text" jsonschema:"the instructions, for a model"`
 }
 
+// afterFailure returns the prompt that asks a model to recall earlier work after a failure. It
+// reads no memories.
 func (f tools) afterFailure() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_prompt_after_failure", Short: "after_failure", Family: Family, Title: "Learn from a failure",

@@ -49,6 +49,7 @@ type recallOut struct {
 	Tokens     int                `json:"token_estimate" jsonschema:"bytes of this answer / 4"`
 }
 
+// recall returns the tool that finds memories by id, file, filters or words.
 func (f tools) recall() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_recall", Short: "recall", Family: Family, Title: "Recall memories", Doc: recallDoc,
@@ -59,20 +60,21 @@ func (f tools) recall() *tool.Tool {
 	}, f.recallMemories)
 }
 
-// A recalling answers one call.
+// A recalling is the state of one call of memory_recall.
 type recalling struct {
 	view
 	in     *recallIn
-	filter memory.Filter
-	search *search.Index // nil: no words are looked for
+	filter memory.Filter // the conditions that every memory must meet
+	search *search.Index // nil: no search by words
 
-	merits map[string]*merit // that were looked up, by id
-	found  []match
-	seen   map[string]bool
-	total  int
-	used   []string // levels that contributed
+	merits map[string]*merit // merits that were looked up, by id
+	found  []match           // the memories of the answer, at most Limit
+	seen   map[string]bool   // ids that were found, also those beyond the limit
+	total  int               // number of matches
+	used   []string          // levels that contributed memories
 }
 
+// recallMemories finds the memories that match the call, and returns them at the requested depth.
 func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (recallOut, error) {
 	filter, err := in.check()
 	if err != nil {
@@ -88,7 +90,7 @@ func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (
 	return r.answer(ctx)
 }
 
-// open reads the vault once: with its search index, if words may be looked for.
+// open reads the vault once, with its search index if the call may need a search by words.
 func (r *recalling) open(ctx context.Context, f tools, c auth.Caller) (err error) {
 	if !r.in.byWords() {
 		r.view, err = f.view(ctx, c, r.in.Vault.Vault, r.in.AsOf)
@@ -103,12 +105,13 @@ func (r *recalling) open(ctx context.Context, f tools, c auth.Caller) (err error
 	return nil
 }
 
-// byWords reports whether memories are looked for by words, if there are too few without.
+// byWords reports whether the call can search by words if the other levels find too few memories.
 func (in *recallIn) byWords() bool {
 	return in.MemoryID == "" && in.text() != "" && in.Strategy != "exact"
 }
 
-// check returns the filter of the call. A call that asks for nothing is a fault.
+// check returns the filter of the call. It returns INVALID_QUERY if the call has no criterion or
+// contradicts itself, and EMBEDDING_UNAVAILABLE for the strategy semantic.
 func (in *recallIn) check() (memory.Filter, error) {
 	f := memory.Filter{Agent: in.AgentID, TaskType: in.TaskType, Tags: in.Tags}
 	var err error
@@ -138,10 +141,13 @@ func (in *recallIn) check() (memory.Filter, error) {
 	return f, nil
 }
 
-// text is what is looked for by words: the intent and the query are one.
+// text returns the words to search for: the intent and the query together.
 func (in *recallIn) text() string { return strings.TrimSpace(in.Intent + " " + in.Query) }
 
-// run finds memories, level by level, until there are enough (reference/memory.md §A4).
+// run finds memories level by level, until there are as many as the limit (reference/memory.md
+// §A4). A call with an id has that level only. Otherwise the first level is the file or, in a call
+// without a file, the filters, if there are no words or the strategy is exact. The last level is
+// the search by words, which the strategy exact omits.
 func (r *recalling) run(ctx context.Context) error {
 	in, going := r.in, state.Going(ctx)
 	switch {
@@ -158,7 +164,8 @@ func (r *recalling) run(ctx context.Context) error {
 	return r.byWords(ctx)
 }
 
-// filters reports whether the call says which memories it wants beside the words.
+// filters reports whether the call has filters in addition to the words. It does not count
+// success_only and failures_only.
 func (in *recallIn) filters() bool {
 	return in.TaskType != "" || in.AgentID != "" || len(in.Tags) > 0 || !in.Since.IsZero() || !in.Before.IsZero()
 }

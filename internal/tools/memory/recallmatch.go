@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// The levels at which a memory is found, and the words for them in answers.
+// The levels at which a memory is found, as answers name them.
 const (
 	levelDirect  = "direct"
 	levelFile    = "file"
@@ -19,26 +19,27 @@ const (
 	semantic     = "semantic"
 )
 
-// certain is the confidence in a memory that was asked for by its id, and fitting that in one that is just what was
-// asked for by its file or by filters (reference/memory-build.md §2.23).
+// The confidences of matches that are not found by words (reference/memory-build.md §2.23): certain
+// for a memory requested by id, and fitting for an exact match of the file or the filters.
 const (
 	certain = 1.0
 	fitting = .95
 )
 
-// ruled is how a confidence is reckoned that is none of words.
+// ruled is the value of Fit for a confidence that a rule determines, not the words of a query.
 const ruled = "rule"
 
-// A match is a memory that was found, and why.
+// A match is a memory that was found, with the reason.
 type match struct {
 	*memory.Card
-	level      string
-	confidence float64
-	fuzzy      bool
-	why        memory.Explanation
+	level      string             // the level that found it first
+	confidence float64            // from 0 to 1
+	fuzzy      bool               // it has only some of the words, or similar words
+	why        memory.Explanation // the explanation in the answer
 }
 
-// direct finds the memory of an id.
+// direct finds the memory with the given id. It returns NOT_FOUND if there is none; a memory that
+// does not pass the filter is not a match.
 func (r *recalling) direct() error {
 	c, err := card(r.memories, r.in.MemoryID, "memory_id")
 	if err != nil {
@@ -51,7 +52,8 @@ func (r *recalling) direct() error {
 	return nil
 }
 
-// add adds a memory, unless it is there or there are enough, and counts it.
+// add counts a match and adds it to the answer, unless the answer is full. A memory that was found
+// before is ignored.
 func (r *recalling) add(m match) {
 	if r.seen[m.ID] {
 		return
@@ -71,7 +73,8 @@ func (r *recalling) add(m match) {
 	r.found = append(r.found, m)
 }
 
-// byFile finds the memories of a file: of its very path, and if these are too few of paths that match.
+// byFile finds the memories of a file: first those of its exact path and, if they are fewer than
+// the limit, those of paths that match.
 func (r *recalling) byFile(going func() bool) {
 	for _, exact := range []bool{true, false} {
 		if !exact && r.total >= r.in.Limit {
@@ -90,7 +93,8 @@ func (r *recalling) byFile(going func() bool) {
 	}
 }
 
-// fileMatch is why a memory was found by a file.
+// fileMatch converts a match of a file. The confidence of an inexact match grows with the share of
+// the path that it has in common.
 func fileMatch(m memory.FileMatch) match {
 	found := match{
 		Card: m.Card, level: levelFile, confidence: fitting,
@@ -102,7 +106,7 @@ func fileMatch(m memory.FileMatch) match {
 	return found
 }
 
-// addRanked adds memories in their order, those that others supersede behind all others.
+// addRanked adds matches in their order, but the superseded ones after all others.
 func (r *recalling) addRanked(each func(yield func(match))) {
 	var superseded []match
 	each(func(m match) {
@@ -131,9 +135,10 @@ func (r *recalling) structural(going func() bool) {
 	})
 }
 
-// byWords finds memories by words.
+// byWords finds memories with a search by words. The total counts a memory once, even if an earlier
+// level also found it.
 func (r *recalling) byWords(ctx context.Context) error {
-	found, again := len(r.found), 0 // again: what words find too that is there already
+	found, again := len(r.found), 0 // again: number of search results that an earlier level found
 	o := search.Options{
 		Limit: r.in.Limit + found, Snippet: -1, Ended: ctx.Err, Tie: r.byMerit, Explain: true,
 		Constrained: r.in.filters() || r.filter.Success != nil,
@@ -167,10 +172,10 @@ func (r *recalling) byWords(ctx context.Context) error {
 	return nil
 }
 
-// quotes are the signs between which a text is to be found as it is.
+// quotes are the characters that enclose a phrase, which must occur unchanged.
 const quotes = `"“”„`
 
-// textOf reads what is said in a memory.
+// textOf returns a function that reads the searchable text of a memory.
 func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) {
 	return func(id string) ([]byte, error) {
 		c, err := card(r.memories, id, "memory_id")
@@ -185,8 +190,8 @@ func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) 
 	}
 }
 
-// byMerit orders memories of one score: those that others supersede behind all others, then by their rank
-// (reference/memory.md §A4.10).
+// byMerit compares memories with the same score: superseded ones are last, and the others are
+// ordered by rank (reference/memory.md §A4.10).
 func (r *recalling) byMerit(a, b string) int {
 	x, y := r.meritOf(a), r.meritOf(b)
 	if x.card == nil || y.card == nil {
@@ -195,13 +200,13 @@ func (r *recalling) byMerit(a, b string) int {
 	return cmp.Or(cmp.Compare(x.superseded, y.superseded), memory.ByRank(x.card, y.card))
 }
 
-// A merit is by what memories of one score are ordered.
+// A merit is the order of memories with the same score.
 type merit struct {
-	card       *memory.Card // nil: there is none
-	superseded int          // 1 if another one supersedes it, else 0
+	card       *memory.Card // nil: there is no such memory
+	superseded int          // 1 if another memory supersedes it, else 0
 }
 
-// meritOf looks up the merit of a memory once.
+// meritOf returns the merit of a memory, which it looks up once.
 func (r *recalling) meritOf(id string) *merit {
 	m, ok := r.merits[id]
 	if !ok {
@@ -217,7 +222,8 @@ func (r *recalling) meritOf(id string) *merit {
 	return m
 }
 
-// addHit adds a memory that was found by words. Where it is there already by a file, it is as sure as the surer of both.
+// addHit adds a memory that the search by words found. If it was found by its file before, the
+// higher of the two confidences applies.
 func (r *recalling) addHit(c *memory.Card, hit *search.Hit) {
 	if r.seen[c.ID] {
 		i := slices.IndexFunc(r.found, func(m match) bool { return m.ID == c.ID })

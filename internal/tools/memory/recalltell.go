@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// answer tells of the memories that were found.
+// answer returns the output for the memories that were found, and records that they were accessed.
+// The token estimate does not depend on earlier accesses, so it is the same for the same version.
 func (r *recalling) answer(ctx context.Context) (recallOut, error) {
 	out := recallOut{
 		Memories: []memory.Retrieved{}, Strategy: strings.Join(r.used, "+"), Total: r.total,
@@ -42,7 +43,8 @@ func (r *recalling) answer(ctx context.Context) (recallOut, error) {
 	return out, err
 }
 
-// withoutAccesses returns a memory without how often it was recalled, so that sizes are the same for one version.
+// withoutAccesses returns a memory without its access counts, so that its size depends only on the
+// version.
 func withoutAccesses(m memory.Retrieved) memory.Retrieved {
 	if m.Whole != nil {
 		whole := *m.Whole
@@ -52,7 +54,7 @@ func withoutAccesses(m memory.Retrieved) memory.Retrieved {
 	return m
 }
 
-// asked is the level at which a call looked that found nothing.
+// asked returns the level at which a call without a match searched.
 func (r *recalling) asked() string {
 	switch {
 	case r.in.File != "":
@@ -63,9 +65,10 @@ func (r *recalling) asked() string {
 	return levelQuery
 }
 
-// bytesOfToken is about how many bytes a token has.
+// bytesOfToken is the approximate number of bytes of a token.
 const bytesOfToken = 4
 
+// idsOf returns the ids of memories.
 func idsOf(all []memory.Retrieved) []string {
 	var ids []string
 	for _, m := range all {
@@ -74,7 +77,8 @@ func idsOf(all []memory.Retrieved) []string {
 	return ids
 }
 
-// tell fills the memories of the answer, each as deep as there is room for.
+// tell adds the memories to the output. With max_tokens, each has the deepest depth that fits, and
+// the output ends with the first memory that does not fit at any depth.
 func (r *recalling) tell(ctx context.Context, out *recallOut) error {
 	depth := memory.Depth(r.in.Depth)
 	t, err := newTeller(ctx, r.view, depth, r.found)
@@ -104,7 +108,7 @@ func (r *recalling) tell(ctx context.Context, out *recallOut) error {
 	return nil
 }
 
-// sizeOf is how many bytes a memory takes in an answer.
+// sizeOf returns the size in bytes of a memory in an answer, including its separator.
 func sizeOf(m memory.Retrieved) int {
 	data, err := tool.Marshal(withoutAccesses(m))
 	if err != nil {
@@ -113,8 +117,8 @@ func sizeOf(m memory.Retrieved) int {
 	return len(data) + 1
 }
 
-// shortened is a memory at the deepest depth at which it fits into so many bytes, and whether there is one. The first
-// is always told, as a summary at least.
+// shortened returns a memory at the deepest depth at which it has at most left bytes. The boolean
+// reports whether it fits. The first memory is always included, at least as a summary.
 func (r *recalling) shortened(
 	ctx context.Context, t *teller, told memory.Retrieved, m match, left int, first bool,
 ) (memory.Retrieved, bool, error) {
@@ -135,7 +139,7 @@ func (r *recalling) shortened(
 	return told, first, nil
 }
 
-// complete adds what does not depend on the depth.
+// complete sets the fields that do not depend on the depth.
 func (r *recalling) complete(told *memory.Retrieved, m match) {
 	told.Confidence, told.Fuzzy = m.confidence, m.fuzzy
 	told.SupersededBy = r.memories.SupersededBy(m.ID)
@@ -148,13 +152,13 @@ func (r *recalling) complete(told *memory.Retrieved, m match) {
 	}
 }
 
-// A teller tells of memories at a depth.
+// A teller converts memories for answers, at a depth.
 type teller struct {
 	view
-	accesses map[string]repo.Access // of those at the depth complete
+	accesses map[string]repo.Access // nil except at the depth complete
 }
 
-// newTeller puts at hand what is needed to tell of some memories.
+// newTeller returns a teller for some memories. It prefetches their values if the depth needs them.
 func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (*teller, error) {
 	t := &teller{view: v}
 	if depth.Deep() {
@@ -172,7 +176,7 @@ func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (
 	return t, err
 }
 
-// tell tells of one memory.
+// tell returns one memory at a depth.
 func (t *teller) tell(ctx context.Context, c *memory.Card, depth memory.Depth) (memory.Retrieved, error) {
 	if !depth.Deep() {
 		return c.Retrieve(depth, nil), nil

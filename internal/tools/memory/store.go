@@ -31,7 +31,7 @@ type storeIn struct {
 	tool.Mutation
 }
 
-// linksIn are the links of a memory that is stored.
+// linksIn are the links of a memory to store.
 type linksIn struct {
 	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
 	LedTo      []string `json:"led_to,omitempty" jsonschema:"the memories that it led to"`
@@ -51,13 +51,15 @@ type storeOut struct {
 	WouldCreate  *wouldCreate `json:"would_create,omitempty"`
 }
 
-// wouldCreate is what a dry run of store would do.
+// wouldCreate is the effect that a dry run of memory_store would have.
 type wouldCreate struct {
 	AgentID string   `json:"agent_id"`
 	Updates string   `json:"updates,omitempty" jsonschema:"the memory that has the key already"`
 	Files   []string `json:"indexed_files"`
 }
 
+// store returns the tool that stores a memory. With a key that exists, it updates the memory with
+// that key.
 func (f tools) store() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_store", Short: "store", Family: Family, Title: "Store a memory", Doc: storeDoc,
@@ -73,7 +75,7 @@ func (f tools) store() *tool.Tool {
 	})
 }
 
-// partFlags are the flags of parts of a memory on the command line.
+// partFlags are the command-line flags for parts of a memory.
 var partFlags = []tool.NestedFlag{
 	{Name: "goal", Path: "intent.goal"}, {Name: "task-type", Path: "intent.task_type"},
 	{Name: "context", Path: "intent.context"}, {Name: "constraint", Path: "intent.constraints"},
@@ -83,10 +85,11 @@ var partFlags = []tool.NestedFlag{
 	{Name: "approach", Path: "reasoning.approach_chosen"}, {Name: "why", Path: "reasoning.why_chosen"},
 }
 
-// fileFlag is the flag of a file that was edited.
+// fileFlag is the command-line flag for a file that was edited.
 var fileFlag = tool.NestedFlag{Name: "file", Path: "actions.file_path", With: map[string]any{"type": "file_edit"}}
 
-// run drafts the memory.
+// run drafts the memory, with its links and the records of the agents. A key that exists updates
+// the memory with that key.
 func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 	owner, err := in.owner(a)
 	if err != nil {
@@ -129,7 +132,8 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 	return nil
 }
 
-// owner is the agent that the memory is to be of.
+// owner returns the agent for which the memory is stored. It returns PERMISSION_DENIED if the
+// caller cannot store for that agent, and NOT_FOUND if there is no such agent.
 func (in *storeIn) owner(a author) (string, error) {
 	if err := a.acts(); err != nil {
 		return "", err
@@ -149,7 +153,7 @@ func (in *storeIn) owner(a author) (string, error) {
 	return in.TargetAgentID, nil
 }
 
-// memory is what is stored.
+// memory returns the memory to store.
 func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	m := &memory.Memory{
 		V: memory.Format, Agent: owner, Principal: a.Principal, Session: a.Session, Created: a.now(),
@@ -165,8 +169,8 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	return m
 }
 
-// again drafts that a memory is stored once more under its key: what is given takes the place of what was, and links
-// are added.
+// again drafts the update of a memory that is stored again under its key. The given parts replace
+// the old ones, and links are added.
 func (in *storeIn) again(
 	ctx context.Context, a author, old *memory.Card, links *memory.Links, out *storeOut,
 ) error {
@@ -225,7 +229,7 @@ func (in *storeIn) again(
 	return nil
 }
 
-// links are the links that are given, each once; nil if there are none.
+// links returns the given links without duplicates, or nil if there are none.
 func (in *linksIn) links() *memory.Links {
 	if in == nil {
 		return nil
@@ -243,7 +247,7 @@ func (in *linksIn) links() *memory.Links {
 	return l
 }
 
-// paths are the files of a memory. It is never nil.
+// paths returns the files of a memory without duplicates. It is never nil.
 func paths(m *memory.Memory) []string {
 	all := []string{}
 	for _, f := range m.Files() {

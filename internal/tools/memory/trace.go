@@ -28,13 +28,14 @@ type traceOut struct {
 	TotalNodes int              `json:"total_nodes" jsonschema:"the origin too"`
 }
 
-// A traceNode is a memory that a trace comes to.
+// A traceNode is a memory that a trace reached.
 type traceNode struct {
 	Memory       memory.Retrieved `json:"memory"`
 	Relationship string           `json:"relationship" jsonschema:"caused_by or led_to"`
 	Distance     int              `json:"distance" jsonschema:"links from the origin"`
 }
 
+// trace returns the tool that follows the causes and effects of a memory.
 func (f tools) trace() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "memory_trace", Short: "trace", Family: Family, Title: "Trace causes and effects", Doc: traceDoc,
@@ -44,6 +45,8 @@ func (f tools) trace() *tool.Tool {
 	}, traceMemory)
 }
 
+// traceMemory returns a memory and the memories that it is connected with as causes, effects or
+// both, at most max_depth links away.
 func traceMemory(ctx context.Context, v view, in traceIn) (traceOut, error) {
 	origin, err := card(v.memories, in.MemoryID, "memory_id")
 	if err != nil {

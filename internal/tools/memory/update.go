@@ -31,10 +31,11 @@ type updateIn struct {
 	tool.Mutation
 }
 
-// A patch is an object as it was given: what is not in it stays, and null takes a member away.
+// A patch is the JSON object of a part of a memory as the caller gave it: members that it does not
+// contain are kept, and null removes a member.
 type patch struct{ raw json.RawMessage }
 
-// UnmarshalJSON keeps the object as it is; it was checked before.
+// UnmarshalJSON stores the object unchanged. Its type was checked before.
 func (p *patch) UnmarshalJSON(data []byte) error {
 	p.raw = bytes.Clone(data)
 	return nil
@@ -99,6 +100,7 @@ type updateOut struct {
 	DryRun     bool             `json:"dry_run,omitempty"`
 }
 
+// update returns the tool that changes parts of a memory.
 func (f tools) update() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_update_memory", Short: "update_memory", Family: Family, Title: "Update a memory", Doc: updateDoc,
@@ -114,7 +116,8 @@ func (f tools) update() *tool.Tool {
 	})
 }
 
-// run drafts the change.
+// run drafts the update. If nothing changes, it stages nothing. The output contains the memory
+// after the update.
 func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 	old, err := card(a.index(), in.MemoryID, "memory_id")
 	if err != nil {
@@ -159,7 +162,8 @@ func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 	return nil
 }
 
-// patched is a memory with what the call changes, and whether that is anything.
+// patched returns a memory with the changes of the call, and whether it differs. It returns a fault
+// if the result is not a valid memory.
 func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 	given := map[string]any{}
 	for name, p := range map[string]*patch{
@@ -192,7 +196,7 @@ func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 		return nil, false, err
 	}
 	if err := tool.CheckValue(Family, merged, checkedMemory{}); err != nil {
-		return nil, false, err // what a patch leaves out and the memory does not have either
+		return nil, false, err // neither the patch nor the memory has a required member
 	}
 	now := &memory.Memory{}
 	if err := json.Unmarshal(merged, now); err != nil {
@@ -202,7 +206,7 @@ func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 	return now, !bytes.Equal(before, after), err
 }
 
-// of is the object of a patch as it was given; nil if it was not.
+// of returns the object of a patch, or nil if the call did not give it.
 func (p *intentPatch) of() *patch {
 	if p == nil {
 		return nil
@@ -231,8 +235,8 @@ func (p *reasoningPatch) of() *patch {
 	return &p.patch
 }
 
-// relinked are the links of a memory with those that the call gives in place of the old ones, and whether they are
-// others.
+// relinked returns the links of a memory, where each given type of link replaces the old links of
+// that type, and whether they differ. It returns NOT_FOUND for an unknown target.
 func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 	links := a.index().Links(id).Links
 	links.V = memory.Format
@@ -243,7 +247,7 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 	if err := json.Unmarshal(in.Links.raw, &given); err != nil {
 		return links, false, fmt.Errorf("read links: %w", err)
 	}
-	before, _ := json.Marshal(links) // it is made of texts
+	before, _ := json.Marshal(links) // cannot fail: it contains only texts
 	for kind, raw := range given {
 		list, err := targetsOf(raw)
 		if err != nil {
@@ -259,11 +263,11 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 		}
 		*links.Of(kind) = list
 	}
-	after, _ := json.Marshal(links) // likewise
+	after, _ := json.Marshal(links) // cannot fail either
 	return links, !bytes.Equal(before, after), nil
 }
 
-// targetsOf reads a list of links, or a single one that may be null or empty.
+// targetsOf parses the targets of links: a list, or one target that can be null or empty.
 func targetsOf(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {
@@ -279,6 +283,7 @@ func targetsOf(raw json.RawMessage) ([]string, error) {
 	return []string{one}, nil
 }
 
+// selfLink returns the fault of a memory that is linked to itself.
 func selfLink() error {
 	return fault.New(fault.InvalidQuery, "a memory cannot be linked to itself").With("argument", "links")
 }

@@ -20,7 +20,8 @@ var synthesizeDoc string
 //go:embed recall_wisdom.md
 var recallWisdomDoc string
 
-// mostSynthesized is of how many chapters wisdom is made, the newest, where none are named.
+// mostSynthesized is the maximum number of chapters from which wisdom is made if the call names
+// none: the newest ones.
 const mostSynthesized = 50
 
 type synthesizeIn struct {
@@ -45,7 +46,7 @@ type synthesizeOut struct {
 	DryRun        bool     `json:"dry_run,omitempty"`
 }
 
-// Wisdom as answers show it.
+// A wisdom is wisdom as answers show it. Times are Unix milliseconds.
 type wisdom struct {
 	ID            string   `json:"id"`
 	Summary       string   `json:"summary"`
@@ -60,6 +61,7 @@ type wisdom struct {
 	AgentID       string   `json:"agent_id"`
 }
 
+// wisdomOf converts stored wisdom for an answer. chapters includes the ids of its chapters.
 func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
 	out := wisdom{
 		ID: id, Summary: w.Summary, Insights: w.Insights, Patterns: w.Patterns, BestPractices: w.BestPractices,
@@ -71,6 +73,7 @@ func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
 	return out
 }
 
+// synthesize returns the tool that creates wisdom from chapters.
 func (f tools) synthesize() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Create wisdom from chapters",
@@ -85,7 +88,7 @@ func (f tools) synthesize() *tool.Tool {
 	})
 }
 
-// run drafts the wisdom.
+// run drafts the wisdom. It returns INVALID_QUERY if there are fewer chapters than min_chapters.
 func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 	if err := a.acts(); err != nil {
 		return err
@@ -114,7 +117,8 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 	return a.appear(a.Agent)
 }
 
-// chapters are those that the call means, each once.
+// chapters returns the chapters that the call names, without duplicates, or else the newest ones
+// that have all the given tags.
 func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Kept[memory.Chapter], error) {
 	var all []*memory.Kept[memory.Chapter]
 	for _, id := range once(in.ChapterIDs) {
@@ -154,6 +158,7 @@ type recallWisdomOut struct {
 	Total      int      `json:"total" jsonschema:"before limit"`
 }
 
+// recallWisdom returns the tool that finds wisdom by id, tags or words.
 func (f tools) recallWisdom() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_recall_wisdom", Short: "recall_wisdom", Family: Family, Title: "Recall wisdom",
@@ -165,6 +170,7 @@ func (f tools) recallWisdom() *tool.Tool {
 	}, f.wise)
 }
 
+// wise lists the wisdom that matches the call.
 func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
 	out := recallWisdomOut{Wisdom: []wisdom{}}
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
@@ -187,7 +193,8 @@ func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (reca
 	return out, nil
 }
 
-// find is the wisdom that the call means: with words, what has the most of them first; else the newest first.
+// find returns the wisdom that matches the call. With a query, the wisdom with the most matching
+// words is first; otherwise, or with as many, the newest.
 func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], error) {
 	if in.WisdomID != "" {
 		if _, ok := x.Wisdom(in.WisdomID); !ok {
@@ -214,7 +221,7 @@ func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], 
 	return all, nil
 }
 
-// wordsIn is how many of some words wisdom has.
+// wordsIn returns how many of the words occur in the wisdom. The words must be in lower case.
 func wordsIn(w *memory.Wisdom, words []string) (n int) {
 	text := strings.ToLower(strings.Join(slices.Concat([]string{w.Summary}, w.Insights, w.Patterns), "\n"))
 	for _, word := range words {

@@ -15,7 +15,7 @@ import (
 //go:embed complete.md
 var completeDoc string
 
-// The kinds of values that are completed, as the tag `complete` of an argument names them.
+// The kinds of values that can be completed. The tag `complete` of an argument names one.
 const (
 	kindProject = "project"
 	kindTag     = "note_tag"
@@ -27,6 +27,7 @@ type completeIn struct {
 	tool.Completing
 }
 
+// complete returns the tool that completes names of projects and tags.
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_complete", Short: "complete", Family: Family, Title: "Complete a project or tag",
@@ -37,7 +38,8 @@ func (f tools) complete() *tool.Tool {
 	}, f.completeValue)
 }
 
-// completeValue lists the slugs of the notes that are in lists.
+// completeValue lists the slugs of projects or tags that begin with the typed prefix, sorted. Only
+// notes that lists include are considered.
 func (f tools) completeValue(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
 	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
 		return func(yield func(string, string) bool) {
@@ -50,7 +52,7 @@ func (f tools) completeValue(ctx context.Context, c auth.Caller, in completeIn) 
 	})
 }
 
-// slugs are those of the kind that is asked for; some of them, once the call has ended.
+// slugs returns the set of slugs of the requested kind. It is incomplete if the call ends early.
 func (in *completeIn) slugs(ctx context.Context, v state.View) map[string]bool {
 	slugs := map[string]bool{}
 	add := func(slug string) {

@@ -25,7 +25,7 @@ const (
 	formatHTML     = "html"
 )
 
-// maxExported is how many notes of a query are exported.
+// maxExported is the maximum number of notes that an export by query includes.
 const maxExported = 50
 
 type exportIn struct {
@@ -44,19 +44,21 @@ type exportOut struct {
 	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
 }
 
-// An exported note, and the name of its file.
+// An exported is one note of an export, with the name of its file.
 type exported struct {
 	Path   string `json:"path"`
 	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the written file"`
 }
 
-// An exportFile is a file of an export, or a piece of one.
+// An exportFile is one file of an export, or one part of a file.
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
+// export returns the tool that exports one note, or the best matches of a query, as Markdown or
+// HTML.
 func (f tools) export() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_export", Short: "export", Family: Family, Title: "Export notes", Doc: exportDoc,
@@ -69,6 +71,8 @@ func (f tools) export() *tool.Tool {
 	}, f.exportNotes)
 }
 
+// exportNotes returns one page of an export. All pages are of the version of the first page, which
+// the page token contains.
 func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
 	out := exportOut{Exported: []exported{}, Files: []exportFile{}}
 	from, err := readExportPlace(in.PageToken)
@@ -91,7 +95,8 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 	return out, e.page(ctx, from)
 }
 
-// chosen are the notes that a call names, by path.
+// chosen returns the notes that the target selects, sorted by path: the note at a path, or the best
+// matches of a query.
 func (f tools) chosen(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -117,14 +122,16 @@ func (f tools) chosen(
 	return v, []*index.Note{n}, nil
 }
 
-// isPath reports whether a target is the path of a note, and not a query.
+// isPath reports whether a target is the path of a note and not a query: it contains no space and
+// has the suffix .md or a slash.
 func isPath(target string) bool {
 	target = trim(target)
 	return !strings.ContainsAny(target, " \t\n") &&
 		(strings.HasSuffix(target, ".md") || strings.ContainsAny(target, `/\`))
 }
 
-// matching are the notes that match a query best.
+// matching returns the notes that match the query best, at most maxExported, sorted by path. It
+// returns NOT_FOUND if there are none.
 func (f tools) matching(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -159,19 +166,21 @@ func (f tools) matching(
 	return view, found, nil
 }
 
-// An exportPlace is where a page begins: behind some notes, and within the next one if it is larger than a page.
+// An exportPlace is the position at which a page begins: after some notes and, if a note is larger
+// than a page, inside the next one.
 type exportPlace struct {
-	version uint64 // that is exported; 0: not chosen yet
-	note    int    // notes that the pages before have
-	part    int    // the number of the piece; 0: the note is not begun
-	skip    int    // bytes of its file that the pages before have
+	version uint64 // the exported version; 0: not chosen yet
+	note    int    // number of notes in the earlier pages
+	part    int    // number of the part; 0: the note begins here
+	skip    int    // bytes of the file in the earlier pages
 }
 
+// String returns the position as the key of a page token.
 func (p exportPlace) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.version, p.note, p.part, p.skip)
 }
 
-// readExportPlace reads what String wrote.
+// readExportPlace parses a page token. An empty token is the zero exportPlace, the start.
 func readExportPlace(token string) (exportPlace, error) {
 	var p exportPlace
 	key, err := tool.ReadToken("page_token", token, Family)

@@ -15,23 +15,24 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An exporting fills one page of an export.
+// An exporting builds one page of an export.
 type exporting struct {
 	state.View
 	out    *exportOut
 	format string
-	notes  []*index.Note
-	paths  []string // of all notes
-	names  []string // of their files
-	read   int      // bytes of the notes of this page
+	notes  []*index.Note // all notes of the export, sorted by path
+	paths  []string      // of all notes of the export
+	names  []string      // names of the files, in the order of notes
+	read   int           // bytes of the notes on this page
 }
 
-// mostRead is how many bytes of notes the files of a page are made of, or one note: to make a file takes many times
-// the memory of its note.
+// mostRead is the maximum number of bytes of notes from which the files of a page are made, unless
+// one note is larger. To make a file takes many times the memory of its note.
 const mostRead = 2 << 20
 
-// fileNames are the names of the files of notes: those of the notes, and for a name that another one has, the next
-// that is free: same.md, same-2.md. Names that a file system may take for one count as the same.
+// fileNames returns the names of the exported files, in the order of notes. If a name is taken, a
+// number is added: same.md, same-2.md. Two names that a file system can treat as equal count as the
+// same.
 func fileNames(notes []*index.Note, format string) []string {
 	taken := map[string]bool{}
 	names := make([]string, len(notes))
@@ -46,7 +47,7 @@ func fileNames(notes []*index.Note, format string) []string {
 	return names
 }
 
-// page adds notes from a place on, as many as there is room for.
+// page adds notes from a position, as many as fit.
 func (e *exporting) page(ctx context.Context, at exportPlace) error {
 	at.version = e.Index.Version()
 	if at.note >= len(e.notes) {
@@ -71,8 +72,8 @@ func (e *exporting) page(ctx context.Context, at exportPlace) error {
 	return nil
 }
 
-// note adds the file of a note, or what the pages before lack of it. It reports whether the page is full before
-// the end of the file: then at is the place to go on at.
+// note adds the file of a note, or the rest of it that earlier pages do not contain. full reports
+// that the page ended before the end of the file; at is then the position for the next page.
 func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err error) {
 	n := e.notes[at.note]
 	text, err := e.Vault.Text(ctx, n.Body)
@@ -111,7 +112,8 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 	return full, nil
 }
 
-// content is the file of a note, with where it is from.
+// content returns the file of a note, with the paths of all exported notes as source_notes. If the
+// frontmatter cannot be edited, it returns the note unchanged and adds a warning.
 func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	if e.format == formatHTML {
 		return e.html(n, text)
@@ -130,7 +132,7 @@ func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	return string(out), nil
 }
 
-// html is a note as a page.
+// html returns a note as an HTML page.
 func (e *exporting) html(n *index.Note, text []byte) (string, error) {
 	d := parse(n, text)
 	_, body := markdown.ReadHead(text)

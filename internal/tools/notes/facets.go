@@ -15,10 +15,10 @@ import (
 //go:embed facets.md
 var facetsDoc string
 
-// Bounds of facets.
+// The limits of facets.
 const (
-	maxFacetValues = 100 // of one list
-	maxFacetUnits  = 256 // UTF-16 units of one value
+	maxFacetValues = 100 // values of one list
+	maxFacetUnits  = 256 // UTF-16 code units of one value
 )
 
 type facetsIn struct {
@@ -50,6 +50,8 @@ type inferred struct {
 	SourceType *string `json:"source_type" jsonschema:"null in every answer"`
 }
 
+// facets returns the tool that returns the facets of a note: the metadata in its frontmatter and
+// path.
 func (f tools) facets() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_metadata_facets", Short: "get_metadata_facets", Family: Family,
@@ -59,6 +61,7 @@ func (f tools) facets() *tool.Tool {
 	}, f.facetsOfNote)
 }
 
+// facetsOfNote returns the facets of the note that the call names.
 func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (facetsOut, error) {
 	out := facetsOut{Schema: facetsSchema}
 	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
@@ -70,7 +73,8 @@ func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (fa
 	return out, nil
 }
 
-// facetsOf returns the facets of a note with this head, at this path.
+// facetsOf returns the facets of a note with this frontmatter at this path, and whether any value
+// was truncated.
 func facetsOf(head *markdown.Map, at string) (facets, inferred, bool) {
 	r := facetReader{head: head}
 	all := facets{
@@ -84,13 +88,13 @@ func facetsOf(head *markdown.Map, at string) (facets, inferred, bool) {
 	return all, inferred{Folder: folder}, r.truncated
 }
 
-// A facetReader reads facets, and notes whether it has cut something off.
+// A facetReader reads facets, and records whether it truncated any.
 type facetReader struct {
 	head      *markdown.Map
 	truncated bool
 }
 
-// cut returns a text, or as many of its first characters as a facet may have.
+// cut returns a text, truncated to maxFacetUnits UTF-16 code units.
 func (r *facetReader) cut(s string) string {
 	units := 0
 	for i, c := range s {
@@ -102,7 +106,7 @@ func (r *facetReader) cut(s string) string {
 	return s
 }
 
-// text returns a field as a text; nil if the note does not have it, or it says nothing.
+// text returns a field as a text, or nil if the note does not have the field or it is empty.
 func (r *facetReader) text(name string) *string {
 	v, _ := r.head.Get(name)
 	if v == nil {
@@ -111,7 +115,7 @@ func (r *facetReader) text(name string) *string {
 	return said(r.cut(markdown.TextOf(v)))
 }
 
-// slug returns a field as a slug; nil if there is nothing in it that a slug has.
+// slug returns a field as a slug, or nil if it contains no character of a slug.
 func (r *facetReader) slug(name string) *string {
 	text := r.text(name)
 	if text == nil {
@@ -120,7 +124,8 @@ func (r *facetReader) slug(name string) *string {
 	return said(markdown.PlainSlug(*text))
 }
 
-// project returns the slug of the project; nil if there is none.
+// project returns the slug of the project, or nil if there is none. A note without the field
+// belongs to the project of its folder.
 func (r *facetReader) project(at string) *string {
 	if v, _ := r.head.Get("project"); v != nil {
 		return r.slug("project")
@@ -128,7 +133,8 @@ func (r *facetReader) project(at string) *string {
 	return said(markdown.PlainSlug(r.cut(index.ProjectFolder(at))))
 }
 
-// slugs returns the values of a field that is a list or a text with commas, never nil.
+// slugs returns the values of a field as slugs. The field is a list or a text with commas. The
+// result is never nil.
 func (r *facetReader) slugs(name string) []string {
 	v, _ := r.head.Get(name)
 	values := markdown.TextsOf(v)
@@ -145,7 +151,7 @@ func (r *facetReader) slugs(name string) []string {
 	return all
 }
 
-// said is a text, or nil for the empty one.
+// said returns a pointer to a text, or nil if it is empty.
 func said(s string) *string {
 	if s == "" {
 		return nil

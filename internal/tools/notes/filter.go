@@ -8,7 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A narrowing is the arguments of the tools that list notes: which of them.
+// A narrowing contains the arguments of the tools that list notes which restrict them to some
+// notes.
 type narrowing struct {
 	Folder  string `json:"folder,omitempty" size:"id" jsonschema:"only notes in this folder, at any depth"`
 	Project string `json:"project,omitempty" complete:"project" jsonschema:"only notes of this project"`
@@ -26,39 +27,41 @@ type narrowing struct {
 	ContentScope string `json:"content_scope,omitempty" rare:"true" enum:"all,notes,approval_logs" default:"all" jsonschema:"exclude approval logs, or everything else"`
 }
 
-// ContentScope values.
+// The values of ContentScope.
 const (
 	scopeNotes     = "notes"
 	scopeApprovals = "approval_logs"
 )
 
-// isNarrow reports whether the arguments keep some notes only.
+// isNarrow reports whether any argument except ContentScope restricts the notes.
 func (in *narrowing) isNarrow() bool { return *in != narrowing{ContentScope: in.ContentScope} }
 
-// A filter says which notes a call is about: those in a folder that meet all conditions.
+// A filter selects the notes in a folder that meet all conditions.
 type filter struct {
-	folder string
-	marks  index.Marks // that the row of a note has, if the note meets the conditions
+	folder string      // empty: the whole vault
+	marks  index.Marks // marks of the row of every note that meets the conditions
 	all    []condition
 }
 
-// A condition is one of a filter.
+// A condition is one condition of a filter. row decides it from the row of a note, without the
+// note.
 type condition struct {
-	holds func(*index.Note) bool
-	row   func(*index.Row) verdict // what the row of a note says of it; nil: nothing
+	holds func(*index.Note) bool   // reports whether a note meets the condition
+	row   func(*index.Row) verdict // nil: the row cannot decide
 }
 
-// A verdict is what a row says of a condition.
+// A verdict is the decision of a row about a condition.
 type verdict int
 
 // The verdicts.
 const (
-	ask verdict = iota // the note must be looked at
-	yes
-	no
+	ask verdict = iota // the row cannot decide: check the note
+	yes                // the condition is met
+	no                 // the condition is not met
 )
 
-// filter reads the conditions. What templates and tools keep in a vault is in no list.
+// filter returns the filter for the arguments. It returns INVALID_PATH if the folder is not valid.
+// Every filter excludes the notes that lists omit, such as templates and the files of tools.
 func (in *narrowing) filter() (*filter, error) {
 	folder, err := cleanPath("folder", in.Folder)
 	if err != nil {
@@ -82,14 +85,15 @@ func (in *narrowing) filter() (*filter, error) {
 	return f, nil
 }
 
-// has reports whether a note is among those that the call is about.
+// has reports whether the filter selects a note.
 func (f *filter) has(n *index.Note) bool {
 	inside := f.folder == "" || n.Path == f.folder || strings.HasPrefix(n.Path, f.folder+"/")
 	return inside && index.IsListed(n.Path) &&
 		!slices.ContainsFunc(f.all, func(c condition) bool { return !c.holds(n) })
 }
 
-// hasRow is has for the row of a note in the folder. It looks at the note only where the row does not tell.
+// hasRow reports whether the filter selects the note of a row, which must be in the folder. It
+// reads the note only if the row cannot decide.
 func (f *filter) hasRow(r *index.Row) bool {
 	if !r.Marks.Has(f.marks) {
 		return false
@@ -106,8 +110,8 @@ func (f *filter) hasRow(r *index.Row) bool {
 	return true
 }
 
-// slug adds a condition on a value, which is compared as a slug. An empty text is no condition, and nothing has a
-// value without a slug.
+// slug adds a condition on a value that is compared as a slug. An empty text adds no condition. A
+// text without any character of a slug matches no note.
 func (f *filter) slug(given string, kind index.Marked, on func(slug string) condition) {
 	if given == "" {
 		return
@@ -121,14 +125,14 @@ func (f *filter) slug(given string, kind index.Marked, on func(slug string) cond
 	f.all = append(f.all, on(slug))
 }
 
-// cardSlug is slug for a value that the card of a note has.
+// cardSlug adds a condition like slug, on a value in the card of a note.
 func (f *filter) cardSlug(given string, kind index.Marked, holds func(c *index.Card, slug string) bool) {
 	f.slug(given, kind, func(slug string) condition {
 		return onCard(func(c *index.Card) bool { return holds(c, slug) })
 	})
 }
 
-// same adds the condition that a note has a value, blanks around it and its case aside.
+// same adds the condition that a note has a value. Case and surrounding space are ignored.
 func (f *filter) same(given string, kind index.Marked, of func(*index.Card) string) {
 	given = trim(given)
 	if given == "" {
@@ -138,7 +142,7 @@ func (f *filter) same(given string, kind index.Marked, of func(*index.Card) stri
 	f.all = append(f.all, onCard(func(c *index.Card) bool { return strings.EqualFold(trim(of(c)), given) }))
 }
 
-// onCard is a condition on the card of a note.
+// onCard returns a condition on the card of a note, which the row always decides.
 func onCard(holds func(*index.Card) bool) condition {
 	return condition{
 		holds: func(n *index.Note) bool { return holds(n.Card()) },
@@ -151,7 +155,7 @@ func onCard(holds func(*index.Card) bool) condition {
 	}
 }
 
-// dated adds the condition that a note has a day that something holds for.
+// dated adds the condition that a note has a day for which holds is true.
 func (f *filter) dated(given string, holds func(day string) bool) {
 	if given == "" {
 		return
@@ -171,7 +175,7 @@ func (f *filter) dated(given string, holds func(day string) bool) {
 	})
 }
 
-// scope adds the condition that a note is an approval log, or is none.
+// scope adds the condition that a note is an approval log, or that it is not.
 func (f *filter) scope(scope string) {
 	switch scope {
 	case scopeNotes:
@@ -189,7 +193,7 @@ func (f *filter) scope(scope string) {
 	}
 }
 
-// day is the part of a date that filters compare: its first ten characters.
+// day returns the part of a date that filters compare: its first ten characters.
 func day(date string) string {
 	const characters = 10
 	n := 0
@@ -201,14 +205,16 @@ func day(date string) string {
 	return date
 }
 
+// trim removes surrounding space.
 func trim(s string) string { return strings.TrimFunc(s, markdown.IsSpace) }
 
 // approvalKind is the kind of an approval log.
 const approvalKind = "approval_log"
 
-// isApproval reports whether a note is an approval log.
+// isApproval reports whether a note is an approval log, by its path or kind.
 func isApproval(n *index.Note) bool { return isApprovalPath(n.Path) || n.Card().Kind() == approvalKind }
 
+// isApprovalPath reports whether a path is in the folder of approval logs.
 func isApprovalPath(path string) bool {
 	return path == "approvals" || strings.HasPrefix(path, "approvals/")
 }

@@ -12,7 +12,7 @@ import (
 //go:embed get.md
 var getDoc string
 
-// A naming is the argument of the tools that read one note.
+// A naming is the part of the input of the tools that read one note: its vault and path.
 type naming struct {
 	tool.Vault
 	Path string `json:"path" complete:"path" jsonschema:"inbox/plan.md, with or without .md"`
@@ -32,6 +32,7 @@ type getOut struct {
 	Body        *string     `json:"body,omitempty"`
 }
 
+// get returns the tool that returns one note.
 func (f tools) get() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_get", Short: "get_note", Family: Family, Title: "Get a note", Doc: getDoc,
@@ -41,6 +42,7 @@ func (f tools) get() *tool.Tool {
 	}, f.getNote)
 }
 
+// getNote returns the frontmatter and the body of a note, or only one of them.
 func (f tools) getNote(ctx context.Context, c auth.Caller, in getIn) (getOut, error) {
 	var out getOut
 	if in.BodyOnly && in.FrontmatterOnly {

@@ -21,13 +21,13 @@ import (
 //go:embed import.md
 var importDoc string
 
-// Types of imports beside those of package convert.
+// The types of imports that package convert does not implement.
 const (
-	importRaven  = "raven"  // a vault, with its audit log
-	importMemory = "memory" // memories that memory_export wrote
+	importRaven  = "raven"  // the files of a vault, with its audit log
+	importMemory = "memory" // memories in the format of memory_export
 )
 
-// maxImportFiles is how many files, or pieces of files, one call may bring.
+// maxImportFiles is the maximum number of files, or parts of files, of one call.
 const maxImportFiles = 1000
 
 type importIn struct {
@@ -40,7 +40,7 @@ type importIn struct {
 	tool.Mutation
 }
 
-// An importFile is a file of an export, or a piece of one.
+// An importFile is one file of an export, or one part of a file.
 type importFile struct {
 	Path    string `json:"path" size:"id" jsonschema:"its path in the export"`
 	Content string `json:"content,omitempty" max:"4194304" jsonschema:"its text"`
@@ -55,18 +55,20 @@ type importOut struct {
 	Count      int            `json:"count"`
 	DryRun     bool           `json:"dry_run,omitempty"`
 
-	partly bool // something else was refused
+	partly bool // other notes were refused
 }
 
-// Partly implements tool.Partial.
+// Partly reports that the import succeeded for some notes and failed for others. It implements
+// tool.Partial.
 func (o *importOut) Partly() bool { return o.partly }
 
-// An importedNote is a note that was made.
+// An importedNote is a note that was created.
 type importedNote struct {
 	Path     string `json:"path"`
 	SourceID string `json:"source_id" jsonschema:"its id in the source"`
 }
 
+// importFiles returns the tool that imports exports of other products, vaults, and memories.
 func (f tools) importFiles() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_import", Short: "import", Family: Family, Title: "Import files as notes", Doc: importDoc,
@@ -82,7 +84,7 @@ func (f tools) importFiles() *tool.Tool {
 	}, f.importNotes)
 }
 
-// importNames are the names of the files that each type consists of.
+// importNames returns the patterns of the file names of each type of import.
 func importNames() map[string][]string {
 	names := map[string][]string{
 		importRaven:  {"*.md", "schema.yaml", "raven.yaml", "rookery.yaml", ".raven/audit.log", ".raven/audit.*.log"},
@@ -94,6 +96,8 @@ func importNames() map[string][]string {
 	return names
 }
 
+// importNotes imports the notes of the files. Notes that are refused do not stop the import of the
+// others: the output then has both the imported notes and an error.
 func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (importOut, error) {
 	files, err := in.files()
 	if err != nil {
@@ -132,13 +136,13 @@ func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (imp
 	return out, refused
 }
 
-// A leftOut is a file that no note is made of.
+// A leftOut is a file from which no note was made, with the reason.
 type leftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// leaveOut notes the first of the files that are no part of the export.
+// leaveOut lists files that are not part of the export, up to fault.MaxProblems of them.
 func (o *importOut) leaveOut(files []string) {
 	var left []leftOut
 	for _, path := range files[:min(len(files), fault.MaxProblems)] {
@@ -149,7 +153,8 @@ func (o *importOut) leaveOut(files []string) {
 	}
 }
 
-// commonCode is the code that all problems have; INVALID_PARAMETER if they have several.
+// commonCode returns the code that all problems share, or INVALID_PARAMETER if they have different
+// codes or there are none.
 func commonCode(problems []*fault.Fault) fault.Code {
 	code := fault.InvalidParameter
 	if len(problems) > 0 {
@@ -161,7 +166,8 @@ func commonCode(problems []*fault.Fault) fault.Code {
 	return code
 }
 
-// files are the files of the call. Archives are unpacked. All problems come together.
+// files returns the files of the call, with archives unpacked. It returns all problems as one
+// fault.
 func (in *importIn) files() ([]convert.File, error) {
 	if len(in.Files) == 0 {
 		return nil, fault.New(fault.InvalidParameter, "files must have at least one file").With("argument", "files")
@@ -181,7 +187,7 @@ func (in *importIn) files() ([]convert.File, error) {
 	return all, nil
 }
 
-// open reads the file of an entry, or those of an archive.
+// open returns the file of an entry or, if it is an archive, the files in it.
 func (f importFile) open(kind string) ([]convert.File, error) {
 	path, err := notePath("files", f.Path)
 	if err != nil {
@@ -205,18 +211,19 @@ func (f importFile) open(kind string) ([]convert.File, error) {
 	})
 }
 
-// An importJob makes the notes of one call.
+// An importJob creates the notes of one call.
 type importJob struct {
 	*importIn
-	notes   []convert.Note
-	folder  string // of the new notes; empty: the vault itself
-	tags    []string
-	project string
-	today   string // the date of a note that has none
-	refused []*fault.Fault
+	notes   []convert.Note // the notes to write, with their texts
+	folder  string         // folder of the new notes; empty: the root of the vault
+	tags    []string       // tags for all notes, without #
+	project string         // slug of the project for all notes; empty: none
+	today   string         // date of a note that has none
+	refused []*fault.Fault // problems of the notes that are not imported
 }
 
-// job checks the arguments, and makes the texts.
+// job checks the arguments and composes the texts of the notes. A note that is not valid is
+// recorded as refused.
 func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error) {
 	folder, err := cleanPath("output_dir", in.OutputDir)
 	if err != nil {
@@ -253,7 +260,7 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 	return j, nil
 }
 
-// run writes the notes that are not there yet.
+// run writes the notes that the vault does not have yet.
 func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error {
 	p := placing{Tx: tx, known: knownSources(tx), next: map[string]int{}}
 	out.Imported = make([]importedNote, 0, len(j.notes))
@@ -280,7 +287,8 @@ func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error 
 	return nil
 }
 
-// warnQuarantined warns of each note that does not parse: it is kept, and can be read.
+// warnQuarantined adds a warning for each note whose frontmatter does not parse. The note is
+// stored, and its text can be read.
 func warnQuarantined(tx *repo.Tx, a *tool.Aside, paths []string) {
 	for _, path := range paths {
 		if n, ok := tx.Index().Note(path); ok && n.Quarantine != nil {

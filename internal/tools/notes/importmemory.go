@@ -11,13 +11,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
-// A MemoryReader reads files of memories that this product exported, for a vault. What it returns stores them in a
-// draft of a call of the caller: it returns the ids of the memories that it made, and how many were there already.
+// A MemoryReader reads files of memories in the format of memory_export, for a vault. The function
+// write stores them in a draft of the caller; it returns the ids of the created memories and the
+// number of memories that already existed.
 type MemoryReader = func(ctx context.Context, c auth.Caller, to convert.Batch) (
 	write func(tx *repo.Tx) (ids []string, skipped int, err error), err error,
 )
 
-// importMemories stores memories. No note is made of them: the path of one is where its tools have it.
+// importMemories imports memories. They are not stored as notes; the output lists them as
+// memories/ID, the path under which the memory tools have them.
 func (f tools) importMemories(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
@@ -43,7 +45,8 @@ func (f tools) importMemories(
 	return out, ofMemories(err)
 }
 
-// keepsOwn is INVALID_PARAMETER if the call has an argument that is for new notes.
+// keepsOwn returns INVALID_PARAMETER, with the message why, if the call has an argument that
+// applies only to new notes.
 func (in *importIn) keepsOwn(why string) error {
 	var given []string
 	for name, is := range map[string]bool{
@@ -60,7 +63,8 @@ func (in *importIn) keepsOwn(why string) error {
 	return fault.New(fault.InvalidParameter, "%s", why).With("argument", given[0]).Fix("leave %s out", given[0])
 }
 
-// ofMemories is an error of the memories with the code that this family has for it.
+// ofMemories returns an error of the memory family with the code of this family: INVALID_QUERY
+// becomes INVALID_PARAMETER.
 func ofMemories(err error) error {
 	if !fault.Is(err, fault.InvalidQuery) {
 		return err

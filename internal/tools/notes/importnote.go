@@ -17,11 +17,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// finish gives a note its path in the vault and its whole text. A note that no vault can hold is a fault.
+// finish sets the path in the vault and the whole text of a note. It returns a fault if the note
+// would not be valid, or nil.
 func (j *importJob) finish(n *convert.Note) *fault.Fault {
 	refuse := func(err error) *fault.Fault {
 		f := *fault.Of(err)
-		f.Fixes = nil // they may quote a name
+		f.Fixes = nil // fixes can quote a name
 		g := (&f).At(n.Location.File, n.Location.Line).With("source_id", n.SourceID)
 		if g.Code == fault.InvalidValue || g.Code == fault.InvalidField {
 			g.Code = fault.InvalidParameter
@@ -43,8 +44,8 @@ func (j *importJob) finish(n *convert.Note) *fault.Fault {
 	return nil
 }
 
-// compose makes the text. A note of Markdown keeps its own, and gets the fields that it lacks; one whose
-// frontmatter cannot be edited stays as it is.
+// compose sets the text of a note. A note that is Markdown already keeps its text and gets the
+// fields that it lacks. If its frontmatter cannot be edited, it is not changed.
 func (j *importJob) compose(n *convert.Note) (err error) {
 	if n.Date == "" {
 		n.Date = j.today
@@ -68,14 +69,15 @@ func (j *importJob) compose(n *convert.Note) (err error) {
 	return nil
 }
 
-// provenance are the fields that all imported notes have.
+// provenance returns the fields of every imported note.
 func provenance(n *convert.Note) []markdown.Field {
 	return []markdown.Field{
 		{Key: "source", Value: n.Source}, {Key: "source_id", Value: n.SourceID}, {Key: "date", Value: n.Date},
 	}
 }
 
-// withOwn adds the project and the tags of the call to fields. A note that has all tags keeps its own.
+// withOwn adds the project and the tags of the call to fields. tags are the tags that the note has;
+// if they include all tags of the call, they are not written again.
 func (j *importJob) withOwn(fields []markdown.Field, tags []string) []markdown.Field {
 	if j.project != "" {
 		fields = append(fields, markdown.Field{Key: "project", Value: j.project})
@@ -96,10 +98,10 @@ func (j *importJob) withOwn(fields []markdown.Field, tags []string) []markdown.F
 	return append(fields, markdown.Field{Key: "tags", Value: list})
 }
 
-// An origin is what a note is called where it is from.
+// An origin identifies a note in the product from which it was imported.
 type origin struct{ source, id string }
 
-// knownSources are the origins of the notes of a vault.
+// knownSources returns the origins of all notes of a vault.
 func knownSources(tx *repo.Tx) map[origin]bool {
 	known := map[origin]bool{}
 	for n := range tx.Before().Notes("") {
@@ -110,7 +112,8 @@ func knownSources(tx *repo.Tx) map[origin]bool {
 	return known
 }
 
-// originIn is the origin that a note names; empty if it names none.
+// originIn returns the origin that the fields of a note name, or the zero origin if it has no
+// source_id.
 func originIn(n *index.Note) origin {
 	id, ok := n.Field("source_id")
 	if !ok {
@@ -120,7 +123,7 @@ func originIn(n *index.Note) origin {
 	return origin{fieldText(source.Value), fieldText(id.Value)}
 }
 
-// fieldText is the value of a field as a text.
+// fieldText returns the value of a field as a text.
 func fieldText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -133,15 +136,16 @@ func fieldText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// A placing finds the places of new notes.
+// A placing finds the paths of new notes.
 type placing struct {
 	*repo.Tx
-	known map[origin]bool
-	next  map[string]int // by the name that was wanted, the number that is tried next
+	known map[origin]bool // origins of the notes in the vault and in the draft
+	next  map[string]int  // by wanted name without suffix, the next number to try
 }
 
-// place is where a note goes: its path, or the next one that is free: a.md, a-2.md. There is no place for it if a
-// note of the same origin is there, wherever that is now, or one with the same text at the path.
+// place returns the path for a new note: its own or, if that is taken, the next free one: a.md,
+// a-2.md. there reports that the vault already has the note: a note of the same origin anywhere, or
+// a note with the same text at one of these paths.
 func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, there bool, err error) {
 	from := origin{n.Source, n.SourceID}
 	if p.known[from] {
@@ -169,8 +173,8 @@ func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, ther
 	}
 }
 
-// originOf is the origin that a text names in its frontmatter; the index does not have it of a note that does not
-// parse.
+// originOf returns the origin that the frontmatter of a text names. The index does not have it for
+// a note that does not parse.
 func originOf(text []byte) origin {
 	head, _ := markdown.StrictHead(bytes.TrimPrefix(text, []byte("\ufeff")))
 	of := func(name string) string {

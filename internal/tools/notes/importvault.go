@@ -13,14 +13,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A vaultFile is a file of a vault that is imported, as it is to the byte.
+// A vaultFile is an imported file of a vault. Its bytes are not changed.
 type vaultFile struct {
 	path vault.Path
 	text []byte
-	told bool // it is an audit log, and has nothing that the log of the vault lacks
+	told bool // an audit log that adds nothing to the vault's own
 }
 
-// importVault brings in the files of another vault, at the paths that they have there: all of them, or none.
+// importVault imports the files of another vault at their paths: all of them, or none.
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
@@ -50,7 +50,8 @@ func (f tools) importVault(
 	return out, err
 }
 
-// vaultFiles are the files that a vault has, and the names of the others. All problems come together.
+// vaultFiles returns the files that can be part of a vault, and the names of the others. It returns
+// all problems as one fault.
 func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error) {
 	var problems []*fault.Fault
 	for _, f := range files {
@@ -86,7 +87,7 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 	return all, left, nil
 }
 
-// markTold marks the audit logs that have nothing new.
+// markTold marks the audit logs whose lines are all in the vault's own audit log already.
 func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 	var logs [][]byte
 	var of []*vaultFile
@@ -105,8 +106,8 @@ func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 	return err
 }
 
-// bringVault stages the files. One that is there with the same text is skipped; with another text it is
-// DUPLICATE_ID.
+// bringVault stages the files. A file that exists with the same text is skipped. If any exists with
+// another text, it returns DUPLICATE_ID with all of them.
 func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *importOut) error {
 	out.Imported = make([]importedNote, 0, len(files))
 	var problems []*fault.Fault

@@ -14,25 +14,26 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// errGone is the error of a note that was found and is not in the index.
+// errGone reports that a note from the search index is not in the index of the vault.
 var errGone = errors.New("a note that was found is not in the index")
 
-// maxScanned is how many texts one search reads where the index cannot tell which of them may match.
+// maxScanned is the maximum number of texts that one search reads if the index cannot restrict a
+// term to some notes.
 const maxScanned = 20_000
 
-// readAhead is how many texts are read at once.
+// readAhead is the number of texts that are prefetched together.
 const readAhead = 64
 
-// A wanted text: what must be in a note, and the notes whose body may have it.
+// A wanted is a text that a note must contain, with the candidates from the search index.
 type wanted struct {
-	text  string          // lowered
-	sure  map[string]bool // paths of notes whose body has it, as the index says
-	may   map[string]bool // by path
-	known bool            // others do not have it; else any note may
+	text  string          // in lower case
+	sure  map[string]bool // paths of notes whose body contains it
+	may   map[string]bool // paths of notes whose body can contain it
+	known bool            // no other note contains it; false: any note may
 }
 
-// keyword finds the notes that contain the query, and counts them. It is exact: the index only says which
-// texts need not be read.
+// keyword finds the notes that contain the query, and counts them. The result is exact: the search
+// index only reduces the number of texts to read.
 func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, error) {
 	terms := q.terms()
 	all, err := notesWith(ctx, q.Index, q.holds)
@@ -59,9 +60,11 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 	return shown, len(all), err
 }
 
+// comparePaths compares notes by path.
 func comparePaths(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) }
 
-// terms are the texts that a note must contain.
+// terms returns the texts that a note must contain: the query or, with all-terms, each of its
+// words.
 func (q *seeker) terms() []wanted {
 	texts := []string{q.in.Query}
 	if strings.ReplaceAll(q.in.Match, "_", "-") == allTerms {
@@ -86,7 +89,8 @@ func (q *seeker) terms() []wanted {
 	return all
 }
 
-// divide tells the notes that have all terms, as the index says, from those whose body may have the rest.
+// divide returns the notes that contain all terms according to the index, and those whose body must
+// be read because it can contain the missing terms.
 func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index.Note) {
 	for _, n := range all {
 		missing, possible := false, true
@@ -106,7 +110,8 @@ func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index
 	return sure, maybe
 }
 
-// headHas reports whether the path of a note, its tags, or one of the fields that are searched contains a text.
+// headHas reports whether the path, the title, the tags or another searched field of a note
+// contains a text.
 func headHas(n *index.Note, text string) bool {
 	c := n.Card()
 	has := func(s string) bool { return contains(s, text) }
@@ -119,7 +124,8 @@ func headHas(n *index.Note, text string) bool {
 	return has(c.TagsAsWritten())
 }
 
-// contains reports whether a text contains another one, which is lowered. It copies no text of ASCII.
+// contains reports whether s contains text, ignoring case. text must be in lower case and not
+// empty. It allocates no memory if s is ASCII.
 func contains(s, text string) bool {
 	if len(s) < len(text) && isASCII(s) {
 		return false
@@ -135,6 +141,7 @@ func contains(s, text string) bool {
 	return text == ""
 }
 
+// isASCII reports whether a text contains only ASCII.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -144,7 +151,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// verified are the notes whose body has the terms that their heads have not.
+// verified returns the notes whose body contains the terms that their heads do not contain.
 func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted) ([]*index.Note, error) {
 	var kept []*index.Note
 	going := state.Going(ctx)
@@ -169,7 +176,7 @@ func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted
 	return kept, nil
 }
 
-// begun gives notes that were found the beginnings of their bodies as snippets.
+// begun returns the found notes with the beginning of their bodies as snippets.
 func (q *seeker) begun(ctx context.Context, all []*index.Note) ([]found, error) {
 	list := make([]found, 0, len(all))
 	for _, n := range all {
@@ -186,7 +193,8 @@ func (q *seeker) begun(ctx context.Context, all []*index.Note) ([]found, error) 
 	return list, nil
 }
 
-// shownOf is what the snippet of a note is the beginning of: its body, else what is searched of its head.
+// shownOf returns the text from which the snippet of a note is taken: its body or, if that is
+// empty, its searched fields.
 func shownOf(n *index.Note, text []byte) string {
 	if body := trim(bodyOf(text)); body != "" {
 		return body
@@ -197,7 +205,8 @@ func shownOf(n *index.Note, text []byte) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 }
 
-// lowered is a text without case: of a letter that has several small forms it has one.
+// lowered returns a text in lower case. Different lower-case forms of one letter become the same
+// form.
 func lowered(s string) string {
 	if strings.Contains(s, "İ") {
 		s = strings.ReplaceAll(s, "İ", "i\u0307") // strings.ToLower would drop the dot
@@ -205,8 +214,8 @@ func lowered(s string) string {
 	return strings.ReplaceAll(strings.ToLower(s), "ς", "σ")
 }
 
-// truncate returns a text, or its first characters with a mark behind them: so many UTF-16 units, but up to
-// the last space if that is in their second half.
+// truncate returns a text or, if it has more than units UTF-16 code units, its beginning followed
+// by "…". It is cut at the last space, if that is in the second half.
 func truncate(s string, units int) string {
 	end, space, n := len(s), -1, 0
 	for i, r := range s {

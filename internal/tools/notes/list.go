@@ -16,10 +16,10 @@ import (
 //go:embed list.md
 var listDoc string
 
-// The orders of a list.
+// The values of the arguments order and fields.
 const (
-	byDate    = "date"     // the newest first, those without a date last
-	byOldest  = "date-asc" // the other way round
+	byDate    = "date"     // newest first, notes without a date last
+	byOldest  = "date-asc" // the reverse of byDate
 	byPath    = "path"
 	pathOnly  = "path"
 	wholeNote = "full"
@@ -43,14 +43,14 @@ type listOut struct {
 	Total      int       `json:"total" jsonschema:"matches, also those that are not listed"`
 }
 
-// A noteRow is a note of a list.
+// A noteRow is one note of a list. Metadata or Whole is set, depending on the argument fields.
 type noteRow struct {
 	Path string `json:"path"`
 	*Metadata
 	*Whole
 }
 
-// Metadata is what a row of a list has of the frontmatter.
+// Metadata is the frontmatter of a note that a row of a list contains.
 type Metadata struct {
 	Title   *string  `json:"title"`
 	Project *string  `json:"project" jsonschema:"a slug"`
@@ -58,12 +58,13 @@ type Metadata struct {
 	Date    *string  `json:"date"`
 }
 
-// Whole is the note in a row.
+// Whole is the content of a note in a row of a list.
 type Whole struct {
 	Frontmatter tool.Object `json:"frontmatter"`
 	Body        string      `json:"body"`
 }
 
+// list returns the tool that lists notes by their frontmatter, in pages.
 func (f tools) list() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_list", Short: "list_notes", Family: Family, Title: "List notes", Doc: listDoc,
@@ -75,6 +76,9 @@ func (f tools) list() *tool.Tool {
 	}, f.listNotes)
 }
 
+// listNotes returns one page of the notes that match the call, and their total. If the offset
+// exceeds half the notes of the vault, it counts the matching notes first and picks the page from
+// the end, which keeps fewer notes in memory.
 func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
 	var out listOut
 	holds, err := in.filter()
@@ -108,7 +112,7 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 	return out, out.show(ctx, v, page{p.notes(), min(in.Offset, out.Total), in.Fields})
 }
 
-// rowsWith yields the rows of the notes that a filter has, by path, until the call ends.
+// rowsWith yields the rows of the notes that a filter selects, by path, until the call ends.
 func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
 	going := state.Going(ctx)
 	return func(yield func(*index.Row) bool) {
@@ -120,7 +124,7 @@ func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*in
 	}
 }
 
-// notesWith returns the notes that a filter has, by path.
+// notesWith returns the notes that a filter selects, sorted by path.
 func notesWith(ctx context.Context, idx *index.Index, holds *filter) ([]*index.Note, error) {
 	var found []*index.Note
 	for r := range rowsWith(ctx, idx, holds) {
@@ -129,7 +133,8 @@ func notesWith(ctx context.Context, idx *index.Index, holds *filter) ([]*index.N
 	return found, ctx.Err()
 }
 
-// inOrder compares notes for an order: by path if it is none. Notes of one date are alike: they stay by path.
+// inOrder returns the comparison of notes for an order. An unknown order compares paths. Notes with
+// the same date compare as equal, so a stable sort keeps them sorted by path.
 func inOrder(order string) func(a, b *index.Note) int {
 	switch order {
 	case byDate:
@@ -140,14 +145,15 @@ func inOrder(order string) func(a, b *index.Note) int {
 	return comparePaths
 }
 
-// A page is the notes that an answer has room for, the first of which has this number.
+// A page contains the notes of an answer. first is the number of notes before the page.
 type page struct {
 	notes  []*index.Note
 	first  int
-	fields string
+	fields string // the requested fields
 }
 
-// show fills the rows. Where they are more than fit into an answer, the rest is left for another call.
+// show fills the rows of the output. Rows that do not fit into an answer are left for the next
+// page.
 func (o *listOut) show(ctx context.Context, v state.View, p page) error {
 	o.Notes = make([]noteRow, 0, len(p.notes))
 	if p.fields == wholeNote {
@@ -187,6 +193,7 @@ func pathsOf(all []*index.Note) iter.Seq[string] {
 	}
 }
 
+// rowOf returns the row of a note with the requested fields.
 func rowOf(ctx context.Context, v state.View, n *index.Note, fields string) (noteRow, error) {
 	switch fields {
 	case pathOnly:
@@ -198,9 +205,10 @@ func rowOf(ctx context.Context, v state.View, n *index.Note, fields string) (not
 	return noteRow{Path: n.Path, Metadata: metadataOf(n)}, nil
 }
 
-// maxShown is how many bytes of a field a row shows.
+// maxShown is the maximum number of bytes of a field in a row.
 const maxShown = 4 << 10
 
+// metadataOf returns the metadata of a note. Long fields are truncated.
 func metadataOf(n *index.Note) *Metadata {
 	c := n.Card()
 	return &Metadata{
@@ -209,7 +217,8 @@ func metadataOf(n *index.Note) *Metadata {
 	}
 }
 
-// wholeOf reads a note. A text that is gone from the log is the fault of the vault, and not of the call.
+// wholeOf reads a note. If its text is missing, the error is an internal fault, not one of the
+// call.
 func wholeOf(ctx context.Context, v state.View, n *index.Note) (*Whole, error) {
 	d, err := read(ctx, v, n)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package notes has the tools of the notes family: notes as Markdown with frontmatter, by path, as
-// spec/knowtation-cli-json.md promises them.
+// Package notes contains the tools of the notes family, which access notes as Markdown with
+// frontmatter, by path (spec/knowtation-cli-json.md).
 package notes
 
 import (
@@ -11,21 +11,22 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Family is what the tools have in common. Answers in the bare form are those of the document, and so are
-// failures: {error, code}.
+// Family is the family of these tools. In the bare form, answers and failures have the format of
+// the specification; a failure is {error, code}.
 var Family = &tool.Family{
 	Name: "notes", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 	Terse: true, Bare: bare, Exit: exit,
 }
 
-// A failure is the bare form of a fault.
+// A failure is a fault in the bare form.
 type failure struct {
 	Error string     `json:"error"`
 	Code  fault.Code `json:"code"`
 }
 
-// bare has the place in a file in its message, since it has no other member for that.
+// bare converts a fault to the bare form. The message contains the location in a file, because the
+// form has no other member for it.
 func bare(f *fault.Fault) any {
 	message := f.Message
 	if at := f.Location; at != nil && at.Line > 0 {
@@ -36,12 +37,14 @@ func bare(f *fault.Fault) any {
 	return failure{message, f.Code}
 }
 
-// The exit codes of a command that failed. A command line that cannot be read exits with the first, too.
+// The exit codes of a command that failed. A command line that cannot be parsed also exits with
+// exitUsage.
 const (
 	exitUsage   = 1 // an argument is wrong
 	exitRuntime = 2 // anything else
 )
 
+// exit returns the exit code for a fault.
 func exit(c fault.Code) int {
 	if c.Status() == fault.StatusInvalidArgument {
 		return exitUsage
@@ -49,7 +52,8 @@ func exit(c fault.Code) int {
 	return exitRuntime
 }
 
-// Tools are the tools of the family, over these tenants. The reader is for imports of memories.
+// Tools returns the tools of the family for these tenants. memories reads the files of an import of
+// memories.
 func Tools(t *team.Teams, memories MemoryReader) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}, memories}
 	return []*tool.Tool{
@@ -60,5 +64,5 @@ func Tools(t *team.Teams, memories MemoryReader) []*tool.Tool {
 
 type tools struct {
 	state.Source
-	memories MemoryReader
+	memories MemoryReader // imports memories
 }

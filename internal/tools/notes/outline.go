@@ -16,7 +16,7 @@ import (
 //go:embed outline.md
 var outlineDoc string
 
-// The schemas that answers about one note name.
+// The schema identifiers in answers about one note.
 const (
 	outlineSchema = "knowtation.note_outline/v1"
 	treeSchema    = "knowtation.document_tree/v0"
@@ -43,6 +43,7 @@ type heading struct {
 	ID    string `json:"id" jsonschema:"h2-plan-0003: level, slug, number in the note"`
 }
 
+// outline returns the tool that lists the headings of a note.
 func (f tools) outline() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_outline", Short: "get_note_outline", Family: Family, Title: "Outline a note",
@@ -53,6 +54,8 @@ func (f tools) outline() *tool.Tool {
 	}, f.outlineNote)
 }
 
+// outlineNote returns the headings of the note that the call names. The list is empty if the note
+// has none.
 func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (outlineOut, error) {
 	out := outlineOut{Schema: outlineSchema, Headings: []heading{}}
 	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
@@ -68,7 +71,7 @@ func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (ou
 	return out, err
 }
 
-// document reads the note that a call names, and notes the version that the answer is true of.
+// document reads the note that a call names, and adds the version of the vault to the answer.
 func (f tools) document(
 	ctx context.Context, c auth.Caller, in naming, at tool.AsOf, a *tool.Aside,
 ) (document, error) {
@@ -88,7 +91,8 @@ func (f tools) document(
 	return read(ctx, v, n)
 }
 
-// outlined returns the headings of the body. A body that is too long, or nests too much, is NOTE_TOO_LARGE.
+// outlined returns the headings of the body, and whether the list is truncated. It returns
+// NOTE_TOO_LARGE if the body is too long or its blocks are too many or too deeply nested.
 func (d document) outlined() (all []markdown.Outlined, truncated bool, err error) {
 	all, truncated, err = markdown.Outline([]byte(d.body))
 	if errors.Is(err, markdown.ErrOutline) {
@@ -107,7 +111,8 @@ var (
 	wordBreaks = regexp.MustCompile(`[-_]+`)
 )
 
-// title returns the field title, else the name of the file as words; nil if neither says anything.
+// title returns the field title or, without it, the words of the file name. It returns nil if both
+// are empty.
 func (d document) title() *string {
 	if v, ok := d.head.Get("title"); ok && v != nil {
 		if text := trim(markdown.TextOf(v)); text != "" {

@@ -10,12 +10,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// drive is how a path on Windows may begin.
+// drive matches the beginning of an absolute path on Windows.
 var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
-// cleanPath returns an argument that names a file of a vault in the form of the paths of a vault: without
-// blanks around it, with / between its segments, and without empty segments and `.`. A path that could lead
-// out of the vault is INVALID_PATH. No fault quotes it. The vault itself is the empty path.
+// cleanPath returns the path in an argument in the form of the paths of a vault: without
+// surrounding space, empty segments and `.`, and with / as the separator. The root of the vault is
+// "". It returns INVALID_PATH for a path that could lead out of the vault. The fault does not quote
+// the path.
 func cleanPath(argument, path string) (string, error) {
 	path = strings.ReplaceAll(trim(path), `\`, "/")
 	segments := strings.Split(path, "/")
@@ -33,12 +34,13 @@ func cleanPath(argument, path string) (string, error) {
 	return vault.CleanPath(strings.Join(segments, "/")), nil
 }
 
+// badPath returns an INVALID_PATH fault about an argument.
 func badPath(argument, message string) error {
 	return fault.New(fault.InvalidPath, "%s", message).With("argument", argument)
 }
 
-// notePath returns an argument that names a note, as cleanPath does. It reads no vault, so that a path
-// that is refused costs no request.
+// notePath returns the path of a note in an argument, as cleanPath does, but refuses the root. It
+// does not read the vault, so an invalid path costs no request.
 func notePath(argument, path string) (string, error) {
 	path, err := cleanPath(argument, path)
 	if err == nil && path == "" {
@@ -47,7 +49,8 @@ func notePath(argument, path string) (string, error) {
 	return path, err
 }
 
-// noteAt finds the note at a path that notePath returned, with or without `.md`.
+// noteAt returns the note at a path from notePath, which may omit `.md`. It returns NOT_FOUND if
+// there is none.
 func noteAt(idx *index.Index, path string) (*index.Note, error) {
 	if n, ok := idx.Note(path); ok {
 		return n, nil
@@ -58,10 +61,11 @@ func noteAt(idx *index.Index, path string) (*index.Note, error) {
 	return nil, noNote(idx, path)
 }
 
-// maxNear is how many of the nearest notes a fault proposes.
+// maxNear is the maximum number of similar paths that a fault suggests.
 const maxNear = 3
 
-// noNote is NOT_FOUND, with calls that read the notes whose paths are nearest.
+// noNote returns the NOT_FOUND fault for a path, with calls that read the notes with the most
+// similar paths.
 func noNote(idx *index.Index, path string) error {
 	message := "there is no note at that path"
 	if idx.Hides(path) || idx.Hides(path+".md") {

@@ -8,40 +8,42 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A picking picks a page of the notes in an order, of rows that come by path. It keeps the rows of the page, those
-// before it in the order, and few of those behind it.
+// A picking selects one page of the notes in an order from rows that arrive sorted by path. Its
+// memory is bounded: it keeps the rows of the page and those before it in the order, and a limited
+// number of others.
 type picking struct {
 	order  string
-	turned bool // the order is turned round: it is a page near the end
-	skip   int  // how many notes are before the page
-	most   int  // how many there are with the page
-	kept   []picked
-	seen   int
-	full   bool // as many as are wanted are kept, the last of them at its place, and then those that came since
+	turned bool     // the order is reversed: the page is near the end
+	skip   int      // number of notes before the page
+	most   int      // number of notes up to the end of the page
+	kept   []picked // the rows that can still be on the page or before it
+	seen   int      // number of rows that were added
+	full   bool     // kept[:most] are the best so far, with the last at its place; newer rows follow
 }
 
-// pick returns a picking of so many notes from a position on.
+// pick returns a picking of limit notes from a position.
 func pick(order string, from, limit int) *picking {
 	return &picking{order: order, skip: from, most: from + limit}
 }
 
-// pickFromEnd returns a picking of so many notes from a position on of a known number of them. It keeps what is behind
-// the page in place of what is before it.
+// pickFromEnd returns a picking of limit notes from a position, of a known total. It keeps the rows
+// after the page instead of those before it.
 func pickFromEnd(order string, from, limit, total int) *picking {
 	to := min(from+limit, total)
 	return &picking{order: order, turned: true, skip: total - to, most: max(0, total-from)}
 }
 
-// A picked is what is compared of a row, and how many rows came before it.
+// A picked is the part of a row that is compared, with the number of rows before it.
 type picked struct {
 	index.DayOf
-	at int
+	at int // number of rows before it, which are sorted by path
 }
 
-// sparse is how many notes beyond those that are wanted are kept before they are sorted.
+// sparse is the number of rows beyond twice the wanted ones that are kept before they are narrowed
+// down.
 const sparse = 256
 
-// add takes the next row.
+// add adds the next row.
 func (p *picking) add(r *index.Row) {
 	now := picked{r.DayOf, p.seen}
 	p.seen++
@@ -56,7 +58,8 @@ func (p *picking) add(r *index.Row) {
 	}
 }
 
-// narrow drops the rows that are not wanted. The last of the others is the last of their order then.
+// narrow drops the rows that cannot be on the page or before it. The last of the others is then at
+// its place.
 func (p *picking) narrow() {
 	if len(p.kept) <= p.most {
 		return
@@ -65,8 +68,9 @@ func (p *picking) narrow() {
 	p.kept, p.full = p.kept[:p.most], true
 }
 
-// place puts the row that belongs at a position there, those before it in front of it, and the others behind it. It
-// compares each row a few times: to sort all of them would take several times as long.
+// place moves rows so that the row at a position is the one that belongs there in the order, with
+// smaller rows before it and greater ones after it (quickselect). It compares each row a few times;
+// a full sort would take several times as long.
 func (p *picking) place(at int) {
 	draw := rand.New(rand.NewPCG(uint64(len(p.kept)), uint64(at)))
 	for from, to := 0, len(p.kept)-1; from < to; {
@@ -85,7 +89,7 @@ func (p *picking) place(at int) {
 	}
 }
 
-// part puts the first of some rows where it belongs among them, and returns where that is.
+// part partitions rows around the first one, and returns the position of that row in the result.
 func (p *picking) part(all []picked) int {
 	pivot := all[0]
 	from, to := 1, len(all)-1
@@ -106,7 +110,8 @@ func (p *picking) part(all []picked) int {
 	return to
 }
 
-// compare compares two rows for the order, turned or not: those of one day by path.
+// compare compares two rows in the order, or in the reverse order. Rows of the same day compare by
+// path.
 func (p *picking) compare(a, b *picked) int {
 	if p.turned {
 		a, b = b, a
@@ -121,7 +126,7 @@ func (p *picking) compare(a, b *picked) int {
 	return cmp.Or(day, cmp.Compare(a.at, b.at))
 }
 
-// notes returns the page, in order.
+// notes returns the notes of the page, in order. No more rows can be added after it.
 func (p *picking) notes() []*index.Note {
 	p.narrow()
 	if p.skip >= len(p.kept) {

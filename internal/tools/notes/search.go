@@ -16,7 +16,7 @@ import (
 //go:embed search.md
 var searchDoc string
 
-// The modes of a search: by meaning as well, or by words alone.
+// Values of the output mode and of the arguments match and fields.
 const (
 	modeKeyword = "keyword"
 	allTerms    = "all-terms"
@@ -47,7 +47,7 @@ type searchOut struct {
 	Mode       string   `json:"mode" jsonschema:"keyword; semantic where vectors took part"`
 }
 
-// A result is a note that was found.
+// A result is one note in the output of a search.
 type result struct {
 	Path    string   `json:"path"`
 	Snippet *string  `json:"snippet,omitempty" jsonschema:"the matching passage; with keyword, the beginning of the body"`
@@ -60,6 +60,7 @@ type result struct {
 	Explanation *search.Why `json:"explanation,omitempty"`
 }
 
+// search returns the tool that searches notes.
 func (f tools) search() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_search", Short: "search", Family: Family, Title: "Search notes", Doc: searchDoc,
@@ -71,23 +72,24 @@ func (f tools) search() *tool.Tool {
 	}, f.searchNotes)
 }
 
-// A found note, and the passage that a search shows of it.
+// A found is a note that a search found.
 type found struct {
 	*index.Note
-	score   float64
+	score   float64 // higher is better; 1 for exact matches
 	snippet string
-	why     *search.Why
-	twins   []string // paths of notes with the same text
+	why     *search.Why // nil without explain
+	twins   []string    // paths of other notes with the same text
 }
 
-// A seeker answers one search at one version.
+// A seeker runs one search at one version.
 type seeker struct {
 	state.View
 	search *search.Index
 	in     *searchIn
-	holds  *filter
+	holds  *filter // selects the notes to search
 }
 
+// searchNotes searches by rank or, with keyword, for the exact text. An empty query finds nothing.
 func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
 	in.Query = trim(in.Query)
 	out := searchOut{Query: in.Query, Mode: modeKeyword}
@@ -125,10 +127,10 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 	return out, q.show(ctx, &out, all)
 }
 
-// viewOf is what can be searched as a view.
+// viewOf returns the view of a searchable vault.
 func viewOf(v *repo.Vault, s repo.Searchable) state.View { return state.View{Vault: v, Index: s.Index} }
 
-// show fills the results.
+// show fills the results, until the answer is full.
 func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 	out.Results = make([]result, 0, len(all))
 	for _, n := range all {
@@ -154,7 +156,8 @@ func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 	return nil
 }
 
-// ranked finds the notes that have words of the query, the best first, and counts all of them.
+// ranked finds the notes that contain words of the query, best first, and counts them. With order,
+// it finds all of them and sorts them by that order instead.
 func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, error) {
 	byRank := q.in.Order == "" && !q.in.CountOnly
 	o := q.options(ctx)
@@ -180,7 +183,7 @@ func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, erro
 	return all, r.Total, err
 }
 
-// options are how the engine searches for the call.
+// options returns the options of the search index for the call.
 func (q *seeker) options(ctx context.Context) search.Options {
 	o := search.Options{
 		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds.has(n) },
@@ -201,7 +204,7 @@ func (q *seeker) options(ctx context.Context) search.Options {
 	return o
 }
 
-// found are the notes of hits.
+// found returns the notes of hits. Hits that are not in the index of the vault are skipped.
 func (q *seeker) found(hits []search.Hit) []found {
 	all := make([]found, 0, len(hits))
 	for _, h := range hits {
@@ -212,7 +215,8 @@ func (q *seeker) found(hits []search.Hit) []found {
 	return all
 }
 
-// withoutTwins are notes, of those with the same text the first.
+// withoutTwins returns the notes without duplicates: of notes with the same text it keeps the
+// first, which lists the others.
 func (q *seeker) withoutTwins(all []found) []found {
 	twins, kept := state.NewTwins(q.Index), all[:0]
 	for _, n := range all {
@@ -225,7 +229,7 @@ func (q *seeker) withoutTwins(all []found) []found {
 	return kept
 }
 
-// shown gives notes that were found their snippets.
+// shown sets the snippets of notes by a second search, restricted to these notes.
 func (q *seeker) shown(ctx context.Context, all []found) ([]found, error) {
 	if q.in.Fields == pathOnly || len(all) == 0 {
 		return all, nil

@@ -10,14 +10,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// A document is the text of a note, in the two parts that the family knows.
+// A document is the text of a note, split into frontmatter and body.
 type document struct {
 	*index.Note
-	head *markdown.Map // empty without a head, and for one that is no mapping
-	body string        // without the blanks at its end, where there is a head
+	head *markdown.Map // empty if there is no frontmatter or it is not a mapping
+	body string        // without trailing space if there is frontmatter
 }
 
-// read reads the text of a note.
+// read reads and parses the text of a note.
 func read(ctx context.Context, v state.View, n *index.Note) (document, error) {
 	text, err := v.Vault.Text(ctx, n.Body)
 	if err != nil {
@@ -26,8 +26,8 @@ func read(ctx context.Context, v state.View, n *index.Note) (document, error) {
 	return parse(n, text), nil
 }
 
-// parse reads a note as the document of the family has it: only a head that markdown.StrictHead takes is
-// one. Without it the body is the whole text.
+// parse splits a text into frontmatter and body. Only frontmatter that markdown.StrictHead accepts
+// counts; without it, the body is the whole text.
 func parse(n *index.Note, text []byte) document {
 	head, at := markdown.StrictHead(text)
 	body := string(text[at:])
@@ -37,7 +37,7 @@ func parse(n *index.Note, text []byte) document {
 	return document{n, head, body}
 }
 
-// bodyOf is the body of a note, as parse has it, without reading the head.
+// bodyOf returns the same body as parse, without parsing the frontmatter.
 func bodyOf(text []byte) string {
 	at := markdown.StrictBody(text)
 	if at == 0 {
@@ -46,7 +46,7 @@ func bodyOf(text []byte) string {
 	return strings.TrimRightFunc(string(text[at:]), markdown.IsSpace)
 }
 
-// frontmatter returns the head as JSON, with its keys in text order.
+// frontmatter returns the frontmatter as a JSON object, with the keys in their order in the text.
 func (d document) frontmatter() (tool.Object, error) {
 	data, err := d.head.MarshalJSON()
 	return tool.Object(data), err

@@ -30,7 +30,7 @@ type treeRoot struct {
 	Children []*HeadingNode `json:"children"`
 }
 
-// A HeadingNode is a heading with those below it.
+// A HeadingNode is a heading, with the headings below it.
 type HeadingNode struct {
 	ID       string         `json:"id" jsonschema:"as in the outline"`
 	Level    int            `json:"level"`
@@ -38,6 +38,7 @@ type HeadingNode struct {
 	Children []*HeadingNode `json:"children"`
 }
 
+// tree returns the tool that returns the headings of a note as a tree.
 func (f tools) tree() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_document_tree", Short: "get_document_tree", Family: Family,
@@ -47,6 +48,7 @@ func (f tools) tree() *tool.Tool {
 	}, f.treeOfNote)
 }
 
+// treeOfNote returns the headings of a note as a tree.
 func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
 	out := treeOut{Schema: treeSchema, Root: treeRoot{[]*HeadingNode{}}}
 	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
@@ -59,10 +61,11 @@ func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOu
 	return out, err
 }
 
-// nested returns the headings as a tree. A heading is below the nearest one before it that has a lower level.
+// nested returns the headings as a tree. A heading is below the nearest earlier heading with a
+// lower level.
 func nested(all []markdown.Outlined) []*HeadingNode {
 	root := &HeadingNode{Children: []*HeadingNode{}}
-	open := []*HeadingNode{root} // the last heading, and those that it is below
+	open := []*HeadingNode{root} // the path to the last heading, from the root
 	for _, h := range all {
 		n := &HeadingNode{h.ID, h.Level, h.Text, []*HeadingNode{}}
 		for open[len(open)-1].Level >= n.Level {

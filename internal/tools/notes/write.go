@@ -37,6 +37,7 @@ type writeOut struct {
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
 }
 
+// write returns the tool that creates or changes one note.
 func (f tools) write() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_write", Short: "write", Family: Family, Title: "Write a note", Doc: writeDoc,
@@ -47,7 +48,7 @@ func (f tools) write() *tool.Tool {
 	}, f.writeNote)
 }
 
-// writeNote writes one note.
+// writeNote creates a note, or changes its text or its fields.
 func (f tools) writeNote(ctx context.Context, c auth.Caller, in writeIn) (writeOut, error) {
 	w, err := in.writing()
 	if err != nil {
@@ -59,18 +60,18 @@ func (f tools) writeNote(ctx context.Context, c auth.Caller, in writeIn) (writeO
 	}, w.run)
 }
 
-// A writing is a call of write whose arguments were checked.
+// A writing is a call of notes_write with valid arguments.
 type writing struct {
 	path     vault.Path
-	content  *string // nil: the text stays
-	append   bool
-	set      tool.Fields
-	unset    []string
-	reserved []string // fields that were left out
-	dry      bool
+	content  *string     // nil: the text is not changed
+	append   bool        // append the content instead of replacing the body
+	set      tool.Fields // fields to set
+	unset    []string    // names of fields to remove
+	reserved []string    // fields that are not written
+	dry      bool        // dry run
 }
 
-// writing checks the arguments.
+// writing checks the arguments of the call. Fields with the value null are to be removed.
 func (in writeIn) writing() (*writing, error) {
 	switch {
 	case in.Content == nil && len(in.Frontmatter) == 0:
@@ -101,7 +102,7 @@ func (in writeIn) writing() (*writing, error) {
 	return w, nil
 }
 
-// newPath reads the path of a note that is written. No fault quotes it, and neither does a fix.
+// newPath parses the path of a note to write. Neither the fault nor its fixes quote the path.
 func newPath(clean string) (vault.Path, error) {
 	path, err := vault.ParsePath(clean)
 	if err == nil {
@@ -112,7 +113,8 @@ func newPath(clean string) (vault.Path, error) {
 	return "", (&f).With("argument", "path").Fix("give the path of a note: folder/name.md")
 }
 
-// reserved are the fields by which the system behind the document keeps who wrote a note. Here the log does.
+// reserved are the fields in which the system behind the specification records the authors of a
+// note. Here the log records them.
 var reserved = []string{
 	"knowtation_editor", "knowtation_edited_at", "author_kind", "knowtation_proposed_by", "knowtation_approved_by",
 }
@@ -144,8 +146,9 @@ func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 	return err
 }
 
-// body is the text with the new content: as it is at the end of the note, else in the place of all that is
-// behind its frontmatter. A new note is the content, which may have a frontmatter of its own.
+// body returns the text with the new content: appended, or in place of everything after the
+// frontmatter. The text of a new note is the content, which can have its own frontmatter, with a
+// newline at its end.
 func (w *writing) body(was []byte) []byte {
 	switch {
 	case w.content == nil:
@@ -160,7 +163,7 @@ func (w *writing) body(was []byte) []byte {
 	return []byte(*w.content + "\n")
 }
 
-// patch is the text with the fields set and unset. Nothing else in it changes.
+// patch returns the text with the fields set and removed. Everything else is unchanged.
 func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 	if len(w.set)+len(w.unset) == 0 {
 		return text, nil
@@ -181,8 +184,9 @@ func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 	return text, w.unwritable(err)
 }
 
-// unwritable is INVALID_PARAMETER, at its line, for a frontmatter that cannot be edited and for a value that it
-// cannot have; nil for no error.
+// unwritable returns an INVALID_PARAMETER fault, with the line, for an error of an edit:
+// frontmatter that cannot be edited, or a value that cannot be written. It returns nil for a nil
+// error.
 func (w *writing) unwritable(err error) error {
 	if err == nil {
 		return nil
@@ -192,14 +196,15 @@ func (w *writing) unwritable(err error) error {
 	return f.At(string(w.path), line)
 }
 
-// asParameter is a fault about a field with the code that the family has for it.
+// asParameter returns a fault about a field with the code of this family for it.
 func asParameter(f *fault.Fault) *fault.Fault {
 	g := *f
 	g.Code = fault.InvalidParameter
 	return (&g).With("argument", "frontmatter")
 }
 
-// check reads the new values by the type that the note will have. All problems come together.
+// check parses the new values according to the type that the note will have. It returns all
+// problems as one fault, also for removed fields that the type requires.
 func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -224,8 +229,8 @@ func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	return mutation.ByIDs(tx.Index(), t, checked.Fields), nil
 }
 
-// typeOf is the type that the note will have: that of the patch, else that of its frontmatter. A type that the
-// schema does not have declares no fields, as a page.
+// typeOf returns the type that the note will have: from the new fields or, without them, from its
+// frontmatter. If the schema does not have that type, the note is a page, which declares no fields.
 func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
 	name := vault.Page
 	if fm, _ := markdown.ReadHead(text); fm != nil {
@@ -249,7 +254,7 @@ func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
 	return page
 }
 
-// warnReserved warns of the fields that were left out.
+// warnReserved adds a warning for each reserved field that was given.
 func (w *writing) warnReserved(a *tool.Aside) {
 	for _, name := range w.reserved {
 		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log records the authors of a note",

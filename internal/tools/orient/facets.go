@@ -14,10 +14,10 @@ import (
 //go:embed facets.md
 var facetsDoc string
 
-// valued are the fields whose values are shown. Those of all others may be private.
+// valued are the fields whose values are listed. The values of all other fields may be private.
 var valued = []string{"type", "status"}
 
-// maxValues is how many values of a field are shown.
+// maxValues is the maximum number of listed values of a field.
 const maxValues = 1000
 
 type facetsIn struct {
@@ -32,19 +32,21 @@ type facetsOut struct {
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
-// A Facet is a field of frontmatter.
+// A Facet is a frontmatter field: its name, the number of notes that have it and, for the fields in
+// valued, its values.
 type Facet struct {
 	Name   string       `json:"name"`
 	Notes  int          `json:"noteCount" title:"notes" jsonschema:"notes with the field, also without a value"`
 	Values []FacetValue `json:"values,omitzero" jsonschema:"only of type and status, at most 1000, the most common first"`
 }
 
-// A FacetValue is a value of a field.
+// A FacetValue is one value of a field, with the number of notes that have it.
 type FacetValue struct {
 	Value string `json:"value"`
 	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the value"`
 }
 
+// facets returns the tool that lists the frontmatter fields of a vault.
 func (f tools) facets() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_facets", Family: Family, Title: "Count the fields of a vault", Doc: facetsDoc,
@@ -70,7 +72,8 @@ func (f tools) facets() *tool.Tool {
 	})
 }
 
-// values are those of a field, nil if they are not shown.
+// values returns the values of a field with the most notes, at most maxValues, or nil if its values
+// are not listed. It adds a warning if values are omitted.
 func (out *facetsOut) values(idx *index.Index, field string) []FacetValue {
 	if !slices.Contains(valued, field) {
 		return nil

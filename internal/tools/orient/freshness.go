@@ -10,15 +10,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A freshness says how the answers about a vault stand to the files that people see.
+// A freshness describes how the index of a vault relates to the files in its folder.
 type freshness struct {
-	state   repo.Freshness
-	control repo.Control
-	vault   string // its name, as far as the call says it
-	told    bool   // every answer about the vault says already that its files are being read
+	state   repo.Freshness // fresh, or the reason why answers may be out of date
+	control repo.Control   // state of the files in the control item
+	vault   string         // name of the vault as the call gave it; it can be empty
+	told    bool           // every answer already warns that the files are being read
 }
 
-// reading takes down whether the folder of the vault is being read for the first time; nil: it has none.
+// reading sets the state to Updating if the folder of the vault is being read for the first time. A
+// nil folder means that the vault has no files.
 func (f *freshness) reading(folder *checkout.Checkout) {
 	if folder == nil {
 		return
@@ -28,14 +29,14 @@ func (f *freshness) reading(folder *checkout.Checkout) {
 	}
 }
 
-// files reports whether files are known that are not as the vault says.
+// files reports whether any files are known to differ from the vault.
 func (f *freshness) files() bool {
 	c := f.control
 	return c.Held.Count() > 0 || c.Noticed != nil && c.Noticed.Count > 0 || c.Left != nil && c.Left.Count > 0 ||
 		f.swept() > 0
 }
 
-// swept is how many files the last comparison found that are not as the vault says.
+// swept returns the number of files that differed from the vault at the last comparison.
 func (f *freshness) swept() int {
 	if f.control.Sweep == nil {
 		return 0
@@ -43,7 +44,7 @@ func (f *freshness) swept() int {
 	return f.control.Sweep.Count + f.control.Sweep.Missed
 }
 
-// notFound is the fault of a vault that has files and no index of them.
+// notFound returns the INDEX_NOT_FOUND fault of a vault that has files, of which none is indexed.
 func (f *freshness) notFound() error {
 	missing := fault.New(fault.IndexNotFound, "the vault has files, but none of them is indexed").
 		With("state", f.state)
@@ -53,7 +54,8 @@ func (f *freshness) notFound() error {
 	return missing.Try("raven_reindex", nil)
 }
 
-// warn adds the warning of a state that is not fresh: what it means, and what to do about it.
+// warn adds a warning if the state is not fresh. The warning says what the state means and how to
+// correct it.
 func (f *freshness) warn(a *tool.Aside) {
 	if f.told {
 		return
@@ -80,7 +82,8 @@ func (f *freshness) warn(a *tool.Aside) {
 	}
 }
 
-// pending warns of changes from outside: those that are picked up by themselves, and those that need confirmation.
+// pending adds a warning about outside edits: either those that need confirmation, or those that
+// are ingested automatically.
 func (f *freshness) pending(a *tool.Aside) {
 	if held := f.control.Held.Count(); held > 0 {
 		f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d outside edits need confirmation, because they would remove "+
@@ -92,10 +95,10 @@ func (f *freshness) pending(a *tool.Aside) {
 		"automatically while the vault is served, or at once with raven_reindex", f.control.Noticed.Count), compare)
 }
 
-// compare are the arguments of a raven_reindex that compares the files with the index.
+// compare are the arguments of a call of raven_reindex that compares the files with the index.
 var compare = fault.Args{}
 
-// warning adds one warning, with the calls of raven_reindex that settle it.
+// warning adds one warning, with the calls of raven_reindex that correct the state as its fixes.
 func (f *freshness) warning(a *tool.Aside, code, message string, reindexes ...fault.Args) {
 	fields := map[string]any{"state": f.state}
 	fixes := make([]string, 0, len(reindexes))

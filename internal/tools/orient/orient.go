@@ -1,6 +1,6 @@
-// Package orient has the tools of orientation: what a vault is made of, before anything in it is searched or
-// read, as spec/vault-orientation.md promises it. All answers are sums that the index keeps: folders, tags,
-// names of fields, and the values of two fields. No text is read.
+// Package orient contains the tools of orientation (spec/vault-orientation.md): they summarize the
+// content of a vault before a caller searches or reads it. All answers are counts that the index
+// keeps: of folders, tags, names of fields, and the values of two fields. No text is read.
 package orient
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Family is what the tools have in common.
+// Family is the family of these tools.
 var Family = &tool.Family{
 	Name: "orient", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 }
 
-// Tools are the tools of the family, over these tenants.
+// Tools returns the tools of the family for these tenants.
 func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{f.overview(), f.tree(), f.tags(), f.facets(), f.status()}
@@ -29,20 +29,21 @@ func Tools(t *team.Teams) []*tool.Tool {
 
 type tools struct{ state.Source }
 
-// A source is the part of the input that every tool has: which vault, as of when.
+// A source is the input that every tool has: the vault, and the time as of which it is read.
 type source struct {
 	tool.Vault
 	tool.AsOf
 }
 
-// A seen is the vault of a call at one version, with how it stands to the files that people see.
+// A seen is the vault of a call at one version, with its freshness.
 type seen struct {
 	state.View
 	freshness freshness
 }
 
-// see returns the vault of a call. Warnings about its freshness, and its version, are in the aside. A vault that
-// has files and nothing of them indexed is INDEX_NOT_FOUND.
+// see returns the vault of a call. It writes the version, and warnings about the freshness, into
+// the aside. It returns INDEX_NOT_FOUND if the vault has files but none of them is indexed. A past
+// version is always fresh.
 func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (seen, error) {
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
@@ -50,7 +51,7 @@ func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside)
 	}
 	s := seen{v, freshness{state: repo.Fresh, vault: in.Vault.Vault}}
 	a.Note("version", v.Version())
-	if in.AsOf.AsOf != "" { // what is past is not behind anything
+	if in.AsOf.AsOf != "" { // a past version cannot be out of date
 		return s, nil
 	}
 	s.freshness.state, s.freshness.control = v.Control.Freshness(v.Vault.Now()), v.Control
@@ -66,7 +67,7 @@ func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside)
 	return s, nil
 }
 
-// isEmpty reports whether a vault has no files at all.
+// isEmpty reports whether an index has no files.
 func isEmpty(idx *index.Index) bool {
 	for range idx.Files() {
 		return false

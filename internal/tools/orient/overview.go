@@ -13,7 +13,8 @@ import (
 //go:embed overview.md
 var overviewDoc string
 
-// How much an overview shows. Nothing changes that: who needs more asks for the tree, the tags or the facets.
+// The numbers of entries in an overview. They are fixed: the tools for the tree, the tags and the
+// facets list more.
 const (
 	topFolders = 20
 	topTags    = 50
@@ -30,18 +31,19 @@ type overviewOut struct {
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
-// A FolderCount is a folder in the vault itself, and how many notes are in it and below.
+// A FolderCount is a top-level folder, with the number of notes in it and below.
 type FolderCount struct {
 	Path  string `json:"path"`
 	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes in the folder and its subfolders"`
 }
 
-// A FieldCount is the name of a field, and how many notes have it.
+// A FieldCount is the name of a field, with the number of notes that have it.
 type FieldCount struct {
 	Name  string `json:"name"`
 	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the field"`
 }
 
+// overview returns the tool that summarizes a vault.
 func (f tools) overview() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_overview", Family: Family, Title: "Get an overview of a vault", Doc: overviewDoc,
@@ -65,6 +67,7 @@ func (f tools) overview() *tool.Tool {
 	})
 }
 
+// folders adds the top-level folders with the most notes.
 func (out *overviewOut) folders(idx *index.Index) {
 	first, total := ranked(idx.FoldersIn(""), topFolders)
 	out.Folders = make([]FolderCount, len(first))
@@ -74,6 +77,7 @@ func (out *overviewOut) folders(idx *index.Index) {
 	out.cut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree", topFolders, total)
 }
 
+// fields adds the fields that most notes have.
 func (out *overviewOut) fields(idx *index.Index) {
 	first, total := ranked(idx.HeadFields(), topFields)
 	out.Fields = make([]FieldCount, len(first))
@@ -83,7 +87,8 @@ func (out *overviewOut) fields(idx *index.Index) {
 	out.cut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
 }
 
-// cut warns that a list does not show all that there are.
+// cut adds a warning if a list with the given limit does not contain all entries. by is the tool
+// that lists more.
 func (out *overviewOut) cut(code, what, by string, limit, total int) {
 	cutting{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A count is a name, and how many notes have it.
+// A count is a name, with the number of notes that have it.
 type count struct {
 	name  string
 	notes int
 }
 
-// ranked returns the first so many of some counts, which come by name: those with the most notes first, and of as
-// many notes by name. total is how many there are in all.
+// ranked returns the first limit counts of all, sorted by descending number of notes and then by
+// name, and the total number of names. all must yield the names in order. It keeps only limit
+// counts in memory.
 func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	for name, notes := range all {
 		total++
@@ -36,16 +37,16 @@ func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	return first, total
 }
 
-// A cutting is a list, or a tree, that shows less than there is.
+// A cutting describes a list or tree that may be truncated.
 type cutting struct {
-	code         string
-	what         string // tags
+	code         string // of the warning
+	what         string // the plural noun of the entries, such as "tags"
 	shown, total int
-	field        string // whose values are listed; empty for other lists
-	more         string // how to see more; empty: there is no way
+	field        string // the field whose values are listed; empty for other lists
+	more         string // advice that shows more entries; empty: none
 }
 
-// warn warns of a list that is cut, with the number of all that there are. A whole list has no warning.
+// warn adds a warning, with the total number of entries, if the list is truncated.
 func (c cutting) warn(a *tool.Aside) {
 	if c.total <= c.shown {
 		return
@@ -62,7 +63,7 @@ func (c cutting) warn(a *tool.Aside) {
 	a.Warn(c.code, message, fields)
 }
 
-// higher is the advice to ask for more, where a limit may be higher.
+// higher returns the advice to use a higher limit, or "" if the limit is the maximum already.
 func higher(limit, most int) string {
 	if limit < most {
 		return "use a higher limit"
@@ -70,12 +71,13 @@ func higher(limit, most int) string {
 	return ""
 }
 
-// A TagCount is a tag, and how many notes have it.
+// A TagCount is a tag, with the number of notes that have it.
 type TagCount struct {
 	Tag   string `json:"tag" jsonschema:"without a leading #"`
 	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the tag in their frontmatter"`
 }
 
+// tagCounts converts counts of tags. The result is never nil, so that it is a JSON array.
 func tagCounts(all []count) []TagCount {
 	list := make([]TagCount, len(all))
 	for i, c := range all {

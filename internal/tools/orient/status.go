@@ -22,7 +22,7 @@ type statusOut struct {
 	ReindexReasons  []string `json:"reindexReasons" title:"reindex reasons" jsonschema:"always empty"`
 }
 
-// StatusCounts are what the index says of a vault, and how far what follows it has come.
+// StatusCounts are the counts of the index, and the progress of the data derived from the log.
 type StatusCounts struct {
 	Notes        int        `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
 	Chunks       int        `json:"chunkCount" title:"chunks" jsonschema:"passages of the notes that search ranks"`
@@ -44,6 +44,7 @@ type Cursors struct {
 	Audit    string `json:"audit" jsonschema:"the audit log"`
 }
 
+// status returns the tool that reports the state of the index.
 func (f tools) status() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_status", Family: Family, Title: "Show the state of an index", Doc: statusDoc,
@@ -70,7 +71,7 @@ func (f tools) status() *tool.Tool {
 	})
 }
 
-// counts are what the index says.
+// counts returns the part of the status that comes from the index.
 func (s seen) counts() *StatusCounts {
 	all := s.Index.Totals().Counted
 	c := &StatusCounts{Notes: all.Notes, Chunks: all.Units, Bytes: all.Bytes, Quarantined: all.Quarantined}
@@ -80,7 +81,8 @@ func (s seen) counts() *StatusCounts {
 	return c
 }
 
-// files adds what the control item says of the files and of the copies.
+// files adds the part of the status that comes from the control item: outside edits, the last
+// comparison, and the cursors.
 func (c *StatusCounts) files(control repo.Control) {
 	c.Held = control.Held.Count()
 	if control.Noticed != nil {

@@ -12,7 +12,7 @@ import (
 //go:embed tags.md
 var tagsDoc string
 
-// mostListed is how many tags, or fields, a call can ask for.
+// mostListed is the maximum limit of a list of tags or fields.
 const mostListed = 200
 
 type tagsIn struct {
@@ -27,6 +27,7 @@ type tagsOut struct {
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
+// tags returns the tool that lists the tags that most notes have.
 func (f tools) tags() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault", Doc: tagsDoc,

@@ -27,7 +27,7 @@ type treeOut struct {
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
-// A Node is a folder with those in it.
+// A Node is a folder, with its child folders.
 type Node struct {
 	Path     string  `json:"path" jsonschema:"in the vault"`
 	Notes    int     `json:"noteCount" title:"notes" jsonschema:"notes in the folder and its subfolders; with directOnly, directly in the folder"`
@@ -35,6 +35,7 @@ type Node struct {
 	Children []*Node `json:"children" jsonschema:"the direct subfolders that are shown, by path"`
 }
 
+// tree returns the tool that returns the tree of folders.
 func (f tools) tree() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_tree", Family: Family, Title: "Show the folders of a vault", Doc: treeDoc,
@@ -61,14 +62,15 @@ func (f tools) tree() *tool.Tool {
 	})
 }
 
-// A treeBuilder makes nodes, no more than it has left.
+// A treeBuilder builds a tree of at most left nodes.
 type treeBuilder struct {
 	idx    *index.Index
-	direct bool
-	left   int
+	direct bool // count only the notes directly in a folder
+	left   int  // number of nodes that can still be added
 }
 
-// build makes the tree level by level, so that what is left out is the deepest, and of that the last.
+// build returns the tree with the given number of levels below the root. It works level by level,
+// so that the limit omits the deepest folders first and, of one level, the last.
 func (b *treeBuilder) build(depth int) *Node {
 	root := b.node("", b.idx.FolderSum("").Notes)
 	level := []*Node{root}
@@ -83,7 +85,8 @@ func (b *treeBuilder) build(depth int) *Node {
 	return root
 }
 
-// node makes a node that has so many notes in it and below.
+// node returns a node without children. notes is the number of notes in the folder and below; with
+// direct, it is replaced by the number directly in the folder.
 func (b *treeBuilder) node(path string, notes int) *Node {
 	b.left--
 	if b.direct {
@@ -92,7 +95,7 @@ func (b *treeBuilder) node(path string, notes int) *Node {
 	return &Node{Path: path, Notes: notes, Folders: b.idx.Folders(path), Children: []*Node{}}
 }
 
-// fill makes the children of a node.
+// fill adds the children of a node, in order of their paths, until the limit is reached.
 func (b *treeBuilder) fill(n *Node) {
 	if b.left == 0 || n.Folders == 0 {
 		return

@@ -36,6 +36,7 @@ type auditOut struct {
 	Entries    []audit.Entry `json:"entries"`
 }
 
+// audit returns the tool that lists changes and refused calls of the tenant.
 func (f tools) audit() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_audit", Family: Family, Title: "List changes and refusals", Doc: auditDoc,
@@ -53,6 +54,7 @@ func (f tools) audit() *tool.Tool {
 	}, f.listAudit)
 }
 
+// listAudit returns one page of the audit entries of the tenant, newest first.
 func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditOut, error) {
 	out := auditOut{Entries: []audit.Entry{}}
 	t, err := f.teams.Team(ctx, c.Tenant)
@@ -86,7 +88,8 @@ func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditO
 	return out, err
 }
 
-// query is what is asked for. Times are those of UTC.
+// query returns the filters of the call as a query. Relative times count from now, in UTC. It
+// returns INVALID_PARAMETER for a time that cannot be parsed.
 func (in auditIn) query(now time.Time) (audit.Query, error) {
 	q := audit.Query{
 		Agent: in.Agent, Principal: in.Principal, Tool: in.Tool, Target: in.Target,
@@ -101,7 +104,8 @@ func (in auditIn) query(now time.Time) (audit.Query, error) {
 	return q, err
 }
 
-// intervalOf reads a time; a text that is empty is an open one.
+// intervalOf parses the time text of an argument, in UTC. An empty text is the open interval. It
+// returns INVALID_PARAMETER, with the accepted forms, for any other text that is not a time.
 func intervalOf(argument, text string, now time.Time) (vault.Interval, error) {
 	if text == "" {
 		return vault.Interval{}, nil
@@ -115,26 +119,28 @@ func intervalOf(argument, text string, now time.Time) (vault.Interval, error) {
 	return i, nil
 }
 
-// An entryToken is what a page token holds.
+// An entryToken is the content of a page token.
 type entryToken struct {
-	Filters string         `json:"f"` // a digest of what was asked for
+	Filters string         `json:"f"` // digest of the filters of the call
 	After   audit.Position `json:"a"`
 }
 
-// filters is the digest of all arguments but those of the page.
+// filters returns a digest of all arguments except those that select the page.
 func (in auditIn) filters() string {
 	in.Page = tool.Page{}
-	text, _ := json.Marshal(in) // texts marshal
+	text, _ := json.Marshal(in) // a struct of strings always marshals
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
+// token returns the page token for the page that begins after the entry at next.
 func (in auditIn) token(next audit.Position) (string, error) {
 	data, err := json.Marshal(entryToken{in.filters(), next})
 	return tool.Token(string(data)), err
 }
 
-// after is where the page begins. A token goes on with the list that it came with, and no other.
+// after returns the position after which the page begins; the zero Position is the start. It
+// returns INVALID_PARAMETER if the page token comes from a call with other filters.
 func (in auditIn) after() (audit.Position, error) {
 	text, err := in.After(Family)
 	if err != nil || text == "" {

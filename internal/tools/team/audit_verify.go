@@ -21,12 +21,12 @@ type auditVerifyIn struct {
 
 type auditVerifyOut struct {
 	tool.Aside       `json:"-"`
-	*VerifiedHistory // nil: the job goes on
+	*VerifiedHistory // nil while the job runs
 
 	Job *job.Brief `json:"job,omitempty" jsonschema:"the job that verifies; the only member while it runs"`
 }
 
-// VerifiedHistory is what was verified.
+// VerifiedHistory is the result of a verification that found no problem.
 type VerifiedHistory struct {
 	Verified bool   `json:"verified" jsonschema:"always true: a failed verification is an error"`
 	Commits  uint64 `json:"commit_count" jsonschema:"of the log, all of which were read"`
@@ -37,12 +37,13 @@ type VerifiedHistory struct {
 	Refusals *int    `json:"refusal_count,omitempty" jsonschema:"archived entries of refused calls, all of which were read"`
 }
 
-// The words for what was verified.
+// The values of AuditLog and Tenant.
 const (
 	verified = "verified"
 	none     = "none"
 )
 
+// auditVerify returns the tool that verifies the history of a vault.
 func (f tools) auditVerify() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_audit_verify", Family: Family, Title: "Verify the history",
@@ -52,6 +53,9 @@ func (f tools) auditVerify() *tool.Tool {
 	}, f.verifyAudit)
 }
 
+// verifyAudit starts the job that verifies the history of the vault, and returns its result if the
+// job ends within the call. Otherwise it returns the job. The log of the tenant is verified too if
+// the caller is an admin of all vaults.
 func (f tools) verifyAudit(
 	ctx context.Context, c auth.Caller, in auditVerifyIn,
 ) (auditVerifyOut, error) {

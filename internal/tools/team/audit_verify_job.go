@@ -9,21 +9,22 @@ import (
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
-// auditVerify is the kind of job that verifies a history.
+// auditVerify is the kind of the job that verifies a history.
 const auditVerify = "audit_verify"
 
-// A verifyInput is what the job knows beside its target.
+// A verifyInput is the input of the job, in addition to its target.
 type verifyInput struct {
-	Tenant bool `json:"tenant"` // is verified too
+	Tenant bool `json:"tenant"` // verify the tenant's own log and its refused calls too
 }
 
-// A verifying is what such a job has found so far.
+// A verifying is the stored state of the job between its steps.
 type verifying struct {
 	VerifiedHistory
 	Problems []*fault.Fault `json:"problems,omitempty"`
 }
 
-// Jobs are the kinds of jobs that the family has, in a tenant.
+// Jobs returns the kinds of jobs of this family, for one tenant. Each step reads the state of the
+// job before it and stores its own.
 func Jobs(t *team.Team) []job.Kind {
 	step := func(
 		name string, do func(*verifying, context.Context, *team.Team, *job.Run) error,
@@ -47,7 +48,7 @@ func Jobs(t *team.Team) []job.Kind {
 	}}
 }
 
-// vault verifies the log of the vault, and the audit log in its folder.
+// vault verifies the log of the vault and, if the vault has files, the audit log among them.
 func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
 	name := r.Item.Target.Vault
 	log, err := t.Vault(ctx, name)
@@ -66,8 +67,8 @@ func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
 	return v.note(err)
 }
 
-// tenant verifies what belongs to no vault: the tenant's own log, and that of refused calls. Then it says all
-// that was found.
+// tenant verifies the tenant's own log and the log of refused calls, if the input requests it. As
+// the last step, it returns all problems found as one INDEX_ERROR fault.
 func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error {
 	var in verifyInput
 	if err := r.Input(&in); err != nil {
@@ -93,7 +94,8 @@ func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error 
 	return nil
 }
 
-// note takes down what does not verify. That something cannot be read is the error.
+// note records err as a problem if it reports a failed verification (INDEX_ERROR or FILE_ERROR). It
+// returns every other error, because then the verification could not be done.
 func (v *verifying) note(err error) error {
 	switch {
 	case err == nil:

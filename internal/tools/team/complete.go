@@ -19,6 +19,7 @@ type completeIn struct {
 	tool.Completing
 }
 
+// complete returns the tool that completes the names of vaults.
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_complete", Family: Family, Title: "Complete a vault's name", Doc: completeDoc,
@@ -29,7 +30,7 @@ func (f tools) complete() *tool.Tool {
 	}, f.completeName)
 }
 
-// completeName lists the vaults that the caller sees and that can be used. None of them is opened.
+// completeName completes the names of the active vaults that the caller can see. It opens no vault.
 func (f tools) completeName(
 	ctx context.Context, c auth.Caller, in completeIn,
 ) (tool.Values, error) {
@@ -44,7 +45,8 @@ func (f tools) completeName(
 	})
 }
 
-// completed returns a page of the values that begin as typed. values returns all values, sorted.
+// completed returns one page of the values that begin with the typed prefix. The function values
+// returns all values, sorted.
 func (f tools) completed(
 	ctx context.Context, c auth.Caller, in tool.Completing,
 	values func(*team.Team, *team.State) ([]string, error),

@@ -19,7 +19,8 @@ type completeAccessIn struct {
 	tool.Completing
 }
 
-// completeAccess completes what only admins know. It is a tool of its own, so that its Spec says so.
+// completeAccess completes names that only admins can see. It is a separate tool so that its Spec
+// can require that role.
 func (f tools) completeAccess() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_complete_access", Family: Family, Title: "Complete access entries",
@@ -30,6 +31,8 @@ func (f tools) completeAccess() *tool.Tool {
 	}, f.completeEntry)
 }
 
+// completeEntry returns the values of the kind that begin with the typed prefix, sorted and without
+// duplicates.
 func (f tools) completeEntry(
 	ctx context.Context, c auth.Caller, in completeAccessIn,
 ) (tool.Values, error) {
@@ -40,10 +43,10 @@ func (f tools) completeEntry(
 	})
 }
 
-// mostJobs is the number of jobs, the newest ones, that are completed.
+// mostJobs is the maximum number of jobs that are completed: the newest ones.
 const mostJobs = 200
 
-// entries returns the values of a kind, unsorted. It leaves out tokens that are no longer valid.
+// entries returns the values of a kind, unsorted. It omits tokens that are revoked or expired.
 func (f tools) entries(
 	ctx context.Context, t *team.Team, s *team.State, kind string,
 ) (all []string, err error) {

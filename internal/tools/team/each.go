@@ -2,14 +2,17 @@ package team
 
 import "sync"
 
-// manyOpen is how many vaults a call reads at once.
+// manyOpen is the maximum number of vaults that a call reads at once.
 const manyOpen = 16
 
-// A row tells of a vault, or that there is no memory to open it.
+// A row describes one vault. refused reports whether the vault could not be opened because of the
+// memory limit.
 type row interface{ refused() bool }
 
-// ofEach is what a function tells of each of some vaults, in order, 16 at once. Of those for which there was no
-// memory meanwhile, because the others had it, it is asked again, one after the other. It ends with the first error.
+// ofEach returns the row that of returns for each element of all, in order. It runs at most
+// manyOpen calls of of at once. A refused row is requested a second time after all calls are done,
+// one vault at a time, because the other vaults may have used the memory. ofEach returns the first
+// error in the order of all.
 func ofEach[E any, R row](all []E, of func(E) (R, error)) ([]R, error) {
 	rows, errs := make([]R, len(all)), make([]error, len(all))
 	var reading sync.WaitGroup

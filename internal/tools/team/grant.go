@@ -12,19 +12,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A grant is embedded in the input of every tool that gives somebody roles.
+// A grant is the part of the input of every tool that gives roles to a principal.
 type grant struct {
 	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"the role"`
 	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"vaults: NAME, or NAME=ROLE for another role there; default: all, also later ones"`
 }
 
-// maxGrants is how many vaults a grant names at most.
+// maxGrants is the maximum number of vaults in a grant.
 const maxGrants = 2 * team.MaxVaults
 
-// roles are the roles that are given, by vault. A vault need not exist yet.
+// roles returns the roles of the grant, by vault; the key auth.AllVaults stands for all vaults. A
+// vault does not have to exist yet. It returns INVALID_PARAMETER for an empty list, an invalid name
+// or role, and a vault that is named twice.
 func (g grant) roles() (map[string]auth.Role, error) {
 	switch {
-	case g.Vaults != nil && len(g.Vaults) == 0: // whoever means none is not to be given all
+	case g.Vaults != nil && len(g.Vaults) == 0: // an empty list must not mean all vaults
 		return nil, badVaults("give at least one vault, or omit vaults for all")
 	case len(g.Vaults) == 0:
 		return map[string]auth.Role{auth.AllVaults: g.Role}, nil
@@ -49,8 +51,8 @@ func (g grant) roles() (map[string]auth.Role, error) {
 	return roles, nil
 }
 
-// separate are the names of a list, each of which may be several with commas between them, as people type
-// them.
+// separate splits each text of a list at its commas, because people type several names that way.
+// Spaces around a name are removed.
 func separate(list []string) []string {
 	var names []string
 	for _, entry := range list {
@@ -61,11 +63,13 @@ func separate(list []string) []string {
 	return names
 }
 
+// badVaults returns an INVALID_PARAMETER fault about the argument vaults.
 func badVaults(format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("argument", "vaults")
 }
 
-// checkGrant is a fault if nobody can have the role in a vault of the name.
+// checkGrant returns a fault if the name is not a valid vault name or the role does not exist. The
+// fault suggests the nearest role.
 func checkGrant(name string, role auth.Role) error {
 	if name != auth.AllVaults {
 		if err := vault.CheckName(name); err != nil {
@@ -87,11 +91,13 @@ func checkGrant(name string, role auth.Role) error {
 	return f
 }
 
-// within is a fault if the roles are more than the caller has itself: nobody gives what he has not.
+// within returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give only
+// roles that it has itself.
 func within(c auth.Caller, roles map[string]auth.Role) error {
 	named := maps.Clone(roles)
 	if all, ok := roles[auth.AllVaults]; ok {
-		for name := range c.Roles { // what is given for all is given there, too
+		// A role in all vaults includes the vaults where the caller has its own role.
+		for name := range c.Roles {
 			if _, own := roles[name]; !own {
 				named[name] = all
 			}
@@ -107,6 +113,7 @@ func within(c auth.Caller, roles map[string]auth.Role) error {
 	return nil
 }
 
+// where returns the words for a vault in a message.
 func where(name string) string {
 	if name == auth.AllVaults {
 		return "all vaults"
@@ -114,7 +121,8 @@ func where(name string) string {
 	return "the vault " + name
 }
 
-// unknown are the vaults to which roles are given and that are not there, or in the trash.
+// unknown returns the names of the vaults in roles that do not exist or are in the trash, sorted.
+// Grants for them are allowed; the answer reports them.
 func unknown(s *team.State, roles map[string]auth.Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
@@ -126,8 +134,8 @@ func unknown(s *team.State, roles map[string]auth.Role) []string {
 	return names
 }
 
-// folderOf reads the prefix that somebody may write under: a folder of notes, with a slash at its end.
-// Empty: everything.
+// folderOf checks the prefix under which writes are allowed and returns it as the path of a folder
+// of notes, with a slash at its end. An empty prefix allows all paths and is returned as it is.
 func folderOf(prefix string) (string, error) {
 	if prefix == "" {
 		return "", nil

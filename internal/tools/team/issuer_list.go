@@ -11,7 +11,7 @@ import (
 //go:embed issuer_list.md
 var issuerListDoc string
 
-// An issuerRow is one rule of a list.
+// An issuerRow is one rule of a list of issuers.
 type issuerRow struct {
 	Name       string               `json:"name"`
 	Issuer     string               `json:"issuer"`
@@ -25,6 +25,7 @@ type issuerRow struct {
 	Principal  string               `json:"principal,omitempty" jsonschema:"the principal of a workload; absent: each person is a principal"`
 }
 
+// issuerList returns the tool that lists the issuers of the tenant.
 func (f tools) issuerList() *tool.Tool {
 	return lists(f, tool.Spec{
 		Name: "team_issuer_list", Family: Family, Title: "List issuers", Doc: issuerListDoc,
@@ -43,9 +44,11 @@ func (f tools) issuerList() *tool.Tool {
 	})
 }
 
-// disabledReason returns why a rule is disabled.
+// disabledReason is the value of Disabled for every disabled rule.
 const disabledReason = "the issuer is in the configuration of the server, and the rule has other keys"
 
+// rowOfIssuer returns the row of a rule. The principal is set only for a rule for workloads, whose
+// tokens all act as one principal.
 func rowOfIssuer(t *team.Team, i team.Issuer) *issuerRow {
 	row := &issuerRow{
 		Name: i.Name, Issuer: i.URL, Audience: t.Audience(), JWKS: i.JWKS, Claims: i.Claims,

@@ -19,6 +19,7 @@ type issuerRemoveIn struct {
 	tool.Mutation
 }
 
+// issuerRemove returns the tool that removes an issuer.
 func (f tools) issuerRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_issuer_remove", Family: Family, Title: "Remove an issuer",
@@ -28,6 +29,7 @@ func (f tools) issuerRemove() *tool.Tool {
 	}, f.removeIssuer)
 }
 
+// removeIssuer removes a rule. Tokens of its issuer are no longer accepted by it.
 func (f tools) removeIssuer(
 	ctx context.Context, c auth.Caller, in issuerRemoveIn,
 ) (issuerOut, error) {

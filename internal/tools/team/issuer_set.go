@@ -31,7 +31,7 @@ type issuerSetIn struct {
 	tool.Mutation
 }
 
-// issuerOut is the answer of the tools that change an issuer.
+// issuerOut is the output of the tools that change an issuer.
 type issuerOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
@@ -39,6 +39,7 @@ type issuerOut struct {
 	planned[issuerRow]
 }
 
+// issuerSet returns the tool that creates or replaces an issuer.
 func (f tools) issuerSet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer", Doc: issuerSetDoc,
@@ -48,6 +49,8 @@ func (f tools) issuerSet() *tool.Tool {
 	}, f.setIssuer)
 }
 
+// setIssuer creates or replaces a rule. A rule that is invalid today may have been accepted at the
+// first attempt of the same call, which then gets the recorded answer.
 func (f tools) setIssuer(
 	ctx context.Context, c auth.Caller, in issuerSetIn,
 ) (issuerOut, error) {
@@ -66,7 +69,9 @@ func (f tools) setIssuer(
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
 		return issuerOut{}, err
-	case err != nil: // the deployment may have had another public URL, or other issuers
+	// The rule may have been valid at the first attempt: the public URL and the issuers of the
+	// deployment can change.
+	case err != nil:
 		return refuse[issuerOut](ctx, t, call, err)
 	}
 	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
@@ -83,7 +88,9 @@ func (f tools) setIssuer(
 	})
 }
 
-// rule is the rule that is asked for, in a tenant of this audience.
+// rule returns the requested rule for a tenant whose tokens have this audience. It returns
+// PERMISSION_DENIED if the rule could give more than the caller's own roles, and INVALID_PARAMETER
+// if a rule for workloads would accept every token of its issuer.
 func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) {
 	i := team.Issuer{
 		Name: in.Name, URL: in.Issuer, JWKS: in.JWKS, RolesClaim: in.RolesClaim, ClientID: in.ClientID,
@@ -104,13 +111,13 @@ func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) 
 		return i, err
 	}
 	most := i.Roles
-	if in.RolesClaim != "" { // then the issuer can give every role
+	if in.RolesClaim != "" { // then the issuer can give any role
 		most = map[string]auth.Role{auth.AllVaults: auth.Admin}
 	}
 	return i, within(c, most)
 }
 
-// check is what is wrong with the names and URLs.
+// check returns a fault with all problems of the names and URLs of the input, or nil.
 func (in issuerSetIn) check(audience string) error {
 	var problems []*fault.Fault
 	if err := vault.CheckName(in.Name); err != nil {
@@ -142,8 +149,8 @@ func (in issuerSetIn) check(audience string) error {
 	return nil
 }
 
-// checkAudience is a fault if the tokens would be made out to something else than the tenant, or the
-// tenant has no name that a token could be made out to.
+// checkAudience returns a fault if the input names another audience than that of the tenant, or if
+// the tenant has none because the deployment has no public URL. It returns nil otherwise.
 func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	switch {
 	case audience == "":
@@ -158,13 +165,13 @@ func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	return nil
 }
 
-// The bounds of the conditions of a rule.
+// The limits of the conditions of a rule.
 const (
 	maxConditions = 20
-	maxPattern    = 255 // of the name of a claim, and of its pattern
+	maxPattern    = 255 // in bytes, of the name of a claim and of its pattern
 )
 
-// conditions are what claims must be, as texts.
+// conditions returns the required claims with their patterns as texts, or nil if none are given.
 func conditions(given tool.Fields) (map[string]string, error) {
 	if len(given) > maxConditions {
 		return nil, badClaims("at most %d claims can be required", maxConditions)
@@ -188,12 +195,14 @@ func conditions(given tool.Fields) (map[string]string, error) {
 	return all, nil
 }
 
+// badClaims returns an INVALID_PARAMETER fault about the argument claims.
 func badClaims(format string, args ...any) error {
 	return fault.New(fault.InvalidParameter, format, args...).With("argument", "claims").
 		Fix("--claims NAME=PATTERN, once for each claim")
 }
 
-// patternOf is the text that a claim is compared with.
+// patternOf returns the text with which a claim is compared. ok is false if the value is not a
+// string, number or boolean.
 func patternOf(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

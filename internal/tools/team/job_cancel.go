@@ -27,6 +27,7 @@ type jobCancelOut struct {
 	WouldUpdate *JobRow `json:"would_update,omitempty"`
 }
 
+// jobCancel returns the tool that cancels a job.
 func (f tools) jobCancel() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_job_cancel", Family: Family, Title: "Cancel a job", Doc: jobCancelDoc,
@@ -36,7 +37,8 @@ func (f tools) jobCancel() *tool.Tool {
 	}, f.cancelJob)
 }
 
-// cancelJob ends a job, which is no commit of a log: the key of the call is, with its answer.
+// cancelJob cancels a job. The cancellation is not part of a commit; only the idempotency key of
+// the call and its answer are recorded.
 func (f tools) cancelJob(
 	ctx context.Context, c auth.Caller, in jobCancelIn,
 ) (jobCancelOut, error) {

@@ -20,6 +20,7 @@ type jobOut struct {
 	Job        JobRow `json:"job"`
 }
 
+// jobGet returns the tool that returns one job with its result.
 func (f tools) jobGet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_job_get", Family: Family, Title: "Get a job", Doc: jobGetDoc,
@@ -29,6 +30,7 @@ func (f tools) jobGet() *tool.Tool {
 	}, f.getJob)
 }
 
+// getJob returns a job with its result. A job that the caller cannot see is NOT_FOUND.
 func (f tools) getJob(ctx context.Context, c auth.Caller, in jobGetIn) (jobOut, error) {
 	_, it, err := f.jobOf(ctx, c, in.ID)
 	if err != nil {

@@ -25,7 +25,7 @@ type jobListOut struct {
 	Items      []JobRow `json:"items"`
 }
 
-// A JobRow is a job as it is told.
+// A JobRow is a job as the tools return it.
 type JobRow struct {
 	ID       string          `json:"id"`
 	Kind     string          `json:"kind"`
@@ -43,13 +43,14 @@ type JobRow struct {
 	Cancel   bool            `json:"cancel,omitempty" jsonschema:"it is being cancelled"`
 }
 
-// A jobError is a fault as it is told of a job.
+// A jobError is the fault of a failed job as the tools return it.
 type jobError struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Fixes   []string   `json:"fixes,omitempty"`
 }
 
+// jobList returns the tool that lists jobs.
 func (f tools) jobList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_job_list", Family: Family, Title: "List jobs", Doc: jobListDoc,
@@ -61,6 +62,7 @@ func (f tools) jobList() *tool.Tool {
 	}, f.listJobs)
 }
 
+// listJobs returns one page of the jobs that the caller can see, without their results.
 func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobListOut, error) {
 	out := jobListOut{Items: []JobRow{}}
 	t, err := f.teams.Team(ctx, c.Tenant)
@@ -89,7 +91,8 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	return out, nil
 }
 
-// seenBy returns whether a caller may see a job: as an admin of its vault, or, of the tenant, of all.
+// seenBy returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs of
+// that vault, and an admin of all vaults also sees those of the tenant.
 func seenBy(c auth.Caller) func(job.Item) bool {
 	return func(it job.Item) bool {
 		where := it.Target.Vault
@@ -100,7 +103,7 @@ func seenBy(c auth.Caller) func(job.Item) bool {
 	}
 }
 
-// rowOfJob is a job as it is told.
+// rowOfJob returns the row of a job, with its result.
 func rowOfJob(it job.Item) JobRow {
 	row := JobRow{
 		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: stamp(it.Created),
@@ -113,14 +116,16 @@ func rowOfJob(it job.Item) JobRow {
 	return row
 }
 
-// jobOf is a job that the caller may see; any other is NOT_FOUND.
+// jobOf returns a job, and the jobs of its tenant. It returns NOT_FOUND if the caller cannot see
+// the job.
 func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, job.Item, error) {
 	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {
 		return nil, job.Item{}, err
 	}
 	it, err := t.Jobs().Get(ctx, id)
-	if fault.Is(err, fault.NotFound) { // it may be the job that erased the tenant before this one
+	// It may be the job that erased an earlier tenant of the same name.
+	if fault.Is(err, fault.NotFound) {
 		it, err = f.teams.ErasureJob(ctx, c.Tenant, id)
 	}
 	if err == nil && !seenBy(c)(it) {

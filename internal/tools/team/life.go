@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// The bounds of how long a token can be good.
+// The limits of the lifetime of a token.
 const (
 	minLife = time.Minute
 	maxLife = 3650 * 24 * time.Hour
@@ -21,7 +21,8 @@ var (
 	}
 )
 
-// lifeOf reads how long a token is good: `90 days`, `12h`. A day is 24 hours. Empty is zero: for ever.
+// lifeOf parses a lifetime such as "90 days" or "12h". A day has 24 hours. An empty text is 0,
+// which means that the token does not expire.
 func lifeOf(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -35,13 +36,15 @@ func lifeOf(text string) (time.Duration, error) {
 		return 0, badLife("expires_in must have a number of at most 7 digits")
 	}
 	life := time.Duration(n) * lifeUnit[m[2][0]]
-	// seven digits of weeks do not fit a Duration: what is too long by far is compared without it
+	// seven digits of weeks overflow a Duration, so the upper limit is compared before the
+	// multiplication counts
 	if n > int64(maxLife/lifeUnit[m[2][0]]) || life < minLife {
 		return 0, badLife("expires_in must be between 1 minute and 3650 days")
 	}
 	return life, nil
 }
 
+// badLife returns an INVALID_PARAMETER fault about the argument expires_in.
 func badLife(message string) error {
 	return fault.New(fault.InvalidParameter, "%s", message).With("argument", "expires_in").
 		With("allowed", []string{"N minutes", "N hours", "N days", "N weeks"}).

@@ -11,15 +11,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A Limiter keeps the rates of a deployment; see limit.Limiter.
+// A Limiter reports the rate limits of a deployment and how much a tenant used; see limit.Limiter.
 type Limiter interface {
-	// Rates are the rates that are kept. One that is not kept is negative.
+	// Rates returns the rate limits. A rate that is not limited is negative.
 	Rates() limit.Rates
-	// Usage counts the calls of a tenant.
+	// Usage returns the number of calls of a tenant.
 	Usage(ctx context.Context, tenant string) (limit.Usage, error)
 }
 
-// limits are those that hold for a caller (CONTRACT §9).
+// limits are the limits of a caller (CONTRACT §9). A nil rate is not limited.
 type limits struct {
 	NoteBytes   int `json:"note_bytes"`
 	BodyBytes   int `json:"body_bytes" jsonschema:"of the arguments of a call, and of an answer"`
@@ -41,7 +41,8 @@ type limits struct {
 	Principal *int `json:"agents_at_full_rate,omitempty" jsonschema:"rate of all agents of a principal together, as a multiple of an agent's rate"`
 }
 
-// limitsOf are the limits of a caller. On loopback there are no rates.
+// limitsOf returns the limits of a caller. The local principal, and a deployment without a Limiter,
+// have no rate limits.
 func (f tools) limitsOf(c auth.Caller) limits {
 	vault := f.teams.Limits()
 	l := limits{
@@ -62,7 +63,7 @@ func (f tools) limitsOf(c auth.Caller) limits {
 	return l
 }
 
-// kept is a rate that is kept, else nil.
+// kept returns a pointer to a rate, or nil if it is negative, which means that it is not limited.
 func kept(perMinute int) *int {
 	if perMinute < 0 {
 		return nil

@@ -22,6 +22,7 @@ type memberRow struct {
 	Set       string               `json:"set,omitempty" jsonschema:"when"`
 }
 
+// memberList returns the tool that lists the members of the tenant.
 func (f tools) memberList() *tool.Tool {
 	return lists(f, tool.Spec{
 		Name: "team_member_list", Family: Family, Title: "List members", Doc: memberListDoc,
@@ -42,6 +43,7 @@ func (f tools) memberList() *tool.Tool {
 	})
 }
 
+// rowOfMember returns the row of a member. Set is empty if the time is not known.
 func rowOfMember(m team.Member) *memberRow {
 	row := &memberRow{
 		Subject: m.Subject, Issuer: m.Issuer, Principal: auth.User(m.Issuer, m.Subject),

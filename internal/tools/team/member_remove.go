@@ -21,6 +21,7 @@ type memberRemoveIn struct {
 	tool.Mutation
 }
 
+// memberRemove returns the tool that removes a member.
 func (f tools) memberRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_member_remove", Family: Family, Title: "Remove a member",
@@ -30,10 +31,11 @@ func (f tools) memberRemove() *tool.Tool {
 	}, f.removeMember)
 }
 
+// removeMember removes the entry of a member. Only an admin of all vaults can do so.
 func (f tools) removeMember(
 	ctx context.Context, c auth.Caller, in memberRemoveIn,
 ) (memberOut, error) {
-	// Without the entry, the person's token may give any role in any vault.
+	// Without an entry, the token of the person can give any role in any vault.
 	if err := within(c, map[string]auth.Role{auth.AllVaults: auth.Admin}); err != nil {
 		return memberOut{}, err
 	}
@@ -63,8 +65,9 @@ func (f tools) removeMember(
 	})
 }
 
-// member is whom the call means. The issuer of a member may have been removed since, so it is looked for
-// among the members first.
+// member returns the member that the call identifies. It looks among the members first, because the
+// issuer of a member may have been removed in the meantime. It returns INVALID_PARAMETER if the
+// call names no issuer and members of several issuers have the subject.
 func (in memberRemoveIn) member(t *team.Team, s *team.State) (team.Member, error) {
 	if m, ok := s.Member(in.Issuer, in.Subject); ok {
 		return m, nil

@@ -23,7 +23,7 @@ type memberSetIn struct {
 	tool.Mutation
 }
 
-// memberOut is the answer of the tools that change a member.
+// memberOut is the output of the tools that change a member.
 type memberOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
@@ -31,7 +31,8 @@ type memberOut struct {
 	planned[memberRow]
 }
 
-// planned is the part of an answer that the tools for members and issuers share.
+// planned is the part of the output that the tools for members and issuers share: unknown vaults,
+// and the plan of a dry run.
 type planned[Row any] struct {
 	UnknownVaults []string `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
 	DryRun        bool     `json:"dry_run,omitempty"`
@@ -40,7 +41,7 @@ type planned[Row any] struct {
 	WouldDelete   *Row     `json:"would_delete,omitempty"`
 }
 
-// plan sets what a dry run of a call that sets an entry would do.
+// plan records the effect that a dry run would have: it creates the entry, or updates it.
 func (p *planned[Row]) plan(row *Row, create bool) {
 	p.DryRun = true
 	if create {
@@ -50,6 +51,7 @@ func (p *planned[Row]) plan(row *Row, create bool) {
 	}
 }
 
+// memberSet returns the tool that creates or replaces a member.
 func (f tools) memberSet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_member_set", Family: Family, Title: "Give a person roles", Doc: memberSetDoc,
@@ -59,6 +61,7 @@ func (f tools) memberSet() *tool.Tool {
 	}, f.setMember)
 }
 
+// setMember creates or replaces the entry of a member.
 func (f tools) setMember(
 	ctx context.Context, c auth.Caller, in memberSetIn,
 ) (memberOut, error) {
@@ -91,7 +94,8 @@ func (f tools) setMember(
 	})
 }
 
-// set is what was done to an entry that was set. One that a commit made before is as it was.
+// set returns the action of a call that set an entry. changed is the sequence number of the commit
+// that last changed the entry; 0 means this call.
 func set(created bool, changed uint64) string {
 	switch {
 	case created:
@@ -102,7 +106,8 @@ func set(created bool, changed uint64) string {
 	return "updated"
 }
 
-// member is the member that is asked for, but for its issuer.
+// member returns the requested member, without its issuer. It returns PERMISSION_DENIED if the
+// caller would give more than its own roles.
 func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
 	m := team.Member{Subject: in.Subject}
 	if err := checkSubject(in.Subject); err != nil {
@@ -118,7 +123,7 @@ func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
 	return m, within(c, m.Roles)
 }
 
-// checkSubject is a fault if no token has such a subject that we would let in.
+// checkSubject returns INVALID_PARAMETER if no accepted token can have such a subject.
 func checkSubject(subject string) error {
 	if printable(subject) {
 		return nil
@@ -127,7 +132,7 @@ func checkSubject(subject string) error {
 		"a subject must have 1 to 255 printable ASCII characters").With("argument", "subject")
 }
 
-// printable reports whether a text is all printable ASCII.
+// printable reports whether a text is not empty and contains only printable ASCII.
 func printable(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

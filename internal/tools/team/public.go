@@ -10,8 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 )
 
-// checkPublic is what is wrong with a URL that a tenant may name: it must be https, on a host that has a
-// public name. To which address the name leads is checked when it is asked (auth).
+// checkPublic returns an error if a tenant must not name a URL. The URL must be https, and its host
+// must be a public address or have a public name. The address to which a name resolves is checked
+// when it is fetched (package auth).
 func checkPublic(text string) error {
 	if !printable(text) {
 		return errors.New("must be an absolute https URL")
@@ -23,7 +24,8 @@ func checkPublic(text string) error {
 	if err != nil {
 		return errors.New("must be an absolute https URL")
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err == nil { // a public one, as CheckURL has seen
+	// CheckURL has checked that an IP address in the URL is public.
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return nil
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
@@ -34,11 +36,12 @@ func checkPublic(text string) error {
 	return nil
 }
 
-// numeric is the end of a host that some programs read as an IPv4 address: 127.1, 0x7f000001.
+// numeric matches the last label of a host that some programs parse as an IPv4 address, as in 127.1
+// or 0x7f000001.
 var numeric = regexp.MustCompile(`^(\d+|0x[0-9a-f]*)$`)
 
-// local are the top-level names that lead to nothing public (RFC 6761, RFC 6762, RFC 8375), or that no
-// two networks have in common.
+// local contains the top-level domains that do not resolve publicly (RFC 6761, RFC 6762, RFC 8375),
+// or that name different hosts in different networks.
 var local = map[string]bool{
 	"localhost": true, "local": true, "internal": true, "localdomain": true, "lan": true,
 	"home": true, "arpa": true, "onion": true,

@@ -1,5 +1,5 @@
-// Package team has the tools of the team family: who calls, the vaults of a tenant, and who may do what in
-// them (CONTRACT §4, team).
+// Package team contains the tools of the team family: the account of the caller, the vaults of a
+// tenant, and the tokens, members and issuers with their roles (CONTRACT §4, team).
 package team
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
-// Family is what the tools have in common.
+// Family is the family of these tools.
 var Family = &tool.Family{
 	Name: "team", Base: "/v1",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter,
@@ -28,17 +28,17 @@ var Family = &tool.Family{
 	},
 }
 
-// Options are what the tools tell of, beside the tenants. All may be missing.
+// Options are the dependencies of the tools, in addition to the tenants. All are optional.
 type Options struct {
-	// All are all tools of the product: those that a token can be bound to. It is not called before a
-	// tool is. Nil: there are none.
+	// All returns all tools of the product: those that a token can be limited to. It is not called
+	// before the first call of a tool. Nil: there are none.
 	All func() []*tool.Tool
 
-	// Limiter keeps the rates. Nil: there are none.
+	// Limiter reports the rate limits. Nil: there are none.
 	Limiter Limiter
 }
 
-// Tools are the tools of the family, over these tenants.
+// Tools returns the tools of the family for these tenants.
 func Tools(t *team.Teams, o Options) []*tool.Tool {
 	f := tools{teams: t, opt: o}
 	return []*tool.Tool{
@@ -57,7 +57,7 @@ type tools struct {
 	opt   Options
 }
 
-// vault is the vault of a call.
+// vault returns the vault of a call, by its name.
 func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
 	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vau
 	return t.Vault(ctx, name)
 }
 
-// state is the tenant of a call as it is now, and the version of that.
+// state returns the tenant of a call, its current state, and the version of that state.
 func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.State, uint64, error) {
 	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {
@@ -76,15 +76,17 @@ func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.Stat
 	return t, s, seq, err
 }
 
-// versionFor is the version of a tenant in the answer to somebody: it tells of every change to any vault, token
-// and member, so it is for who administers all of them, and others are told none.
+// versionFor adds the version of the tenant to an answer if the caller is an admin of all vaults.
+// The version changes with every change to any vault, token and member, so other callers do not get
+// it.
 func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 	if c.Role(auth.AllVaults).Allows(auth.Admin) {
 		out.Note("version", repo.Version(seq))
 	}
 }
 
-// mutation is the tenant of a call that changes something, and the call as the log knows it.
+// mutation returns the tenant of a call that changes something, and the call as it is recorded in
+// the log.
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,
 ) (*team.Team, repo.Call, error) {
@@ -96,8 +98,8 @@ func (f tools) mutation(
 	return t, call, err
 }
 
-// refuse refuses a call because of what there is now. One that was let through before, when that was other,
-// gets its first answer.
+// refuse refuses a call with the error why because of the current state of the tenant. A repetition
+// of a call that succeeded earlier gets the answer of that call instead.
 func refuse[Out any](
 	ctx context.Context, t *team.Team, call repo.Call, why error,
 ) (Out, error) {
@@ -111,7 +113,7 @@ type listIn struct {
 	tool.Page
 }
 
-// A listOut is a page of a list.
+// A listOut is the output of a list: one page.
 type listOut[Row any] struct {
 	tool.Aside `json:"-"`
 	Items      []Row `json:"items"`
@@ -134,14 +136,15 @@ func lists[T, Row any](
 	})
 }
 
-// A listing is what is answered in pages, in the order of its keys.
+// A listing is a sequence of entries, sorted by key, that is returned in pages.
 type listing[T, Row any] struct {
-	all []T
+	all []T // sorted by key
 	key func(T) string
-	row func(T) Row
+	row func(T) Row // returns the entry as a page shows it
 }
 
-// page takes one page of a listing, and notes in the meta what CONTRACT §1 wants of a list.
+// page returns one page of a listing, and writes the metadata of a list into the aside (CONTRACT
+// §1).
 func (l listing[T, Row]) page(a *tool.Aside, p tool.Page) ([]Row, error) {
 	rows := []Row{}
 	after, err := p.After(Family)

@@ -30,6 +30,7 @@ type tenantEraseOut struct {
 	WouldDelete *receipt `json:"would_delete,omitempty"`
 }
 
+// tenantErase returns the tool that erases the tenant.
 func (f tools) tenantErase() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_tenant_erase", Family: Family, Title: "Erase a tenant", Doc: tenantEraseDoc,
@@ -44,7 +45,8 @@ func (f tools) tenantErase() *tool.Tool {
 	}, f.eraseTenant)
 }
 
-// eraseTenant erases the tenant of the caller, whose token is good no more when it is answered.
+// eraseTenant erases the tenant of the caller. The token of the caller is no longer valid when the
+// answer is sent.
 func (f tools) eraseTenant(
 	ctx context.Context, c auth.Caller, in tenantEraseIn,
 ) (tenantEraseOut, error) {

@@ -20,13 +20,13 @@ import (
 //go:embed tenant_export.md
 var tenantExportDoc string
 
-// The files of an export that belong to no vault.
+// The names of the files of an export that belong to no vault.
 const (
 	tenantFile = "tenant.json"
 	auditFiles = "audit.jsonl"
 )
 
-// mostAudited is how many entries of the audit one answer has.
+// mostAudited is the maximum number of audit entries in one answer.
 const mostAudited = 200
 
 type tenantExportIn struct {
@@ -38,13 +38,14 @@ type tenantExportOut struct {
 	Files      []exportFile `json:"files"`
 }
 
-// An exportFile is one file of an export, or a piece of one.
+// An exportFile is one file of an export, or one part of a file.
 type exportFile struct {
 	Path string `json:"path" jsonschema:"tenant.json, audit.jsonl, or a path under vaults/NAME/"`
 	Text string `json:"text"`
 	Part int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
+// tenantExport returns the tool that exports everything of the tenant, in pages.
 func (f tools) tenantExport() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_tenant_export", Family: Family, Title: "Export a tenant", Doc: tenantExportDoc,
@@ -55,30 +56,34 @@ func (f tools) tenantExport() *tool.Tool {
 	}, f.exportTenant)
 }
 
-// An exportAt is where the next page of an export begins: in the first of these whose member says so.
+// An exportAt is the position at which the next page of an export begins. The parts of an export
+// follow each other in this order: tenant.json (From), the audit entries (Part), and the vaults
+// (Vault).
 type exportAt struct {
-	Began   time.Time       `json:"t"`           // nothing younger is in the audit
+	Began   time.Time       `json:"t"`           // time of the first page; later entries are omitted
 	Tenant  uint64          `json:"s"`           // version of the tenant
-	From    int             `json:"f,omitempty"` // bytes of tenant.json that the pages before have
-	Audit   *audit.Position `json:"a,omitempty"` // the entry before; nil: the audit is done, or has not begun
-	Part    int             `json:"n,omitempty"` // of audit.jsonl, that comes next; 0: it is done
-	Vault   string          `json:"v,omitempty"` // the vault that comes next, or is under way
-	Version uint64          `json:"w,omitempty"` // of it; 0: none of it was exported yet
-	After   string          `json:"k,omitempty"` // the key behind which its next page begins
-	Noted   bool            `json:"m,omitempty"` // all of its notes are exported: its memories come next
-	Lines   int             `json:"l,omitempty"` // of its memories that the pages before have
-	Piece   int             `json:"p,omitempty"` // of the file of its memories that was exported last
+	From    int             `json:"f,omitempty"` // bytes of tenant.json in the earlier pages
+	Audit   *audit.Position `json:"a,omitempty"` // the last exported entry; nil: none, or all are done
+	Part    int             `json:"n,omitempty"` // the next part of audit.jsonl; 0: it is done
+	Vault   string          `json:"v,omitempty"` // the vault that is exported now or next
+	Version uint64          `json:"w,omitempty"` // exported version of Vault; 0: none yet
+	After   string          `json:"k,omitempty"` // key after which the next page of Vault begins
+	Noted   bool            `json:"m,omitempty"` // the notes of Vault are done; its memories follow
+	Lines   int             `json:"l,omitempty"` // lines of its memories in the earlier pages
+	Piece   int             `json:"p,omitempty"` // number of the last exported part of its memories
 }
 
-// A tenantExporting fills one page.
+// A tenantExporting builds one page of an export.
 type tenantExporting struct {
 	team  *team.Team
-	state *team.State
-	at    exportAt
+	state *team.State // the tenant when the page is built
+	at    exportAt    // position of the next content
 	out   *tenantExportOut
-	more  bool
+	more  bool // another page follows
 }
 
+// exportTenant returns one page of everything that the tenant owns. A page token contains all state
+// of the export; the server keeps none.
 func (f tools) exportTenant(
 	ctx context.Context, c auth.Caller, in tenantExportIn,
 ) (tenantExportOut, error) {
@@ -108,7 +113,8 @@ func (f tools) exportTenant(
 	return out, err
 }
 
-// resume reads a page token, and returns what fills its page.
+// resume reads a page token and returns the function that builds its page. It returns CONFLICT if
+// the tenant changed while tenant.json was exported in parts.
 func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context) error, error) {
 	text, err := tool.ReadToken("page_token", token, Family)
 	if err != nil {
@@ -129,7 +135,7 @@ func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context
 	return e.vault, nil
 }
 
-// tenant adds a piece of tenant.json.
+// tenant adds a part of tenant.json.
 func (e *tenantExporting) tenant(context.Context) error {
 	text, err := e.described()
 	if err != nil {
@@ -145,8 +151,8 @@ func (e *tenantExporting) tenant(context.Context) error {
 	return nil
 }
 
-// described is what tenant.json says: everything that the tenant's log knows but secrets, which it does not know.
-// It is ASCII, so that it can be cut anywhere.
+// described returns tenant.json: everything in the tenant's log, which contains no secrets. The
+// text is ASCII, so that it can be split at any byte.
 func (e *tenantExporting) described() ([]byte, error) {
 	all := struct {
 		Tenant  string       `json:"tenant"`
@@ -178,7 +184,7 @@ func (e *tenantExporting) described() ([]byte, error) {
 	return ascii(append(text, '\n')), nil
 }
 
-// ascii is JSON with every other character escaped.
+// ascii returns a JSON text with every character outside ASCII escaped.
 func ascii(text []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(text) {
@@ -195,7 +201,8 @@ func ascii(text []byte) []byte {
 	return b.Bytes()
 }
 
-// audit adds a piece of the audit, newest first.
+// audit adds a part of the audit entries, newest first. If the entries do not fit into an answer,
+// it reads fewer.
 func (e *tenantExporting) audit(ctx context.Context) error {
 	var after audit.Position
 	if e.at.Audit != nil {
@@ -231,7 +238,8 @@ func (e *tenantExporting) audit(ctx context.Context) error {
 	return nil
 }
 
-// auditLines are entries, each on a line, and how many of them fit into an answer.
+// auditLines returns all entries as lines of JSON. fit is the number of leading entries whose lines
+// have at most maxExport bytes together.
 func auditLines(entries []audit.Entry) (lines []byte, fit int, err error) {
 	for i, entry := range entries {
 		line, err := json.Marshal(entry)
@@ -245,7 +253,7 @@ func auditLines(entries []audit.Entry) (lines []byte, fit int, err error) {
 	return lines, fit, nil
 }
 
-// following is the active vault behind a name, if there is one.
+// following returns the name of the first active vault after name. ok is false if there is none.
 func (e *tenantExporting) following(name string) (string, bool) {
 	for _, v := range e.state.Vaults() {
 		if v.Status == repo.Active && v.Name > name {
@@ -255,10 +263,12 @@ func (e *tenantExporting) following(name string) (string, bool) {
 	return "", false
 }
 
-// vault adds a page of a vault, as it was at the version at which its first page was read.
+// vault adds a page of the current vault, at the version at which its first page was read: first
+// its notes and audit log, then its memories. A vault that was deleted during the export is
+// skipped.
 func (e *tenantExporting) vault(ctx context.Context) error {
 	v, err := e.team.Vault(ctx, e.at.Vault)
-	if fault.Is(err, fault.NotFound) { // it went while the tenant was exported
+	if fault.Is(err, fault.NotFound) { // deleted during the export
 		e.next()
 		return nil
 	}
@@ -290,12 +300,13 @@ func (e *tenantExporting) vault(ctx context.Context) error {
 	return err
 }
 
-// next goes on to the next vault.
+// next moves the position to the next vault.
 func (e *tenantExporting) next() {
 	e.at.Vault, e.more = e.following(e.at.Vault)
 	e.at.Version, e.at.After, e.at.Noted, e.at.Lines, e.at.Piece = 0, "", false, 0, 0
 }
 
+// add adds one file or part to the page. Invalid UTF-8 is replaced by U+FFFD.
 func (e *tenantExporting) add(path string, text []byte, part int) {
 	e.out.Files = append(e.out.Files, exportFile{
 		Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Part: part,

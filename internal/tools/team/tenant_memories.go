@@ -8,11 +8,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// memoriesFile is the file of an export that has the memories of a vault, as memory_export writes it.
+// memoriesFile is the name of the file with the memories of a vault, in the format of
+// memory_export.
 const memoriesFile = "memories.jsonl"
 
-// memories adds a piece of the memories of the vault that is under way, at the version of its notes. It reports whether
-// there are more.
+// memories adds a part of the memories of the current vault, at the version of its exported notes.
+// It reports whether more parts follow.
 func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more bool, err error) {
 	if e.at.Version == 0 {
 		return false, badPlace()
@@ -43,7 +44,7 @@ func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more boo
 	return more, nil
 }
 
-// remembers reports whether the vault that is under way has memories.
+// remembers reports whether the current vault has memories, at the version of its exported notes.
 func (e *tenantExporting) remembers(ctx context.Context, v *repo.Vault) (bool, error) {
 	idx, err := v.At(ctx, e.at.Version)
 	if err != nil {

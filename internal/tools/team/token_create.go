@@ -38,6 +38,7 @@ type tokenCreateOut struct {
 	WouldCreate   *TokenRow `json:"would_create,omitempty"`
 }
 
+// tokenCreate returns the tool that creates an API token.
 func (f tools) tokenCreate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_token_create", Family: Family, Title: "Create an API token", Doc: tokenCreateDoc,
@@ -48,8 +49,8 @@ func (f tools) tokenCreate() *tool.Tool {
 	}, f.createToken)
 }
 
-// createToken makes the secret once, outside of what may run again. What is kept for a repetition does
-// not hold it.
+// createToken creates a token. The secret is generated once, outside the function that may run
+// again, and is not in the recorded answer: a repetition of the call does not return it.
 func (f tools) createToken(
 	ctx context.Context, c auth.Caller, in tokenCreateIn,
 ) (tokenCreateOut, error) {
@@ -65,7 +66,7 @@ func (f tools) createToken(
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
 		return tokenCreateOut{}, err
-	case err != nil: // it may have been right when the call was made first
+	case err != nil: // a call that is invalid now may have been valid at its first attempt
 		return refuse[tokenCreateOut](ctx, t, call, err)
 	}
 	secret := auth.NewSecret(c.Tenant)
@@ -90,7 +91,8 @@ func (f tools) createToken(
 	return out, err
 }
 
-// tokenOf is the token that is asked for, but for its secret. It is nothing that its maker is not.
+// tokenOf returns the requested token, without its secret. It returns PERMISSION_DENIED if the
+// roles exceed those of the caller.
 func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Token, error) {
 	made := team.Token{Name: strings.TrimSpace(in.Name), ReadOnly: in.ReadOnly}
 	life, err := lifeOf(in.ExpiresIn)
@@ -115,7 +117,9 @@ func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Tok
 	return made, within(c, made.Roles)
 }
 
-// endOf is when a token ends that is good for so long. None outlives the token that makes it.
+// endOf returns the time at which a new token with this lifetime expires; the zero time means
+// never. A token must not expire later than the token that creates it: a lifetime of 0 means the
+// same time.
 func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) {
 	own := time.Time{}
 	if c.TokenID != "" {
@@ -134,9 +138,11 @@ func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) 
 	return end, nil
 }
 
-// toolNames are the long names of tools, by name; nil for none. One that is not there is a fault.
+// toolNames returns the long names of the given tools, sorted and without duplicates, or nil if the
+// list is nil. A name can also be an alias. An empty list and an unknown name are
+// INVALID_PARAMETER.
 func (f tools) toolNames(given []string) ([]string, error) {
-	if given != nil && len(given) == 0 { // whoever means none is not to be given all
+	if given != nil && len(given) == 0 { // an empty list must not mean all tools
 		return nil, fault.New(fault.InvalidParameter,
 			"give at least one tool, or omit tools for all that the role allows").
 			With("argument", "tools")
@@ -166,7 +172,7 @@ func (f tools) toolNames(given []string) ([]string, error) {
 	return slices.Compact(long), nil
 }
 
-// all are all tools of the product.
+// all returns all tools of the product, or nil if they are not known.
 func (f tools) all() []*tool.Tool {
 	if f.opt.All == nil {
 		return nil

@@ -19,7 +19,7 @@ type tokenListIn struct {
 	tool.Page
 }
 
-// A TokenRow is an API token as it is told: all but its secret.
+// A TokenRow is an API token as the tools return it: without its secret.
 type TokenRow struct {
 	ID       string               `json:"id,omitempty" jsonschema:"id of the token; not secret"`
 	Name     string               `json:"name"`
@@ -35,6 +35,7 @@ type TokenRow struct {
 	Revoked  *string              `json:"revoked_at,omitempty" jsonschema:"time of its revocation, or of its creator's; absent: not revoked"`
 }
 
+// tokenList returns the tool that lists API tokens, without their secrets.
 func (f tools) tokenList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_token_list", Family: Family, Title: "List API tokens", Doc: tokenListDoc,
@@ -51,6 +52,8 @@ func (f tools) tokenList() *tool.Tool {
 	}, f.listTokens)
 }
 
+// listTokens returns one page of the tokens of the tenant. Tokens that are revoked or expired are
+// omitted unless the call requests all.
 func (f tools) listTokens(
 	ctx context.Context, c auth.Caller, in tokenListIn,
 ) (listOut[TokenRow], error) {
@@ -75,7 +78,8 @@ func (f tools) listTokens(
 	return out, err
 }
 
-// rowOfToken is a token as it is told at a time. A zero time of its last use is none.
+// rowOfToken returns the row of a token, with its state at the time now. A zero time used means
+// that the last use is not known.
 func rowOfToken(t team.Token, now, used time.Time) TokenRow {
 	row := TokenRow{
 		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
@@ -91,10 +95,10 @@ func rowOfToken(t team.Token, now, used time.Time) TokenRow {
 	return row
 }
 
-// stamp is a time as an answer tells it.
+// stamp formats a time for an answer: RFC 3339, in UTC.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// stamped is the same; nil for the zero time.
+// stamped returns a pointer to the formatted time, or nil for the zero time.
 func stamped(t time.Time) *string {
 	if t.IsZero() {
 		return nil

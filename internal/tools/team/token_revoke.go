@@ -28,6 +28,7 @@ type tokenRevokeOut struct {
 	WouldUpdate *TokenRow `json:"would_update,omitempty"`
 }
 
+// tokenRevoke returns the tool that revokes an API token.
 func (f tools) tokenRevoke() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_token_revoke", Family: Family, Title: "Revoke an API token",
@@ -37,6 +38,8 @@ func (f tools) tokenRevoke() *tool.Tool {
 	}, f.revokeToken)
 }
 
+// revokeToken revokes a token. A token that is already revoked is returned with the action
+// unchanged.
 func (f tools) revokeToken(
 	ctx context.Context, c auth.Caller, in tokenRevokeIn,
 ) (tokenRevokeOut, error) {

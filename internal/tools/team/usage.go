@@ -29,18 +29,19 @@ type usageOut struct {
 	Items      []vaultUsage `json:"items"`
 }
 
-// calls are how many calls were let through, near enough.
+// calls counts the accepted calls of a tenant, approximately.
 type calls struct {
 	Today     callsOfDay `json:"today" jsonschema:"the day is that of UTC"`
 	Yesterday callsOfDay `json:"yesterday"`
 }
 
+// A callsOfDay counts the accepted calls of one day.
 type callsOfDay struct {
 	Mutations int64 `json:"mutations"`
 	Reads     int64 `json:"reads" jsonschema:"including changes of views"`
 }
 
-// A vaultUsage is what one vault takes.
+// A vaultUsage is the storage that one vault uses.
 type vaultUsage struct {
 	Name  string `json:"name"`
 	Notes int    `json:"notes"`
@@ -51,11 +52,13 @@ type vaultUsage struct {
 	Indexed int    `json:"indexed" jsonschema:"headings, traits, references and tags of its notes"`
 	Refused string `json:"refused,omitempty" jsonschema:"why the vault cannot be read now and is not counted: memory, it does not fit into that of the server"`
 
-	gone bool // it is not there any more
+	gone bool // it was deleted in the meantime
 }
 
+// refused reports whether the vault could not be opened because of the memory limit.
 func (u vaultUsage) refused() bool { return u.Refused != "" }
 
+// usage returns the tool that reports the storage and the calls of the tenant.
 func (f tools) usage() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_usage", Family: Family, Title: "Show usage and limits", Doc: usageDoc,
@@ -65,7 +68,8 @@ func (f tools) usage() *tool.Tool {
 	}, f.tellUsage)
 }
 
-// tellUsage counts what the caller may see, and nothing else. A tenant has too few vaults for pages.
+// tellUsage counts the vaults that the caller can see. The output has no pages, because the number
+// of vaults of a tenant is limited.
 func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOut, error) {
 	out := usageOut{Limits: f.limitsOf(c), Items: []vaultUsage{}}
 	t, s, seq, err := f.state(ctx, c)
@@ -93,8 +97,8 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 	return out, err
 }
 
-// usageOf is what a vault takes. It is open for no longer than that, so that vaults that do not fit into
-// memory together can be counted.
+// usageOf returns the usage of one vault. It does not keep the vault open, so that vaults that do
+// not fit into memory together can be counted.
 func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsage, error) {
 	row := vaultUsage{Name: name}
 	idx, err := readOf(ctx, t, name)
@@ -114,7 +118,8 @@ func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsa
 	return row, nil
 }
 
-// calls are those of the tenant: they tell of all of its vaults, so they are for who sees these.
+// calls returns the number of calls of the tenant, or nil. They cover all vaults, so only a caller
+// that can read all vaults gets them.
 func (f tools) calls(ctx context.Context, c auth.Caller) (*calls, error) {
 	if f.opt.Limiter == nil || !c.Role(auth.AllVaults).Allows(auth.Reader) {
 		return nil, nil

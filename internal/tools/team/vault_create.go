@@ -21,14 +21,14 @@ type vaultCreateIn struct {
 	tool.Mutation
 }
 
-// vaultConfig is what `rookery.yaml` holds: what Raven has no word for.
+// vaultConfig are the settings in `rookery.yaml`: those that the Raven format does not define.
 type vaultConfig struct {
 	Timezone  string `json:"timezone,omitempty" jsonschema:"an IANA name such as Europe/Oslo; default UTC"`
 	WeekStart string `json:"week_start,omitempty" jsonschema:"monday or sunday; default monday"`
 	Language  string `json:"language,omitempty" jsonschema:"language of the notes, for search: german or de; default english"`
 }
 
-// vaultOut is the answer of the tools that change a vault as a whole.
+// vaultOut is the output of the tools that change a vault as a whole.
 type vaultOut struct {
 	tool.Aside  `json:"-"`
 	Action      string    `json:"action,omitempty" jsonschema:"created, updated, deleted, restored or unchanged"`
@@ -40,7 +40,8 @@ type vaultOut struct {
 	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that were changed outside: they are left unchanged and are not notes"`
 }
 
-// altered is the answer to what changes a vault that is there, unless it is so already.
+// altered returns the output of a tool that changes an existing vault. If the vault was not
+// changed, the action is "unchanged".
 func altered(e team.Entry, changed, dryRun bool, action string) vaultOut {
 	switch {
 	case dryRun:
@@ -51,6 +52,7 @@ func altered(e team.Entry, changed, dryRun bool, action string) vaultOut {
 	return vaultOut{Action: "unchanged", Vault: entryRow(e)}
 }
 
+// vaultCreate returns the tool that creates a vault.
 func (f tools) vaultCreate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_create", Family: Family, Title: "Create a vault", Doc: vaultCreateDoc,
@@ -60,6 +62,8 @@ func (f tools) vaultCreate() *tool.Tool {
 	}, f.createVault)
 }
 
+// createVault creates a vault with the given settings. LeftFiles of the output are files of an
+// earlier vault of the name that were changed outside: they stay in the folder, and are not notes.
 func (f tools) createVault(
 	ctx context.Context, c auth.Caller, in vaultCreateIn,
 ) (vaultOut, error) {
@@ -84,7 +88,8 @@ func (f tools) createVault(
 	})
 }
 
-// files are the first files of a vault with these settings.
+// files returns the first files of a vault with these settings, or nil if there are no settings. It
+// returns a fault if a setting is invalid.
 func (c *vaultConfig) files() ([]repo.Note, error) {
 	if c == nil || *c == (vaultConfig{}) {
 		return nil, nil

@@ -22,6 +22,7 @@ type vaultNameIn struct {
 	tool.Mutation
 }
 
+// vaultDelete returns the tool that moves a vault to the trash.
 func (f tools) vaultDelete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_delete", Family: Family, Title: "Delete a vault", Doc: vaultDeleteDoc,
@@ -31,6 +32,7 @@ func (f tools) vaultDelete() *tool.Tool {
 	}, f.deleteVault)
 }
 
+// deleteVault moves a vault to the trash.
 func (f tools) deleteVault(
 	ctx context.Context, c auth.Caller, in vaultNameIn,
 ) (vaultOut, error) {
@@ -48,6 +50,7 @@ func (f tools) deleteVault(
 	})
 }
 
+// vaultRestore returns the tool that takes a vault out of the trash.
 func (f tools) vaultRestore() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_restore", Family: Family, Title: "Restore a vault", Doc: vaultRestoreDoc,
@@ -57,6 +60,7 @@ func (f tools) vaultRestore() *tool.Tool {
 	}, f.restoreVault)
 }
 
+// restoreVault takes a vault out of the trash.
 func (f tools) restoreVault(
 	ctx context.Context, c auth.Caller, in vaultNameIn,
 ) (vaultOut, error) {

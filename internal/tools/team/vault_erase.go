@@ -33,7 +33,7 @@ type vaultEraseOut struct {
 	WouldDelete *receipt `json:"would_delete,omitempty"`
 }
 
-// A receipt counts what an erasure destroyed.
+// A receipt counts the data that an erasure destroyed.
 type receipt struct {
 	Items   int         `json:"items" jsonschema:"of the database"`
 	Objects int         `json:"objects" jsonschema:"of the store: segments, images and payloads"`
@@ -43,17 +43,20 @@ type receipt struct {
 	Expires []repo.Rest `json:"expires" jsonschema:"what remains for a time; it contains no text"`
 }
 
+// receiptOf converts a receipt. Expires is never nil, so that it is a JSON array.
 func receiptOf(r team.Receipt) *receipt {
 	return &receipt{
 		r.Items, r.Objects, r.Files, r.Bytes, r.Left, append([]repo.Rest{}, r.Expires...),
 	}
 }
 
-// confirmed reports whether a call says what confirms it. One that only shows its plan may leave it out.
+// confirmed reports whether a call repeats the name want as its confirmation. A dry run may omit
+// the confirmation.
 func confirmed(m *tool.Mutation, said, want string) bool {
 	return said == want || said == "" && m.Dry()
 }
 
+// vaultErase returns the tool that erases a vault with its history.
 func (f tools) vaultErase() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_erase", Family: Family, Title: "Erase a vault", Doc: vaultEraseDoc,
@@ -67,6 +70,8 @@ func (f tools) vaultErase() *tool.Tool {
 	}, f.eraseVault)
 }
 
+// eraseVault erases a vault with its history. The erasure is a job: while it runs, the output
+// contains only the job.
 func (f tools) eraseVault(
 	ctx context.Context, c auth.Caller, in vaultEraseIn,
 ) (vaultEraseOut, error) {

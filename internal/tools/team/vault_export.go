@@ -20,16 +20,16 @@ import (
 //go:embed vault_export.md
 var vaultExportDoc string
 
-// maxExport is how many bytes of text one answer holds. Where their escapes make them larger than an answer may
-// be, it holds fewer.
+// maxExport is the maximum number of bytes of text in one answer. An answer has fewer bytes of a
+// text whose JSON escapes would make it too large.
 const maxExport = 2 << 20
 
-// maxLines is how many bytes of the audit log one answer holds: lines of JSON, each byte of which takes four
-// bytes there at most.
+// maxLines is the maximum number of bytes of the audit log in one answer. The lines are JSON, of
+// which each byte needs at most four bytes in an answer.
 const maxLines = 768 << 10
 
-// maxCommits is how many commits of the log one answer goes through for the audit log: each has to
-// be read with its texts.
+// maxCommits is the maximum number of commits that one answer reads for the audit log, because each
+// is read with its texts.
 const maxCommits = 1000
 
 type vaultExportIn struct {
@@ -42,7 +42,7 @@ type vaultExportOut struct {
 	Notes      []exportNote `json:"notes"`
 }
 
-// An exportNote is one file of a vault, or a piece of one.
+// An exportNote is one file of a vault, or one part of a file.
 type exportNote struct {
 	Path    string `json:"path"`
 	Text    string `json:"text"`
@@ -50,6 +50,7 @@ type exportNote struct {
 	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
+// vaultExport returns the tool that exports the files of a vault with its audit log, in pages.
 func (f tools) vaultExport() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_export", Family: Family, Title: "Export notes", Doc: vaultExportDoc,
@@ -60,13 +61,14 @@ func (f tools) vaultExport() *tool.Tool {
 	}, f.exportVault)
 }
 
-// firstAudit is the place where the audit log begins.
+// firstAudit returns the position of the start of the audit log.
 func firstAudit() auditPlace { return auditPlace{part: 1, from: 1} }
 
-// auditToken begins the key of a page that begins in the audit log, behind every file. No path has such a
-// character.
+// auditToken is the prefix of the key of a page that begins in the audit log, which follows all
+// files. No path contains its first character.
 const auditToken = "\x00audit:"
 
+// exportVault returns one page of the files of a vault and its audit log.
 func (f tools) exportVault(
 	ctx context.Context, c auth.Caller, in vaultExportIn,
 ) (vaultExportOut, error) {
@@ -87,16 +89,16 @@ func (f tools) exportVault(
 	return *e.out, err
 }
 
-// An export fills one page.
+// An export builds one page.
 type export struct {
 	vault *repo.Vault
 	out   *vaultExportOut
-	at    uint64 // the version that is exported; 0: the newest, which it is then
-	next  string // the key behind which the next page begins; empty: this is the last
-	size  int
+	at    uint64 // the exported version; 0: the newest, which read then sets
+	next  string // the key after which the next page begins; empty: this is the last page
+	size  int    // bytes of text on the page
 }
 
-// page adds what comes behind a key.
+// page adds the content that follows the key after.
 func (e *export) page(ctx context.Context, after string) error {
 	if rest, inAudit := strings.CutPrefix(after, auditToken); inAudit {
 		return e.audit(ctx, rest)
@@ -104,7 +106,7 @@ func (e *export) page(ctx context.Context, after string) error {
 	return e.files(ctx, after)
 }
 
-// read is the vault at the version that is exported.
+// read returns the index of the vault at the exported version.
 func (e *export) read(ctx context.Context) (*index.Index, error) {
 	if e.at > 0 {
 		return e.vault.At(ctx, e.at)
@@ -116,7 +118,8 @@ func (e *export) read(ctx context.Context) (*index.Index, error) {
 	return idx, err
 }
 
-// files adds the files behind a path, and the audit log behind them all.
+// files adds the files that follow a position and, if the page has no text yet, the audit log after
+// them.
 func (e *export) files(ctx context.Context, after string) error {
 	idx, err := e.read(ctx)
 	if err != nil {
@@ -150,8 +153,9 @@ func (e *export) files(ctx context.Context, after string) error {
 	return e.audit(ctx, firstAudit().String())
 }
 
-// file adds a file, or what the pages before lack of it. It reports whether the page is full before the end of
-// the file: then at is the place to go on at.
+// file adds a file, or the rest of it that earlier pages do not contain. full reports that the page
+// ended before the end of the file; at is then the position for the next page. It returns CONFLICT
+// if the file changed between two of its parts.
 func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full bool, err error) {
 	if at.version != 0 && (at.path != f.Path || at.version != f.Version) {
 		return false, fault.New(fault.Conflict, "%s was changed while it was exported", at.path).
@@ -182,17 +186,18 @@ func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full b
 	return true, nil
 }
 
-// A filePlace is where in the files a page begins: behind a path, and within the next file if its answer is
-// larger than a page, because each of its control characters takes seven bytes there.
+// A filePlace is the position in the files at which a page begins: after a path or, if a file is
+// larger than a page, inside the file that follows. Escapes can make a file that large: each
+// control character needs seven bytes in an answer.
 type filePlace struct {
-	before  string
-	path    string // the file that the page begins in; empty: it begins with a whole file
-	version uint64 // of this file, which all its pieces have
-	part    int    // the number of the piece
-	skip    int    // bytes of the file that the pages before have
+	before  string // the page begins after this path; empty: at the first file
+	path    string // the file in which the page begins; empty: it begins with a whole file
+	version uint64 // of this file, the same for all its parts
+	part    int    // number of the part
+	skip    int    // bytes of the file in the earlier pages
 }
 
-// insideToken begins the key of a page that begins within a file.
+// insideToken is the prefix of the key of a page that begins inside a file.
 const insideToken = "\x00inside:"
 
 func (p filePlace) String() string {
@@ -202,7 +207,8 @@ func (p filePlace) String() string {
 	return fmt.Sprintf("%s%d %d %d %q %q", insideToken, p.part, p.skip, p.version, p.before, p.path)
 }
 
-// readFilePlace reads what String wrote.
+// readFilePlace parses the output of filePlace.String. It returns INVALID_PARAMETER for other texts
+// that begin with insideToken.
 func readFilePlace(text string) (filePlace, error) {
 	rest, inside := strings.CutPrefix(text, insideToken)
 	if !inside {
@@ -216,13 +222,14 @@ func readFilePlace(text string) (filePlace, error) {
 	return p, nil
 }
 
+// badPlace returns the fault for a page token that no earlier call returned.
 func badPlace() error {
 	return fault.New(fault.InvalidParameter, "page_token was not returned by an earlier call").
 		With("argument", "page_token")
 }
 
-// exported are the files behind a path that an export has: lines of an audit log are part of the vault's
-// own, and what was deleted is no file.
+// exported yields the files after a path that belong into an export. It skips audit logs, because
+// their lines are part of the vault's own audit log, and the files in the trash.
 func exported(idx *index.Index, after string) iter.Seq[*index.File] {
 	return func(yield func(*index.File) bool) {
 		for f := range idx.FilesAfter(after) {
@@ -236,19 +243,19 @@ func exported(idx *index.Index, after string) iter.Seq[*index.File] {
 	}
 }
 
-// An auditPlace is where in the audit log a page begins.
+// An auditPlace is the position in the audit log at which a page begins.
 type auditPlace struct {
-	part    int    // the number of the piece
-	from    uint64 // the commit whose lines come next
-	skip    int    // bytes of these lines that the pages before have
-	version uint64 // the vault's when the log was begun, which all pages keep to; 0: as it is now
+	part    int    // number of the part
+	from    uint64 // the commit whose lines are next
+	skip    int    // bytes of these lines in the earlier pages
+	version uint64 // version of the vault at the first page of the log; 0: the current one
 }
 
 func (p auditPlace) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.part, p.from, p.skip, p.version)
 }
 
-// readAuditPlace reads what String wrote.
+// readAuditPlace parses the output of auditPlace.String.
 func readAuditPlace(text string) (auditPlace, error) {
 	var p auditPlace
 	_, err := fmt.Sscanf(text, "%d %d %d %d", &p.part, &p.from, &p.skip, &p.version)
@@ -258,7 +265,7 @@ func readAuditPlace(text string) (auditPlace, error) {
 	return p, nil
 }
 
-// audit adds a piece of the audit log, from a place on.
+// audit adds a part of the audit log that begins at a position.
 func (e *export) audit(ctx context.Context, place string) error {
 	at, err := readAuditPlace(place)
 	if err != nil {
@@ -289,8 +296,9 @@ func (e *export) audit(ctx context.Context, place string) error {
 	return nil
 }
 
-// lines are those of the audit log from a place on, as many as a page holds, and the place behind them.
-// The lines of one commit may be more than that: it may have a thousand notes.
+// lines returns the lines of the audit log from a position, at most maxLines bytes, and the
+// position after them. The lines of one commit can be split, because a commit can have a thousand
+// notes.
 func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, error) {
 	var text []byte
 	next := at
@@ -314,8 +322,8 @@ func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, 
 	return text, next, nil
 }
 
-// fitting is how many bytes of a text fit into so much room: whole lines or, of one that is longer than
-// a page, whole characters.
+// fitting returns how many bytes of a text fit into room bytes. It counts whole lines or, for a
+// line that is longer than a page, whole characters.
 func fitting(text []byte, room int) int {
 	if len(text) <= room {
 		return len(text)
@@ -329,10 +337,12 @@ func fitting(text []byte, room int) int {
 	return room
 }
 
+// add adds a file to the page.
 func (e *export) add(n exportNote) {
 	e.out.Notes = append(e.out.Notes, n)
 	e.size += len(n.Text)
 	e.out.Note("count", len(e.out.Notes))
 }
 
+// more records the key of the next page.
 func (e *export) more(after string) { e.next = after }

@@ -18,7 +18,7 @@ import (
 //go:embed vault_import.md
 var vaultImportDoc string
 
-// maxImport is how many notes one call may bring (CONTRACT §4, team).
+// maxImport is the maximum number of notes of one call (CONTRACT §4, team).
 const maxImport = 1000
 
 type vaultImportIn struct {
@@ -28,7 +28,7 @@ type vaultImportIn struct {
 	tool.Mutation
 }
 
-// An importNote is one file that is brought in.
+// An importNote is one imported file.
 type importNote struct {
 	Path      string `json:"path" size:"id"`
 	Text      string `json:"text" size:"text"`
@@ -44,6 +44,7 @@ type vaultImportOut struct {
 	Version    string `json:"version"`
 }
 
+// vaultImport returns the tool that imports files into a vault.
 func (f tools) vaultImport() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_import", Family: Family, Title: "Import notes", Doc: vaultImportDoc,
@@ -60,6 +61,7 @@ func (f tools) vaultImport() *tool.Tool {
 	}, f.importVault)
 }
 
+// importVault imports the files of the call: all of them, or none.
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in vaultImportIn,
 ) (vaultImportOut, error) {
@@ -80,15 +82,15 @@ func (f tools) importVault(
 	return mutation.Vault(ctx, v, call, mutation.Change[vaultImportOut]{About: job.about, Draft: job.run})
 }
 
-// An importFile is a file whose path and text were checked.
+// An importFile is a file with a valid path and text.
 type importFile struct {
 	path vault.Path
 	text []byte
-	base uint64 // the version that it builds on; 0: none given
-	told bool   // it is an audit log, and tells nothing new
+	base uint64 // the version that the caller read; 0: not given
+	told bool   // an audit log that adds nothing to the vault's own
 }
 
-// files checks what was brought. All problems come together.
+// files checks the imported files and returns them. It returns all problems as one fault.
 func (in *vaultImportIn) files() ([]importFile, error) {
 	if len(in.Notes) == 0 {
 		return nil, fault.New(fault.InvalidParameter, "notes must name at least one file").
@@ -121,6 +123,7 @@ func (in *vaultImportIn) files() ([]importFile, error) {
 	return files, nil
 }
 
+// check validates the path, the encoding, the size and the version of a file.
 func (n importNote) check() (importFile, error) {
 	path, err := vault.ParseFile(n.Path)
 	if err == nil {
@@ -147,14 +150,15 @@ func (n importNote) check() (importFile, error) {
 	return f, nil
 }
 
-// An importJob brings files into a vault: all of them, or none.
+// An importJob imports files into a vault: all of them, or none.
 type importJob struct {
 	vault *repo.Vault
-	mode  string
+	mode  string // create, replace or skip: what to do if a file exists with another text
 	files []importFile
 }
 
-// about is about the files that are there with another text, and are not kept as they are.
+// about returns the paths of the existing files that the import would change. Files with the same
+// text are omitted, and in mode skip all existing files.
 func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	var all []vault.Path
 	for _, f := range j.files {
@@ -169,6 +173,8 @@ func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error)
 	return all, nil
 }
 
+// run stages all files. Problems of single files are collected and returned as one fault; an
+// internal error is returned at once.
 func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) error {
 	var problems []*fault.Fault
 	if err := j.markTold(ctx); err != nil {
@@ -179,7 +185,7 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 		switch why := fault.Of(err); {
 		case err == nil:
 		case why.HTTP() >= 500:
-			return err // nothing is wrong with the file
+			return err // the problem is not in the file
 		default:
 			problems = append(problems, why)
 		}
@@ -199,7 +205,7 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 	return nil
 }
 
-// bring stages one file.
+// bring stages one file, and counts it in the output.
 func (j importJob) bring(
 	ctx context.Context, tx *repo.Tx, f importFile, out *vaultImportOut,
 ) error {
@@ -225,7 +231,7 @@ func (j importJob) bring(
 	return tx.Put(ctx, f.path, f.text)
 }
 
-// unchangedSince is CONFLICT if the file changed after the version that it was said to build on.
+// unchangedSince returns CONFLICT if the file changed after the version that the caller read.
 func unchangedSince(tx *repo.Tx, f importFile) error {
 	now, ok := tx.Before().File(string(f.path))
 	if f.base == 0 || !ok || now.Version <= f.base {
@@ -236,8 +242,8 @@ func unchangedSince(tx *repo.Tx, f importFile) error {
 		With("latest_version", repo.Version(now.Version))
 }
 
-// markTold finds the audit logs that tell nothing which the vault's own does not tell: those of an
-// export, or of a folder, of this vault.
+// markTold marks the audit logs among the files whose lines are all in the vault's own audit log
+// already: those of an export, or of the folder, of this vault.
 func (j importJob) markTold(ctx context.Context) error {
 	var logs [][]byte
 	var of []*importFile
@@ -256,7 +262,8 @@ func (j importJob) markTold(ctx context.Context) error {
 	return err
 }
 
-// quarantined warns of each file that does not parse: it is kept and can be read.
+// quarantined adds a warning for each imported note whose frontmatter does not parse. The note is
+// stored, and its text can be read.
 func quarantined(tx *repo.Tx, files []importFile, out *vaultImportOut) {
 	for _, f := range files {
 		n, ok := tx.Index().Note(string(f.path))

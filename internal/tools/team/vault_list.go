@@ -29,8 +29,10 @@ type vaultRow struct {
 	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"for a vault in the trash: the end of the time in which it can be restored; then its name is free"`
 }
 
+// refused reports whether the vault could not be opened because of the memory limit.
 func (r vaultRow) refused() bool { return r.Refused != "" }
 
+// vaultList returns the tool that lists the vaults that the caller can see.
 func (f tools) vaultList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
@@ -44,6 +46,7 @@ func (f tools) vaultList() *tool.Tool {
 	}, f.listVaults)
 }
 
+// listVaults returns one page of the vaults that the caller can see.
 func (f tools) listVaults(
 	ctx context.Context, c auth.Caller, in listIn,
 ) (listOut[vaultRow], error) {
@@ -67,8 +70,8 @@ func (f tools) listVaults(
 	return out, nil
 }
 
-// visible are the vaults that the caller may see. Those in the trash are for admins, who can
-// restore them, and for 30 days.
+// visible returns the vaults that the caller can see: the active ones that it can read, and those
+// in the trash that it can restore as an admin, until their names are free.
 func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 	var seen []team.Entry
 	for _, e := range all {
@@ -83,7 +86,8 @@ func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 	return seen
 }
 
-// rowOf is a vault as a list tells it, which opens it if it is active.
+// rowOf returns the row of a vault. It opens the vault if it is active. A vault that does not fit
+// into memory has a row with the reason.
 func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	row := *entryRow(e)
 	if e.Status != repo.Active {
@@ -94,7 +98,7 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	case team.InMemory(err):
 		row.Refused = team.ReasonMemory
 		return row, nil
-	case fault.Is(err, fault.NotFound): // its own log is in the trash already, and the tenant's is to follow
+	case fault.Is(err, fault.NotFound): // the log of the vault is in the trash; that of the tenant follows
 		row.State = repo.Trashed
 		return row, nil
 	case err != nil:
@@ -105,9 +109,9 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	return row, nil
 }
 
-// readOf is the newest index of a vault.
+// readOf returns the newest index of a vault. The vault is not kept open.
 func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error) {
-	ctx, done := context.WithCancel(ctx) // the next vault may need the memory of this one
+	ctx, done := context.WithCancel(ctx) // release the memory: the next vault may need it
 	defer done()
 	v, err := t.Vault(ctx, name)
 	if err != nil {
@@ -116,7 +120,7 @@ func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error
 	return v.Read(ctx)
 }
 
-// entryRow is what the tenant itself knows of a vault.
+// entryRow returns the part of a row that is in the tenant's log, without opening the vault.
 func entryRow(e team.Entry) *vaultRow {
 	row := &vaultRow{
 		Name: e.Name, ReadOnly: e.ReadOnly, Secrets: string(cmp.Or(e.Secrets, team.Flag)),

@@ -22,6 +22,7 @@ type vaultSetIn struct {
 	tool.Mutation
 }
 
+// vaultSet returns the tool that changes the settings of a vault.
 func (f tools) vaultSet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_set", Family: Family, Title: "Change a vault's settings", Doc: vaultSetDoc,
@@ -32,6 +33,7 @@ func (f tools) vaultSet() *tool.Tool {
 	}, f.setVault)
 }
 
+// setVault changes the settings of a vault. A setting that is not given stays as it is.
 func (f tools) setVault(
 	ctx context.Context, c auth.Caller, in vaultSetIn,
 ) (vaultOut, error) {

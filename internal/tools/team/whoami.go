@@ -30,6 +30,7 @@ type whoamiOut struct {
 	Limits    limits               `json:"limits"`
 }
 
+// whoami returns the tool that describes the account, the roles and the limits of the caller.
 func (f tools) whoami() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_whoami", Family: Family, Title: "Show your account and roles", Doc: whoamiDoc,

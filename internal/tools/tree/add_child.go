@@ -34,6 +34,7 @@ type addChildOut struct {
 	changed
 }
 
+// addChild returns the tool that adds a note or folder to a folder, or a section to a note.
 func (f tools) addChild() *tool.Tool {
 	s := spec("add_child", "Add a node", addChildDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
@@ -66,16 +67,17 @@ func (f tools) addChild() *tool.Tool {
 	})
 }
 
-// A child is what a new node is to be, checked.
+// A child is a new node, with checked properties.
 type child struct {
 	typ    *vault.Type
 	title  string
-	text   string // its body, or its content
-	nested bool   // the text may have headings
-	fields []markdown.Field
+	text   string           // the text of its body or content
+	nested bool             // the text is a content, which can have headings
+	fields []markdown.Field // fields to write, as the type has them
 }
 
-// child reads the properties of the new node.
+// child parses and checks the properties of the new node. It returns INVALID_PARAMETER for a
+// property that cannot be set.
 func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
 	c := child{typ: typ}
 	given := map[string]any{}
@@ -102,7 +104,8 @@ func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
 	return c, c.check(e, given)
 }
 
-// textOf is a property that is a text.
+// textOf returns the value of a property that must be a text. It returns a fault for any other
+// type.
 func textOf(name string, v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -113,7 +116,9 @@ func textOf(name string, v any) (string, error) {
 	return "", wrong(typeMismatch, "the property must be a string").With("property", name)
 }
 
-// check fills in the fields, as the type of the node has them, and the title.
+// check sets the title and the fields according to the type of the node. It returns a fault if the
+// title or a required field is missing, a value is not valid, or the type declares other fields
+// only.
 func (c *child) check(e *edit, given map[string]any) error {
 	name := c.typ.NameField()
 	if c.title == "" && name != "" && given[name] != nil {
@@ -143,14 +148,15 @@ func (c *child) check(e *edit, given map[string]any) error {
 		return wrong(unknownField, "the type %s declares no such field", c.typ.Name).
 			With("property", unknown[0]).With("available", c.typ.FieldNames())
 	}
-	if c.typ.Name == vault.Section { // its title is its heading
+	if c.typ.Name == vault.Section { // the title of a section is its heading
 		delete(checked.Fields, name)
 	}
 	c.fields = mutation.Sorted(mutation.ByIDs(e.tree.Index, c.typ, checked.Fields))
 	return nil
 }
 
-// typeOf is the type that the new node is to have.
+// typeOf returns the type of the new node. Types in not are a fault with the reason kind_mismatch;
+// a type that is not in the schema is a fault with the nearest names.
 func (in addChildIn) typeOf(e *edit, not ...string) (*vault.Type, error) {
 	schema := e.tree.Index.Schema()
 	if slices.Contains(not, in.PayloadType) {
@@ -166,7 +172,7 @@ func (in addChildIn) typeOf(e *edit, not ...string) (*vault.Type, error) {
 	return typ, nil
 }
 
-// toFolder drafts a new note, or a new folder, in a folder.
+// toFolder drafts a new note or folder in a folder, and returns its address. The line is always 0.
 func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (id string, _ int, _ error) {
 	folder := in.PayloadType == string(tree.Folder)
 	named := in
@@ -206,7 +212,9 @@ func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (i
 	return id, 0, e.Put(ctx, path, text)
 }
 
-// freePath is the path of a new note in a folder. That something has the name already is DUPLICATE_ID.
+// freePath returns the path of a new note in a folder. It returns DUPLICATE_ID if a note or folder
+// has the name already, and INVALID_PATH if the name is not valid. arg is the argument that the
+// fault names.
 func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return "", fault.New(fault.InvalidPath, "a name in a folder must not be empty or contain a slash").With("argument", arg)
@@ -224,7 +232,7 @@ func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) 
 	return path, nil
 }
 
-// folderAt reports whether there is a folder at a path, whatever the case of its name.
+// folderAt reports whether a folder exists at a path. Case is ignored.
 func (e *edit) folderAt(path string) bool {
 	if _, ok := e.tree.Find(path); ok {
 		return true
@@ -238,14 +246,14 @@ func (e *edit) folderAt(path string) bool {
 	return false
 }
 
-// duplicate is DUPLICATE_ID.
+// duplicate returns the DUPLICATE_ID fault for a name that the node id has already.
 func duplicate(id, arg string) *fault.Fault {
 	return fault.New(fault.DuplicateID, "there is a node with that name already").With("id", id).
 		With("argument", arg).With("reason", "already_exists").Fix("choose another name").
 		Try("tree_get_node", fault.Args{"nodeId": id})
 }
 
-// note is the text of the new note.
+// note returns the text of the new note: frontmatter, title and body.
 func (c child) note() ([]byte, error) {
 	body := "# " + oneLine(c.title) + "\n"
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
@@ -264,7 +272,8 @@ func (c child) note() ([]byte, error) {
 	return text, c.plain(d.Headings[0])
 }
 
-// plain is a fault if a heading does not read as the title.
+// plain returns a fault if the text of a heading differs from the title, because the title contains
+// markup.
 func (c child) plain(h markdown.Heading) error {
 	if h.Text != oneLine(c.title) {
 		return wrong(typeMismatch, "a title must be plain text without markup").With("property", "title")
@@ -272,7 +281,7 @@ func (c child) plain(h markdown.Heading) error {
 	return nil
 }
 
-// folder is the text of the file of the new folder.
+// folder returns the text of the new folder's own file.
 func (c child) folder() ([]byte, error) {
 	body := ""
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
@@ -282,7 +291,8 @@ func (c child) folder() ([]byte, error) {
 	return text, unwritable(err, typeMismatch)
 }
 
-// toNote drafts a new section of a note.
+// toNote drafts a new section of a note. It returns the path of the note and the line of the
+// heading.
 func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (path string, line int, _ error) {
 	typ, err := in.typeOf(e, vault.Page, vault.Daily, string(tree.Folder), string(tree.Vault))
 	if err != nil {
@@ -317,12 +327,13 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 	return parent.Note.Path, newLine(r), err
 }
 
-// badPosition is the fault of a position behind all children.
+// badPosition returns the fault for a position after the last child.
 func badPosition(count int) error {
 	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").With("max", count)
 }
 
-// section is the new section at a level.
+// section returns the new section with a heading of the given level. It returns a fault if the body
+// contains headings or the level is too deep.
 func (c child) section(level int) (markdown.Subtree, error) {
 	if !c.nested && hasHeading(c.text, 0) {
 		return markdown.Subtree{}, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
@@ -341,7 +352,7 @@ func (c child) section(level int) (markdown.Subtree, error) {
 	return markdown.NewSubtree(text)
 }
 
-// tooDeep is the fault of a level that no heading has.
+// tooDeep returns a fault if a heading cannot have the level, or nil.
 func tooDeep(level int) error {
 	if level <= 6 {
 		return nil
@@ -349,7 +360,7 @@ func tooDeep(level int) error {
 	return wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
 }
 
-// sectionHead is the heading of a new section, and the declaration of its type and fields.
+// sectionHead returns the heading of a new section, with the declaration of its type and fields.
 func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Field) ([]byte, error) {
 	title = oneLine(title)
 	text := []byte(strings.Repeat("#", level) + " " + title + "\n")

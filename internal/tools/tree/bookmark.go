@@ -38,6 +38,7 @@ type bookmarkOut struct {
 	versioned
 }
 
+// bookmark returns the tool that stores a bookmark of the calling agent.
 func (f tools) bookmark() *tool.Tool {
 	s := viewSpec("bookmark", "Bookmark a node", bookmarkDoc)
 	s.Route.Path, s.Idempotent = "/bookmarks", true
@@ -60,10 +61,11 @@ func (f tools) bookmark() *tool.Tool {
 	})
 }
 
-// maxLabel is how many characters a label has at most.
+// maxLabel is the maximum number of characters of a label.
 const maxLabel = 128
 
-// checkLabel is a fault for a text that no bookmark can be called.
+// checkLabel returns a fault if a text is not valid as a label: 1 to maxLabel printable characters,
+// not only spaces.
 func checkLabel(label string) error {
 	n := utf8.RuneCountInString(label)
 	if n < 1 || n > maxLabel || strings.TrimSpace(label) == "" || !utf8.ValidString(label) ||
@@ -73,7 +75,8 @@ func checkLabel(label string) error {
 	return nil
 }
 
-// bookmark drafts a bookmark. One of the same node under the same label stays as it is.
+// bookmark drafts a bookmark. A bookmark of the same node with the same label is not changed. If
+// another node has the label, it is a fault unless overwrite is set.
 func (t *sessionEdit) bookmark(ctx context.Context, b kept.Bookmark, overwrite bool) error {
 	old, found, err := t.store.Bookmark(ctx, t.owner, b.Label)
 	switch {
@@ -94,6 +97,8 @@ type listBookmarksIn struct {
 	tool.Vault
 }
 
+// A bookmarked is a bookmark in an answer. Stale reports that its node does not exist; the address
+// and name are then those at its creation.
 type bookmarked struct {
 	Label     string    `json:"label"`
 	NodeID    string    `json:"nodeId"`
@@ -107,6 +112,7 @@ type listBookmarksOut struct {
 	versioned
 }
 
+// listBookmarks returns the tool that lists the bookmarks of the calling agent.
 func (f tools) listBookmarks() *tool.Tool {
 	s := spec("list_bookmarks", "List bookmarks", listBookmarksDoc)
 	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "bookmarks", true
@@ -129,7 +135,8 @@ func (f tools) listBookmarks() *tool.Tool {
 	})
 }
 
-// bookmarked is a bookmark as it is now.
+// bookmarked returns a bookmark with the current address and name of its node. If the node does not
+// exist, the bookmark is stale and has the stored ones.
 func (r *reading) bookmarked(b kept.Bookmark) bookmarked {
 	n, ok := r.Find(b.UID)
 	if !ok {
@@ -144,6 +151,7 @@ type removeBookmarkIn struct {
 	sessionMutation
 }
 
+// removeBookmark returns the tool that removes a bookmark of the calling agent.
 func (f tools) removeBookmark() *tool.Tool {
 	s := viewSpec("remove_bookmark", "Remove a bookmark", removeBookmarkDoc)
 	s.Route = tool.Route{Method: "DELETE", Path: "/bookmarks/{label}"}

@@ -20,26 +20,29 @@ type writing struct {
 	mutation *nodeMutation
 }
 
-// An edit is a change of the vault that is drafted.
+// An edit is a draft of a change of the vault.
 type edit struct {
 	*repo.Tx
 	tree  *tree.Tree // before the change
-	since uint64     // the version token
+	since uint64     // the version token of the call
 
-	ids      map[string]string           // new addresses by old ones, of what has no uid of its own
-	moves    bool                        // nodes come, go or move: whatever they could be taken for is looked at again
-	blocks   map[relink.Line]string      // ids of the notes that blocks moved to
-	passages map[string][]relink.Passage // by the id of a note, where sections of it come from
+	ids map[string]string // new addresses by old ones, of nodes that have no uid of their own
+	// moves is set if nodes are added, removed or moved, so that references to all changed notes
+	// are checked.
+	moves    bool
+	blocks   map[relink.Line]string      // ids of the notes to which blocks moved
+	passages map[string][]relink.Passage // by id of a note: the origins of its new parts
 }
 
-// A settler is an output that takes its version from its meta.
+// A settler is an output that sets its version from its metadata.
 type settler[Out any] interface {
 	*Out
 	settle()
 }
 
-// change runs a function that drafts a change of the vault and fills the output. The version token is looked at before
-// all else. The function says which nodes it touches; see edit.covers.
+// change runs fn, which drafts a change of the vault and fills the output. The version token is
+// checked first: it returns CONFLICT if the token is missing or not valid. fn must call edit.covers
+// for the nodes that it changes.
 func change[Out any, P settler[Out]](
 	ctx context.Context, f tools, w writing, fn func(context.Context, *edit, *Out) error,
 ) (Out, error) {
@@ -69,7 +72,7 @@ func change[Out any, P settler[Out]](
 	return out, err
 }
 
-// An outdated is CONFLICT because of a commit after the version token.
+// An outdated is a CONFLICT fault because of a commit after the version token.
 type outdated struct {
 	*fault.Fault
 	seq uint64 // of the commit
@@ -78,7 +81,8 @@ type outdated struct {
 // Unwrap returns the fault.
 func (o *outdated) Unwrap() error { return o.Fault }
 
-// named is the fault with the agent that made the commit, if that can be read: it may not be durable yet.
+// named returns the fault with the agent that made the commit. It omits the agent if the commit
+// cannot be read, because it may not be durable yet.
 func (o *outdated) named(ctx context.Context, v *repo.Vault) error {
 	c, err := v.Commit(ctx, o.seq)
 	if err != nil {
@@ -87,7 +91,8 @@ func (o *outdated) named(ctx context.Context, v *repo.Vault) error {
 	return o.With("lastChangedBy", cmp.Or(c.Who.Agent, c.Who.Principal))
 }
 
-// since is the version that a token names. One that is missing, cannot be read, or is of the future is CONFLICT.
+// since returns the sequence number of a version token. It returns CONFLICT if the token is
+// missing, cannot be parsed, or is newer than the vault.
 func since(newest uint64, token string) (uint64, error) {
 	if token == "" {
 		return 0, conflict(newest, "a change needs a versionToken")
@@ -102,7 +107,7 @@ func since(newest uint64, token string) (uint64, error) {
 	return seq, nil
 }
 
-// conflict is CONFLICT with the latest version.
+// conflict returns a CONFLICT fault with the latest version.
 func conflict(newest uint64, message string) *fault.Fault {
 	latest := repo.Version(newest)
 	return fault.New(fault.Conflict, "%s; the latest version is %s", message, latest).
@@ -110,7 +115,8 @@ func conflict(newest uint64, message string) *fault.Fault {
 		Fix("read the nodes again, and repeat the call with the versionToken %s", latest)
 }
 
-// covers is CONFLICT if one of the nodes that the call touches changed after its version token.
+// covers returns CONFLICT if any of the nodes, which the call changes, changed after the version
+// token.
 func (e *edit) covers(nodes ...tree.Node) error {
 	changed, seq := e.tree.Changed(e.since, nodes...)
 	if changed == "" {
@@ -122,7 +128,7 @@ func (e *edit) covers(nodes ...tree.Node) error {
 	}
 }
 
-// coversAll is CONFLICT if any note or folder changed after the version token.
+// coversAll returns CONFLICT if any note or folder changed after the version token.
 func (e *edit) coversAll() error {
 	seq := e.tree.Index.NotesVersion()
 	if seq <= e.since {
@@ -135,11 +141,12 @@ func (e *edit) coversAll() error {
 	}
 }
 
-// node is the node that an argument names.
+// node returns the node that an argument names, or NOT_FOUND.
 func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, arg, id) }
 
-// source is the node that a change of a node changes: itself, or the one that it stands for. It is CONFLICT if that
-// changed after the version token.
+// source returns the node to change in place of n: n itself, or the node that it represents. It
+// returns NOT_FOUND if that node does not exist, and CONFLICT if it changed after the version
+// token.
 func (e *edit) source(n tree.Node) (tree.Node, error) {
 	source, ok := e.tree.Source(n)
 	if !ok {

@@ -23,6 +23,7 @@ type cloneNodeOut struct {
 	changed
 }
 
+// cloneNode returns the tool that copies a node without its children.
 func (f tools) cloneNode() *tool.Tool {
 	s := spec("clone_node", "Copy a node without its children", cloneNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write

@@ -18,7 +18,7 @@ import (
 //go:embed copy_subtree.md
 var copySubtreeDoc string
 
-// The ways of copying.
+// The modes of a copy.
 const (
 	copyDuplicate = "duplicate"
 	copyReference = "reference"
@@ -40,6 +40,7 @@ type copySubtreeOut struct {
 	changed
 }
 
+// copySubtree returns the tool that copies a node with its descendants, or adds a reference to it.
 func (f tools) copySubtree() *tool.Tool {
 	s := spec("copy_subtree", "Copy a node with its descendants", copySubtreeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
@@ -71,21 +72,22 @@ func (f tools) copySubtree() *tool.Tool {
 	})
 }
 
-// A copying is a copy of a node below another one.
+// A copying is a copy of a node to a position below another node.
 type copying struct {
 	*edit
 	ctx      context.Context
-	from, to tree.Node
-	single   bool // the node alone, without those below it
+	from, to tree.Node // the source, and the target below which the copy goes
+	single   bool      // copy only the node, without the nodes below it
 
-	made      vault.Path // the note that the copy is, or is in; of a folder, empty
-	folder    string     // that the copy is
-	line      int        // of the heading of the copy
-	count     int        // how many sections it has
-	conflicts []string
+	made      vault.Path // the note that is, or contains, the copy; empty for a folder
+	folder    string     // path of the copy, if it is a folder
+	line      int        // line of the heading of the copy
+	count     int        // number of sections in the copy
+	conflicts []string   // labels of footnotes whose definitions differ in the two notes
 }
 
-// duplicate drafts a copy of the text.
+// duplicate drafts a copy of the text. It returns a fault if the kind of the source cannot be below
+// the target.
 func (c *copying) duplicate() error {
 	if !c.single {
 		if err := tooMany(c.written(c.from)); err != nil {
@@ -104,7 +106,8 @@ func (c *copying) duplicate() error {
 	return c.files()
 }
 
-// section drafts a copy of a section.
+// section drafts a copy of a section, and records the new addresses of its sections for the
+// references in it.
 func (c *copying) section() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
@@ -135,7 +138,7 @@ func (c *copying) section() error {
 	return nil
 }
 
-// place drafts a section in the note of the target.
+// place drafts a section as the last one below the target.
 func (c *copying) place(a *arrival) error {
 	target, err := c.noteText(c.ctx, c.to)
 	if err != nil {
@@ -149,10 +152,11 @@ func (c *copying) place(a *arrival) error {
 	return c.putReordered(c.ctx, c.to.Note, marksOf(c.to.Note), target, r, a)
 }
 
-// maxCopies is how many names of copies are tried.
+// maxCopies is the maximum number of names that are tried for a copy.
 const maxCopies = 100
 
-// freeName is a name that is free in the target folder: that of the source, else with -copy, -copy-2 and so on.
+// freeName returns a path in the target folder that is free: with the given name or, if it is
+// taken, with -copy, -copy-2 and so on.
 func (c *copying) freeName(name string) (vault.Path, error) {
 	for i := 0; ; i++ {
 		at := name
@@ -236,7 +240,7 @@ func (c *copying) files() error {
 	return nil
 }
 
-// folderFile drafts the own file of the copy of a folder.
+// folderFile drafts a copy of a folder's own file, without its order.
 func (c *copying) folderFile() error {
 	text, exists, err := c.Text(c.ctx, vault.Path(c.from.Folder+vault.FolderFile))
 	if err != nil {
@@ -253,7 +257,8 @@ func (c *copying) folderFile() error {
 	return c.Put(c.ctx, vault.Path(c.folder+vault.FolderFile), text)
 }
 
-// reference drafts a node that stands for the source.
+// reference drafts a node that represents the source: its text is one transclusion of the source.
+// It returns a fault if the source is a folder, or if the reference would be a cycle.
 func (c *copying) reference(out *copySubtreeOut) error {
 	source, err := c.source(c.from)
 	if err != nil {
@@ -289,7 +294,7 @@ func (c *copying) reference(out *copySubtreeOut) error {
 	return c.place(&arrival{Subtree: s})
 }
 
-// stubNote drafts a note that stands for the source.
+// stubNote drafts a note that represents the source.
 func (c *copying) stubNote(title, line string) (err error) {
 	if c.made, err = c.freeName(vault.FileName(title)); err != nil {
 		return err
@@ -300,7 +305,8 @@ func (c *copying) stubNote(title, line string) (err error) {
 	return c.Put(c.ctx, c.made, []byte("# "+oneLine(title)+"\n\n"+line))
 }
 
-// leadsBack reports whether the target is below a node, or below one for which something below that stands.
+// leadsBack reports whether the target of the copy is below a node, or below a node that is
+// represented by some node below it. seen contains the nodes that were checked.
 func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 	if seen[n] || len(seen) > maxWritten {
 		return false
@@ -320,7 +326,7 @@ func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 	return false
 }
 
-// done ends the draft, and says what is new.
+// done completes the draft. It sets the address of the copy and the addresses of all its nodes.
 func (c *copying) done(dry bool, out *changed, id *string, created *[]string) error {
 	if _, err := c.settle(c.ctx, tree.Node{}, dry, out); err != nil {
 		return err

@@ -25,7 +25,7 @@ type diffSubtreeIn struct {
 	tool.AsOf
 }
 
-// A comparing is the part of an input that says what is compared.
+// A comparing is the part of an input that selects what a comparison includes.
 type comparing struct {
 	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
 	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare the structure"`
@@ -39,9 +39,10 @@ type diffSubtreeOut struct {
 	versioned
 }
 
-// maxCompared is how many nodes each of two subtrees that are compared has at most.
+// maxCompared is the maximum number of nodes of each compared subtree.
 const maxCompared = 10_000
 
+// diffSubtree returns the tool that compares two subtrees at one version.
 func (f tools) diffSubtree() *tool.Tool {
 	s := spec("diff_subtree", "Compare two subtrees", diffSubtreeDoc)
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
@@ -68,7 +69,8 @@ func (f tools) diffSubtree() *tool.Tool {
 	})
 }
 
-// comparable is a node that can be compared with all below it.
+// comparable returns a node that can be compared with all its descendants. It returns
+// BATCH_TOO_LARGE if there are more than maxCompared.
 func (r *reading) comparable(arg, id string) (tree.Node, error) {
 	n, err := r.node(arg, id)
 	if err != nil {
@@ -84,7 +86,7 @@ func (r *reading) comparable(arg, id string) (tree.Node, error) {
 	return n, nil
 }
 
-// diff compares two nodes as the call asks for.
+// diff compares two nodes with the options of the call.
 func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (tree.Diff, error) {
 	d := tree.Differ{Tree: r.Tree}
 	failed := in.begin(ctx, &d, r, r)
@@ -92,7 +94,8 @@ func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (t
 	return in.shown(out), *failed
 }
 
-// begin makes a Differ compare what the call asks for. What is wrong with texts is known after it has compared.
+// begin sets the options of a Differ. Texts are read while it compares, so failed is set after the
+// comparison: it points to the first error.
 func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *reading) (failed *error) {
 	d.MaxDepth, failed = endless, new(error)
 	if in.MaxDepth != nil {
@@ -122,7 +125,7 @@ func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *re
 	return failed
 }
 
-// shown is a difference without what the call does not ask for.
+// shown returns a difference without the parts that the call excludes.
 func (in comparing) shown(out tree.Diff) tree.Diff {
 	if !*in.IncludePayloads {
 		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0
@@ -137,16 +140,16 @@ func (in comparing) shown(out tree.Diff) tree.Diff {
 	return out
 }
 
-// hash is what texts are compared by.
+// hash returns a digest of a text, for the output.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:8])
 }
 
-// maxDiff is how many bytes the difference of two texts has at most.
+// maxDiff is the maximum number of bytes of the difference of two texts.
 const maxDiff = 16 << 10
 
-// unified are hunks in the unified format, up to maxDiff bytes of whole lines.
+// unified returns hunks in the unified format, truncated to maxDiff bytes of whole lines.
 func unified(hunks []merge.Hunk) string {
 	var b strings.Builder
 	for _, h := range hunks {

@@ -41,6 +41,7 @@ type expandOut struct {
 	versioned
 }
 
+// expandNode returns the tool that expands one node in the view of the session.
 func (f tools) expandNode() *tool.Tool {
 	s := viewSpec("expand_node", "Expand a node in the view", expandNodeDoc)
 	s.Route.Path, s.Idempotent = "/view/expand", true
@@ -48,6 +49,7 @@ func (f tools) expandNode() *tool.Tool {
 	return f.opening(s, func(bool) bool { return true })
 }
 
+// collapseNode returns the tool that collapses one node in the view of the session.
 func (f tools) collapseNode() *tool.Tool {
 	s := viewSpec("collapse_node", "Collapse a node in the view", collapseNodeDoc)
 	s.Route.Path, s.Idempotent = "/view/collapse", true
@@ -55,6 +57,8 @@ func (f tools) collapseNode() *tool.Tool {
 	return f.opening(s, func(bool) bool { return false })
 }
 
+// toggleNode returns the tool that expands a collapsed node, and collapses an expanded one. Unlike
+// the others, it is not idempotent.
 func (f tools) toggleNode() *tool.Tool {
 	s := viewSpec("toggle_node", "Expand or collapse a node in the view", toggleNodeDoc)
 	s.Route.Path = "/view/toggle"
@@ -62,14 +66,15 @@ func (f tools) toggleNode() *tool.Tool {
 	return f.opening(s, func(was bool) bool { return !was })
 }
 
-// viewSpec is a spec of a tool that changes what a session sees.
+// viewSpec returns the Spec of a tool that changes the view of a session.
 func viewSpec(short, title, doc string) tool.Spec {
 	s := spec(short, title, doc)
 	s.Role, s.Kind, s.Route.Method, s.Unversioned = auth.Editor, tool.View, "POST", true
 	return s
 }
 
-// opening is a tool that expands or collapses one node.
+// opening returns a tool that expands or collapses one node. next returns the new state from the
+// old one.
 func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandIn) (expandOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
@@ -88,7 +93,7 @@ func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	})
 }
 
-// A rooting is the part of an input that names the node at the top of what the call is about.
+// A rooting is the part of an input that names the root of a subtree.
 type rooting struct {
 	tool.Vault
 	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node; / is the whole vault"`
@@ -105,6 +110,7 @@ type expandAllOut struct {
 	versioned
 }
 
+// expandAll returns the tool that expands a node and all its descendants.
 func (f tools) expandAll() *tool.Tool {
 	s := viewSpec("expand_all", "Expand a node and its descendants in the view", expandAllDoc)
 	s.Route.Path, s.Idempotent = "/view/expand-all", true
@@ -112,6 +118,7 @@ func (f tools) expandAll() *tool.Tool {
 	return f.openingAll(s, true)
 }
 
+// collapseAll returns the tool that collapses a node and all its descendants.
 func (f tools) collapseAll() *tool.Tool {
 	s := viewSpec("collapse_all", "Collapse a node and its descendants in the view", collapseAllDoc)
 	s.Route.Path, s.Idempotent = "/view/collapse-all", true
@@ -119,7 +126,7 @@ func (f tools) collapseAll() *tool.Tool {
 	return f.openingAll(s, false)
 }
 
-// openingAll is a tool that expands or collapses a node and all below it.
+// openingAll returns a tool that expands or collapses a node and all its descendants.
 func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandAllIn) (expandAllOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}, false}
@@ -136,6 +143,8 @@ type setExpansionIn struct {
 	sessionMutation
 }
 
+// setExpansion returns the tool that expands or collapses a node and its descendants down to a
+// depth.
 func (f tools) setExpansion() *tool.Tool {
 	s := viewSpec("set_expansion_recursive", "Expand or collapse a node down to a depth", setExpansionDoc)
 	s.Route.Path, s.Idempotent = "/view/expansion", true
@@ -148,18 +157,19 @@ func (f tools) setExpansion() *tool.Tool {
 	})
 }
 
-// expansion is the rule that expands or collapses so many levels.
+// expansion returns the rule that expands or collapses a number of levels below a node; nil means
+// all.
 func expansion(expanded bool, levels *int) tree.Rule {
 	switch {
 	case levels == nil:
 		return tree.Rule{Expanded: expanded}
 	case *levels == 0 || !expanded:
-		return tree.Rule{} // what is deeper is collapsed anyway
+		return tree.Rule{} // deeper nodes are collapsed by every rule
 	}
 	return tree.Rule{Expanded: true, MaxDepth: *levels}
 }
 
-// all drafts a rule about a node and all below it.
+// all drafts a rule for a node and all its descendants.
 func (t *sessionEdit) all(arg, id string, r tree.Rule, out *expandAllOut) error {
 	n, err := t.node(arg, id)
 	if err != nil {

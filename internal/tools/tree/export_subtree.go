@@ -49,6 +49,8 @@ type exportSubtreeOut struct {
 	versioned
 }
 
+// exportSubtree returns the tool that exports a node and its descendants, as JSON, CSV, XML or a
+// zip of Markdown files.
 func (f tools) exportSubtree() *tool.Tool {
 	s := spec("export_subtree", "Export a node and its descendants", exportSubtreeDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
@@ -73,7 +75,8 @@ func (f tools) exportSubtree() *tool.Tool {
 	})
 }
 
-// write writes the nodes in a format.
+// write writes the tree of nodes in the format of the call. It returns BATCH_TOO_LARGE if it does
+// not fit into an answer.
 func (in exportSubtreeIn) write(root *exported, out *exportSubtreeOut) (err error) {
 	switch in.Format {
 	case asCSV:
@@ -95,12 +98,14 @@ func (in exportSubtreeIn) write(root *exported, out *exportSubtreeOut) (err erro
 	return err
 }
 
+// tooLargeExport returns the BATCH_TOO_LARGE fault of an export.
 func tooLargeExport() error {
 	return fault.New(fault.BatchTooLarge, "the subtree is too large for one answer").
 		Fix("export smaller subtrees, one after the other")
 }
 
-// An exported is a node as an export has it, and import_merge reads it: itself, whatever it stands for.
+// An exported is one node in an export, in the format that import_merge reads. A node that
+// represents another one is exported with its own text.
 type exported struct {
 	XMLName     xml.Name      `json:"-" xml:"node"`
 	NodeID      string        `json:"nodeId" xml:"nodeId"`
@@ -114,21 +119,21 @@ type exported struct {
 	Body        string        `json:"body" xml:"body"`
 	Children    []*exported   `json:"children" xml:"children>node"`
 
-	parent string
-	depth  int
+	parent string // address of the parent, for CSV; empty for the root
+	depth  int    // distance from the root, for CSV
 }
 
-// An exportedRoot is an export with what it is of.
+// An exportedRoot is an export with its root and version.
 type exportedRoot struct {
 	RootNodeID string          `json:"rootNodeId"`
 	Version    string          `json:"version"`
 	Node       json.RawMessage `json:"node"`
 }
 
-// exportedPairs are the fields of a node in text order.
+// exportedPairs are the fields of a node in the order of the text.
 type exportedPairs []tree.Property
 
-// MarshalJSON writes the fields as an object.
+// MarshalJSON encodes the fields as an object.
 func (p exportedPairs) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -151,7 +156,7 @@ func (p exportedPairs) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MarshalXML writes each field as an element with its name as an attribute.
+// MarshalXML encodes each field as an element, with its name as an attribute.
 func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
@@ -165,14 +170,15 @@ func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error 
 	return e.EncodeToken(start.End())
 }
 
-// An exporting makes an export.
+// An exporting builds an export.
 type exporting struct {
 	*reading
 	out   *exportSubtreeOut
-	nodes map[tree.Node]*exported
+	nodes map[tree.Node]*exported // the nodes so far
 }
 
-// whole is a node with all below it. One that is too large for an answer is BATCH_TOO_LARGE.
+// whole returns a node with all its descendants. It returns BATCH_TOO_LARGE if they do not fit into
+// an answer.
 func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error) {
 	e.nodes = map[tree.Node]*exported{}
 	e.ahead(ctx, top)
@@ -201,7 +207,7 @@ func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error)
 	return e.nodes[top], ctx.Err()
 }
 
-// ahead reads the texts of the first notes at once.
+// ahead prefetches the texts of the first notes.
 func (e *exporting) ahead(ctx context.Context, top tree.Node) {
 	e.view.Prefetch(ctx, func(yield func(string) bool) {
 		for f := range filesBelow(e.Index, top.Holder()) {
@@ -212,7 +218,7 @@ func (e *exporting) ahead(ctx context.Context, top tree.Node) {
 	})
 }
 
-// node is a node without those below it.
+// node returns a node without its children.
 func (e *exporting) node(ctx context.Context, n tree.Node) (*exported, error) {
 	own, _, err := e.texts.of(ctx, n)
 	return &exported{
@@ -221,10 +227,11 @@ func (e *exporting) node(ctx context.Context, n tree.Node) (*exported, error) {
 	}, err
 }
 
-// columns are those that each row of CSV begins with. Fields follow, as `payload.` and their name.
+// columns are the first columns of a CSV row. A column for each field follows: `payload.` and its
+// name.
 var columns = []string{"nodeId", "uid", "parentId", "depth", "kind", "payloadType", "title", "level", "tags", "body"}
 
-// csv is a row for each node, in the order of the tree.
+// csv returns the nodes as CSV, one row for each, in the order of the tree.
 func (x *exported) csv() (string, error) {
 	var names []string
 	known := map[string]bool{}
@@ -257,7 +264,7 @@ func (x *exported) csv() (string, error) {
 	return b.String(), failed
 }
 
-// each calls a function with a node and all below it.
+// each calls do with the node and all its descendants.
 func (x *exported) each(do func(*exported)) {
 	do(x)
 	for _, child := range x.Children {
@@ -265,7 +272,7 @@ func (x *exported) each(do func(*exported)) {
 	}
 }
 
-// row is a node as a row of CSV, with these fields.
+// row returns the CSV row of a node with the given fields.
 func (x *exported) row(fields []string) []string {
 	level := ""
 	if x.Level > 0 {
@@ -285,10 +292,11 @@ func (x *exported) row(fields []string) []string {
 	return row
 }
 
-// maxUnpacked is how many bytes the files of a zip have together.
+// maxUnpacked is the maximum total size of the files in a zip, in bytes.
 const maxUnpacked = 32 << 20
 
-// exportFiles fills in a zip of the files of a node and all below it; of a section, its Markdown.
+// exportFiles adds a zip with the files of a node and its descendants to the output. For a section,
+// the zip contains one file with its Markdown.
 func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSubtreeOut) error {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -327,8 +335,8 @@ func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSub
 	return nil
 }
 
-// eachFile calls a function with each file of a node and all below it: its path in the folder above the node, and its
-// text.
+// eachFile calls do with each file of a node and its descendants: its path relative to the parent
+// folder of the node, and its text.
 func (r *reading) eachFile(ctx context.Context, top tree.Node, do func(path string, text []byte) error) error {
 	if top.Section > 0 {
 		text, err := r.text(ctx, top)

@@ -29,6 +29,7 @@ type setFiltersOut struct {
 	versioned
 }
 
+// setFilters returns the tool that sets the visible properties of the session.
 func (f tools) setFilters() *tool.Tool {
 	s := viewSpec("set_filters", "Set the visible properties", setFiltersDoc)
 	s.Route.Path, s.Idempotent = "/view/filters", true
@@ -46,7 +47,7 @@ func (f tools) setFilters() *tool.Tool {
 	})
 }
 
-// checkLists is a fault for a list with too many entries.
+// checkLists returns a fault if a list has too many entries. An empty list is valid.
 func checkLists(arg string, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -54,7 +55,7 @@ func checkLists(arg string, list []string) error {
 	return checkBatch(arg, len(list))
 }
 
-// setFilters drafts that the session has other lists.
+// setFilters drafts new property lists of the session.
 func (t *sessionEdit) setFilters(in setFiltersIn, out *setFiltersOut) error {
 	v := t.view.View
 	lists := &v.Filter
@@ -78,7 +79,7 @@ func (t *sessionEdit) setFilters(in setFiltersIn, out *setFiltersOut) error {
 	return t.set(v)
 }
 
-// joined are the texts of two lists, each once.
+// joined returns the texts of both lists without duplicates.
 func joined(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, s := range b {

@@ -33,6 +33,7 @@ type getNodeOut struct {
 	versioned
 }
 
+// getNode returns the tool that returns one node with its ancestors.
 func (f tools) getNode() *tool.Tool {
 	s := spec("get_node", "Get a node", getNodeDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
@@ -54,11 +55,11 @@ func (f tools) getNode() *tool.Tool {
 type reading struct {
 	*tree.Tree
 	view    state.View
-	session session
-	texts   texts
+	session session // settings of the caller's session
+	texts   texts   // reads the texts of nodes
 }
 
-// read reads the tree of a call.
+// read returns the tree of the vault at the version of the call, with the session of the caller.
 func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (*reading, error) {
 	v, err := f.ViewAt(ctx, c, name.Vault, at)
 	if err != nil {
@@ -70,15 +71,17 @@ func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool
 	return r, err
 }
 
-// A spot is where a call reads: the vault, its version, and the node that an argument names.
+// A spot is the vault, the version and the node that a call reads. arg is the argument that names
+// the node.
 type spot struct {
 	vault tool.Vault
 	at    tool.AsOf
 	arg   string
-	id    string
+	id    string // address or uid of the node
 }
 
-// readNode reads the tree of a call, notes the version in the output, and finds the node.
+// readNode reads the tree of a call, writes its version to the output, and returns the node that
+// the call names.
 func (f tools) readNode(
 	ctx context.Context, c auth.Caller, s spot, out interface{ at(version string) },
 ) (*reading, tree.Node, error) {
@@ -91,10 +94,11 @@ func (f tools) readNode(
 	return r, n, err
 }
 
-// node is the node that an argument names.
+// node returns the node that an argument names, or NOT_FOUND.
 func (r *reading) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree, arg, id) }
 
-// nodeIn is the node that an argument names in a tree. An unknown one is NOT_FOUND.
+// nodeIn returns the node of a tree that an argument names. It returns NOT_FOUND, with the most
+// similar addresses, if there is none.
 func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 	n, ok := t.Find(id)
 	if ok {
@@ -107,17 +111,18 @@ func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 	return n, failed
 }
 
-// shaper makes shapes of nodes as the call and its session want them.
+// shaper returns a Shaper with the property lists of the call and its session.
 func (r *reading) shaper(l lists) tree.Shaper {
 	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
 }
 
-// viewer answers which nodes are expanded.
+// viewer returns a Viewer with the rules of the session. otherwise is the state of the nodes
+// without a rule.
 func (r *reading) viewer(otherwise bool) *tree.Viewer {
 	return tree.NewViewer(r.Tree, r.session.rules, otherwise)
 }
 
-// text is the text of the file of a node; nil: it has none.
+// text returns the text of the file that contains a node, or nil if it has none.
 func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	if n.Note != nil {
 		return r.view.Vault.Text(ctx, n.Note.Body)
@@ -129,7 +134,8 @@ func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	return r.view.Vault.Text(ctx, f.Body)
 }
 
-// addTexts adds to the shape of a node what only its text tells: its body, and its content if the filter asks for it.
+// addTexts adds the body of a node to its shape, if the filter shows it, and the content, if the
+// filter names it.
 func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !shown.Shows("body") && !shown.Wants("content") {
 		return nil

@@ -33,6 +33,7 @@ type getPathOut struct {
 	versioned
 }
 
+// getPath returns the tool that lists the nodes from the root of the vault to a node.
 func (f tools) getPath() *tool.Tool {
 	s := spec("get_path", "Get the path to a node", getPathDoc)
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "path"
@@ -64,6 +65,7 @@ type commonAncestorOut struct {
 	versioned
 }
 
+// commonAncestor returns the tool that returns the nearest common ancestor of nodes.
 func (f tools) commonAncestor() *tool.Tool {
 	s := spec("get_common_ancestor", "Get the nearest common ancestor", commonAncestorDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
@@ -93,10 +95,10 @@ func (f tools) commonAncestor() *tool.Tool {
 	})
 }
 
-// maxBatch is how many nodes a call names, or changes, at most.
+// maxBatch is the maximum number of nodes that a call names or changes.
 const maxBatch = 100
 
-// checkBatch is a fault if a list that an argument gives is empty or too long.
+// checkBatch returns a fault if the list in an argument is empty or has more than maxBatch entries.
 func checkBatch(arg string, n int) error {
 	switch {
 	case n == 0:

@@ -34,6 +34,7 @@ type getSubtreeOut struct {
 	paged
 }
 
+// getSubtree returns the tool that returns a node with its descendants, in pages.
 func (f tools) getSubtree() *tool.Tool {
 	s := spec("get_subtree", "Get a node with its descendants", getSubtreeDoc)
 	s.Role, s.Kind, s.Lifted = auth.Reader, tool.Read, []string{"filters", "paging"}
@@ -49,8 +50,8 @@ func (f tools) getSubtree() *tool.Tool {
 	})
 }
 
-// subtree fills in a page of a node and all below it: the next nodes in the order of the tree, and what is above
-// them as skeletons.
+// subtree fills one page of a subtree: the next nodes in the order of the tree, with their
+// ancestors as skeletons.
 func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, out *getSubtreeOut) error {
 	after, err := in.after()
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, o
 		count, last = count+1, v
 	}
 	if err := ctx.Err(); err != nil {
-		return err // what is listed is cut off
+		return err // the list is incomplete
 	}
 	if out.Node = g.top; out.Node == nil {
 		out.Node = &tree.Shape{NodeID: top.ID(), Skeleton: true}
@@ -88,10 +89,11 @@ func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, o
 	return out.endWalk(count, more, last)
 }
 
-// endless is a depth that no node has.
+// endless is a depth that is greater than that of any node.
 const endless = 1 << 30
 
-// endWalk notes what is told of a page of a tour, of which nobody counts all nodes.
+// endWalk adds the metadata of a page of a tour. The total is omitted, because it would require a
+// walk of all nodes.
 func (p *paged) endWalk(count int, more bool, last *tree.Visit) error {
 	p.Note("count", count)
 	p.Note("has_more", more)
@@ -103,14 +105,14 @@ func (p *paged) endWalk(count int, more bool, last *tree.Visit) error {
 	return err
 }
 
-// A growing is a part of a tree that grows node by node, each after those above it.
+// A growing is a tree of shapes to which nodes are added in order, each after its parent.
 type growing struct {
 	shaper tree.Shaper
-	shapes map[*tree.Visit]*tree.Shape
-	top    *tree.Shape // nil: there is no node yet
+	shapes map[*tree.Visit]*tree.Shape // the shapes that are in the tree
+	top    *tree.Shape                 // nil: empty
 }
 
-// add adds a node below the one above it.
+// add adds a node below its parent.
 func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
 	g.shapes[v] = shape
 	if v.Above == nil {
@@ -121,7 +123,7 @@ func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
 	parent.Children = append(parent.Children, shape)
 }
 
-// shape is that of a node. One that was on a page before is a skeleton.
+// shape returns the shape of a node. A node of an earlier page is added as a skeleton.
 func (g *growing) shape(v *tree.Visit) *tree.Shape {
 	shape, ok := g.shapes[v]
 	if !ok {

@@ -30,7 +30,7 @@ type getViewIn struct {
 	tool.AsOf
 }
 
-// A wrapping is what is told of a view beside its nodes.
+// A wrapping contains the settings of a view that can accompany its nodes.
 type wrapping struct {
 	RootNodeID      string    `json:"rootNodeId,omitempty"`
 	Included        *[]string `json:"includedProperties,omitempty"`
@@ -44,6 +44,7 @@ type getViewOut struct {
 	paged
 }
 
+// getView returns the tool that returns the visible part of a subtree, in pages.
 func (f tools) getView() *tool.Tool {
 	s := spec("get_view", "Get the view of a node", getViewDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
@@ -66,19 +67,20 @@ func (f tools) getView() *tool.Tool {
 	})
 }
 
-// A viewing is a view of a node.
+// A viewing is the view of a subtree.
 type viewing struct {
 	*reading
 	shaper    tree.Shaper
-	otherwise bool
-	top       tree.Node
-	depth     int
-	exports   bool // isExpanded is what the view says also of what shows no children
-	nodes     map[*tree.Visit]*tree.ViewNode
-	root      *tree.ViewNode // nil: there is no node yet
+	otherwise bool                           // state of the nodes without a rule
+	top       tree.Node                      // the root of the view
+	depth     int                            // maximum depth below top
+	exports   bool                           // isExpanded follows the rules for leaves too
+	nodes     map[*tree.Visit]*tree.ViewNode // the nodes that are in the view
+	root      *tree.ViewNode                 // nil: empty
 }
 
-// viewing is the view of a node as the call and its session want it.
+// viewing returns the view of a node with the settings of the call and its session. expanded, if it
+// is not nil, replaces the default of the session.
 func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
 	s := r.session
 	if !s.shown.IsEmpty() {
@@ -95,7 +97,7 @@ func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
 	}
 }
 
-// wrapping is what is told beside the nodes.
+// wrapping returns the settings of the view.
 func (v *viewing) wrapping() wrapping {
 	f := v.shaper.Filter
 	return wrapping{
@@ -103,7 +105,8 @@ func (v *viewing) wrapping() wrapping {
 	}
 }
 
-// page fills in a page of the view: the next nodes in the order of the tree, and what is above them as skeletons.
+// page fills one page of the view: the next nodes in the order of the tree, with their ancestors as
+// skeletons.
 func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 	after, err := p.after()
 	if err != nil {
@@ -127,7 +130,7 @@ func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 		count, last = count+1, n
 	}
 	if err := ctx.Err(); err != nil {
-		return err // what is listed is cut off
+		return err // the list is incomplete
 	}
 	if err := out.endWalk(count, more, last); err != nil {
 		return err
@@ -136,12 +139,12 @@ func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 	return err
 }
 
-// tour walks what the view shows.
+// tour returns the Tour of the nodes that the view shows.
 func (v *viewing) tour() tree.Tour {
 	return tree.Tour{Tree: v.Tree, Depth: v.depth, Opens: v.shaper.Viewer.Expanded}
 }
 
-// object is the node at the top with what was added below it.
+// object returns the root with the added nodes as JSON.
 func (v *viewing) object() (tool.Object, error) {
 	if v.root == nil {
 		v.root = &tree.ViewNode{NodeID: v.top.ID(), Skeleton: true}
@@ -150,7 +153,7 @@ func (v *viewing) object() (tool.Object, error) {
 	return tool.Object(data), err
 }
 
-// shape is a node as the view has it.
+// shape returns a node as the view shows it.
 func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, error) {
 	node := v.shaper.View(n.Node)
 	node.ViaReference = n.Via > 0 && v.shaper.Filter.Shows("viaReference")
@@ -163,7 +166,7 @@ func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, err
 	return node, err
 }
 
-// add adds a node below the one above it.
+// add adds a node below its parent.
 func (v *viewing) add(n *tree.Visit, shape *tree.ViewNode) {
 	v.nodes[n] = shape
 	if n.Above == nil {
@@ -174,7 +177,7 @@ func (v *viewing) add(n *tree.Visit, shape *tree.ViewNode) {
 	parent.Children = append(parent.Children, shape)
 }
 
-// node is that of a visit. One that was on a page before is a skeleton.
+// node returns the view node of a visit. A node of an earlier page is added as a skeleton.
 func (v *viewing) node(n *tree.Visit) *tree.ViewNode {
 	shape, ok := v.nodes[n]
 	if !ok {
@@ -194,6 +197,8 @@ type exportViewOut struct {
 	versioned
 }
 
+// exportView returns the tool that exports the view of the session in the format that import_view
+// reads. It has no pages.
 func (f tools) exportView() *tool.Tool {
 	s := spec("export_view", "Export the view of a session", exportViewDoc)
 	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
@@ -214,7 +219,7 @@ func (f tools) exportView() *tool.Tool {
 	})
 }
 
-// whole takes in all nodes of the view. One that is too large for an answer is BATCH_TOO_LARGE.
+// whole adds all nodes of the view. It returns BATCH_TOO_LARGE if they do not fit into an answer.
 func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
 	going := state.Going(ctx)
 	v.exports = true
@@ -235,13 +240,13 @@ func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
 	return ctx.Err()
 }
 
-// An exportedView is a view as import_view reads it.
+// An exportedView is a view in the format that import_view reads.
 type exportedView struct {
 	wrapping
 	View tool.Object `json:"view"`
 }
 
-// exported is the view as JSON, with or without what is told beside its nodes.
+// exported returns the view as JSON, with its settings if wrapped is set.
 func (v *viewing) exported(wrapped bool) (tool.Object, error) {
 	view, err := v.object()
 	if err != nil || !wrapped {

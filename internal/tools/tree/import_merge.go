@@ -19,7 +19,7 @@ import (
 //go:embed import_merge.md
 var importMergeDoc string
 
-// The strategies of a merge, and what nodes match by.
+// The strategies of a merge, and the value of matchBy for paths.
 const (
 	byUpsert  = "upsert"
 	byReplace = "replace"
@@ -36,7 +36,7 @@ type importMergeIn struct {
 	nodeMutation
 }
 
-// A mergedNode is what became of a node of the JSON, or of one that was removed.
+// A mergedNode is the result for one node of the JSON, or for one that was removed.
 type mergedNode struct {
 	NodeID string `json:"nodeId"`
 	Status string `json:"status" jsonschema:"created, updated, replaced, skipped, unchanged or removed"`
@@ -53,6 +53,8 @@ type importMergeOut struct {
 	changed
 }
 
+// importMerge returns the tool that merges an export of a subtree into the vault. It writes either
+// all nodes or none.
 func (f tools) importMerge() *tool.Tool {
 	s := spec("import_merge", "Merge an export into the vault", importMergeDoc)
 	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "nodes"
@@ -66,7 +68,7 @@ func (f tools) importMerge() *tool.Tool {
 		}
 		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		out, err := change(ctx, f, w, func(ctx context.Context, e *edit, out *importMergeOut) error {
-			root, err := readMerge(in.JSON) // the function may run again
+			root, err := readMerge(in.JSON) // the function can run again
 			if err != nil {
 				return err
 			}
@@ -80,36 +82,40 @@ func (f tools) importMerge() *tool.Tool {
 	})
 }
 
-// A merging is a merge that is under way.
+// A merging is the state of one merge.
 type merging struct {
 	*edit
 	in     importMergeIn
 	out    *importMergeOut
-	target tree.Node
-	top    *mergeNode // stands for the target, above the root of the JSON
+	target tree.Node  // the node below which the JSON is merged
+	top    *mergeNode // represents the target, as the parent of the JSON's root
 
-	taken    map[tree.Node]*mergeNode
-	holding  map[tree.Node]bool // those that are taken, and all that have one of them below
-	files    map[vault.Path]*mergedFile
-	order    []vault.Path // of files, as they came
-	problems []*fault.Fault
-	bins     []binned
-	removed  []tree.Node
+	taken    map[tree.Node]*mergeNode   // the nodes of the vault that are matched
+	holding  map[tree.Node]bool         // the matched nodes of the vault and all their ancestors
+	files    map[vault.Path]*mergedFile // the files that the merge reads or changes
+	order    []vault.Path               // keys of files, in order of insertion
+	problems []*fault.Fault             // of the nodes that cannot be merged
+	bins     []binned                   // sections to move to the trash
+	removed  []tree.Node                // the removed nodes, without their descendants
 }
 
-// A binned is a text that goes into the trash, and the path that it had.
+// A binned is a text to move to the trash, with its former path.
 type binned struct {
 	path vault.Path
 	text []byte
 }
 
-// run drafts the merge. All nodes are looked at before anything is staged.
+// run drafts the merge, in phases: it matches the nodes of the JSON with those of the vault,
+// patches the texts of the matched nodes, places the new nodes and collects the removed ones, and
+// stages the files. No problem may remain before it stages anything, so either all nodes are merged
+// or none.
 func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 	if m.target, err = m.node("targetId", m.in.TargetID); err != nil {
 		return err
 	}
 	if source, ok := m.tree.Source(m.target); ok {
-		m.target = source // below a node that stands for another one are the nodes of that
+		// The children of a node that represents another one are those of the other.
+		m.target = source
 	}
 	m.out.Nodes = []mergedNode{}
 	m.top = &mergeNode{NodeID: m.target.ID(), match: m.target, matched: true, Children: &[]*mergeNode{root}}
@@ -137,8 +143,9 @@ func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 	return m.settleMerge(ctx, root)
 }
 
-// coversBelow is CONFLICT if something changed that the merge could be about: what is below the node that the root of the
-// JSON matches, else below the target.
+// coversBelow returns CONFLICT if anything in the scope of the merge changed after the version
+// token: the notes and folders below the node that the root of the JSON matches or, without a
+// match, below the target.
 func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 	top := m.target
 	if root.matched {
@@ -161,7 +168,7 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 	return nil
 }
 
-// matchAll finds the node of the vault for each of the JSON.
+// matchAll matches the nodes of the JSON with those of the vault.
 func (m *merging) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
@@ -171,7 +178,7 @@ func (m *merging) matchAll(root *mergeNode) {
 	m.matchBelow(root)
 }
 
-// hold notes which nodes the JSON has, or has something below.
+// hold records the matched nodes and all their ancestors.
 func (m *merging) hold() {
 	m.holding = map[tree.Node]bool{}
 	for n := range m.taken {
@@ -181,7 +188,9 @@ func (m *merging) hold() {
 	}
 }
 
-// matchRoot matches the node at the top: at its address below the target, else as the child of the target with its name.
+// matchRoot matches the root of the JSON. By path, it matches the node at its address, if that is
+// in the target, or else the child of the target with the same key. Otherwise it matches like
+// matchID.
 func (m *merging) matchRoot(root *mergeNode) {
 	if m.in.MatchBy != byPath {
 		m.matchID(root)
@@ -197,7 +206,7 @@ func (m *merging) matchRoot(root *mergeNode) {
 	}
 }
 
-// matchID matches a node by its uid, else by its address.
+// matchID matches a node by its uid or else by its address. Only nodes in the target match.
 func (m *merging) matchID(g *mergeNode) {
 	if _, isUID := index.ParseUID(g.UID); isUID {
 		if n, ok := m.tree.Find(g.UID); ok && m.tree.Within(n, m.target) && m.take(g, n) {
@@ -209,7 +218,8 @@ func (m *merging) matchID(g *mergeNode) {
 	}
 }
 
-// take matches two nodes, unless the one of the vault is matched already.
+// take matches two nodes and reports whether it did. A node of the vault that is already matched is
+// not matched again.
 func (m *merging) take(g *mergeNode, n tree.Node) bool {
 	if m.taken[n] != nil {
 		return false
@@ -221,7 +231,7 @@ func (m *merging) take(g *mergeNode, n tree.Node) bool {
 	return true
 }
 
-// matchBelow matches the nodes below one.
+// matchBelow matches the descendants of a node.
 func (m *merging) matchBelow(g *mergeNode) {
 	keys := map[string]tree.Node{}
 	if m.in.MatchBy == byPath && g.matched {
@@ -239,12 +249,12 @@ func (m *merging) matchBelow(g *mergeNode) {
 	}
 }
 
-// problem notes why a node cannot be merged.
+// problem records why a node cannot be merged.
 func (m *merging) problem(g *mergeNode, err error) {
 	m.problems = append(m.problems, fault.Of(err).With("nodeId", g.NodeID))
 }
 
-// invalid is the fault of nodes that cannot be merged.
+// invalid returns the fault for all nodes that cannot be merged.
 func (m *merging) invalid() error {
 	first := m.problems[0]
 	f := wrong("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s", len(m.problems), first.Message).
@@ -256,7 +266,7 @@ func (m *merging) invalid() error {
 	return f
 }
 
-// settleMerge says what became of the nodes, and rewrites references.
+// settleMerge rewrites references and fills the output with the results for the nodes.
 func (m *merging) settleMerge(ctx context.Context, root *mergeNode) error {
 	if _, err := m.settle(ctx, tree.Node{}, false, &m.out.changed); err != nil {
 		return err
@@ -283,7 +293,8 @@ func (m *merging) settleMerge(ctx context.Context, root *mergeNode) error {
 	return err
 }
 
-// firstChanges are the first files of a draft as a dry run shows them.
+// firstChanges returns the first changes of a draft, for the output of a dry run. Files in the
+// trash are omitted.
 func firstChanges(staged []repo.Staged) (all []mutation.FileChange) {
 	for _, s := range staged {
 		if !vault.InTrash(string(s.Path)) && len(all) < tool.MaxPage {
@@ -293,7 +304,7 @@ func firstChanges(staged []repo.Staged) (all []mutation.FileChange) {
 	return all
 }
 
-// count counts what became of a node.
+// count adds the result of a node to the counts. Skipped and unchanged nodes are not listed.
 func (m *merging) count(g *mergeNode) {
 	id := g.NodeID
 	if to, ok := m.out.IDMap[id]; ok {
@@ -316,13 +327,14 @@ func (m *merging) count(g *mergeNode) {
 	m.list(id, g.status)
 }
 
+// list adds a node to the listed results, up to tool.MaxPage.
 func (m *merging) list(id, status string) {
 	if len(m.out.Nodes) < tool.MaxPage {
 		m.out.Nodes = append(m.out.Nodes, mergedNode{id, status})
 	}
 }
 
-// address adds the addresses of new nodes to the map, by those that they have in the JSON.
+// address adds the addresses of created nodes to the id map, by their addresses in the JSON.
 func (m *merging) address() {
 	after := tree.New(m.Index())
 	var visit func(g *mergeNode, n tree.Node, ok bool)
@@ -356,5 +368,5 @@ func (m *merging) address() {
 	visit(m.top, n, ok)
 }
 
-// oneLine is a title as a heading has it.
+// oneLine returns a title in the form of a heading: with single spaces.
 func oneLine(title string) string { return strings.Join(strings.Fields(title), " ") }

@@ -32,6 +32,7 @@ type importViewOut struct {
 	versioned
 }
 
+// importView returns the tool that replaces the view of the session by an exported one.
 func (f tools) importView() *tool.Tool {
 	s := viewSpec("import_view", "Import a view into the session", importViewDoc)
 	s.Route.Path, s.Idempotent = "/view/import", true
@@ -49,9 +50,11 @@ func (f tools) importView() *tool.Tool {
 	})
 }
 
-// viewMembers is a JSON object whose names are read without regard to their case.
+// viewMembers are the members of a JSON object by their names in lower case, because case is
+// ignored.
 type viewMembers map[string]any
 
+// membersOf returns the members of a JSON object. ok is false for other values.
 func membersOf(v any) (viewMembers, bool) {
 	raw, ok := v.(map[string]any)
 	if !ok {
@@ -64,7 +67,8 @@ func membersOf(v any) (viewMembers, bool) {
 	return all, true
 }
 
-// read reads a member, if it is there and not null, and reports whether it is of the type.
+// read stores a member in to, and reports whether it has the right type. A missing member or null
+// is not stored and counts as right.
 func (m viewMembers) read(name string, to any) (ok bool) {
 	v := m[strings.ToLower(name)]
 	if v == nil {
@@ -92,25 +96,25 @@ func (m viewMembers) read(name string, to any) (ok bool) {
 	return ok
 }
 
-// A givenView is a view as the JSON has it.
+// A givenView is the view in the JSON.
 type givenView struct {
-	root     string
+	root     string // address or path of names of the root
 	filter   tree.Filter
-	expanded bool
+	expanded bool // state of the nodes without a rule
 	top      *givenNode
 }
 
-// A givenNode is a node of the JSON.
+// A givenNode is a node in the JSON.
 type givenNode struct {
 	id, uid, name, payloadType string
 	expanded                   bool
-	count                      int // of its children; -1: it does not say
+	count                      int // number of its children; -1: not given
 	children                   []*givenNode
 }
 
-// readView reads the JSON of a view.
+// readView parses the JSON of a view.
 func readView(data tool.JSON) (*givenView, error) {
-	var given any // all of it is parsed once
+	var given any // parse the JSON only once
 	err := json.Unmarshal(data, &given)
 	if text, is := given.(string); is && err == nil {
 		err = json.Unmarshal([]byte(text), &given)
@@ -139,11 +143,12 @@ func readView(data tool.JSON) (*givenView, error) {
 	return v, err
 }
 
+// badView returns an INVALID_PARAMETER fault about viewJson.
 func badView(reason, format string, args ...any) *fault.Fault {
 	return wrong(reason, format, args...).With("argument", "viewJson").Fix("give the output of export_view with includeViewRoot")
 }
 
-// readNode reads a node and those below it.
+// readNode parses a node with its descendants.
 func readNode(given any) (*givenNode, error) {
 	m, ok := membersOf(given)
 	if !ok {
@@ -159,7 +164,7 @@ func readNode(given any) (*givenNode, error) {
 			return nil, badView("view_json", "%s of a node in viewJson has the wrong type", name)
 		}
 	}
-	n.name, _ = m["name"].(string) // a field may be called so
+	n.name, _ = m["name"].(string) // not checked: a field can have this name
 	if n.id == "" {
 		return nil, badView("missing_node_id", "a node of viewJson has no nodeId")
 	}
@@ -173,16 +178,17 @@ func readNode(given any) (*givenNode, error) {
 	return n, nil
 }
 
-// An importing brings a view into a session.
+// An importing imports a view into a session.
 type importing struct {
 	*sessionEdit
 	in  importViewIn
 	out *importViewOut
 
-	expanded bool // what holds of nodes that the JSON does not have
-	rules    tree.Rules
+	expanded bool       // the state of nodes that the JSON does not contain
+	rules    tree.Rules // the rules for the nodes below the root
 }
 
+// run drafts the imported view of the session.
 func (i *importing) run(v *givenView) error {
 	if err := i.checkTypes(v.top); err != nil {
 		return err
@@ -207,7 +213,8 @@ func (i *importing) run(v *givenView) error {
 	return i.set(next)
 }
 
-// checkTypes is a fault for a type that the vault does not have, by its own name or by that which the call gives it.
+// checkTypes returns a fault if the type of a node does not exist in the vault, neither by its own
+// name nor by the one that payloadTypes maps it to.
 func (i *importing) checkTypes(n *givenNode) error {
 	name := n.payloadType
 	if given, ok := i.in.PayloadTypes[name]; ok {
@@ -225,12 +232,12 @@ func (i *importing) checkTypes(n *givenNode) error {
 	return nil
 }
 
-// builtIn are the types that no schema declares.
+// builtIn are the types that exist without a schema.
 var builtIn = map[string]bool{
 	string(tree.Vault): true, string(tree.Folder): true, vault.Page: true, vault.Section: true, vault.Daily: true,
 }
 
-// top is the node that the view is of.
+// top returns the root of the imported view, which the lookup strategy determines.
 func (i *importing) top(v *givenView) (tree.Node, error) {
 	switch i.in.RootLookup {
 	case "current":
@@ -249,7 +256,7 @@ func (i *importing) top(v *givenView) (tree.Node, error) {
 	return n, nil
 }
 
-// named is the node that names from the vault down lead to, with slashes between them.
+// named returns the node at a path of names, separated by slashes, from the root of the vault.
 func (i *importing) named(path string) (tree.Node, error) {
 	n := i.Root()
 	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -266,7 +273,7 @@ func (i *importing) named(path string) (tree.Node, error) {
 	return n, nil
 }
 
-// child is the first child of a node with a name, in any case.
+// child returns the first child of a node with a name. Case is ignored.
 func (i *importing) child(n tree.Node, name string) (tree.Node, bool) {
 	for _, c := range i.Children(n) {
 		if strings.EqualFold(i.Name(c), name) {
@@ -276,10 +283,11 @@ func (i *importing) child(n tree.Node, name string) (tree.Node, bool) {
 	return n, false
 }
 
-// maxIgnored is how many nodes are told that the vault does not have.
+// maxIgnored is the maximum number of listed nodes that the vault does not have.
 const maxIgnored = 100
 
-// restore takes in what the JSON says of a node and of those below it. The node at the top is given.
+// restore adds the rules for a node and its descendants from the JSON. n is the node that given
+// matches.
 func (i *importing) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
 	children, nodes := i.found(n, given)
@@ -296,7 +304,8 @@ func (i *importing) restore(n tree.Node, given *givenNode) {
 	}
 }
 
-// found are the nodes below another one that the JSON has and the vault too.
+// found returns the children in the JSON that match a node of the vault, with these nodes. The
+// others are listed as ignored.
 func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode, nodes []tree.Node) {
 	var named map[string]tree.Node
 	if i.in.RootLookup == "path" && len(given.children) > 0 {
@@ -314,9 +323,9 @@ func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode,
 	return children, nodes
 }
 
-// alike is one rule about a node that says what rules about each of its children would, if they all differ from what
-// holds by default. A view has few rules, and folders may have many notes. It is false if one of the children has
-// children, or is not in the JSON.
+// alike returns one rule that replaces the rules of all children of a node, if all of them differ
+// from the default. Rules per view are limited, and folders can have many notes. ok is false if a
+// child has children itself or is not in the JSON.
 func (i *importing) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
 	source, _ := i.Source(n)
 	all := i.Children(n)
@@ -330,17 +339,18 @@ func (i *importing) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rul
 	}
 	rule = tree.Rule{UID: i.UID(n), Expanded: true, Recursive: true}
 	if i.expanded {
-		rule.MaxDepth = 1 // what is deeper is collapsed
+		rule.MaxDepth = 1 // deeper nodes are collapsed
 	}
 	return rule, true
 }
 
-// allCollapsed reports whether all nodes of the JSON are collapsed, or all expanded.
+// allCollapsed reports whether all nodes of the JSON are collapsed or, if collapsed is false, all
+// are expanded.
 func allCollapsed(nodes []*givenNode, collapsed bool) bool {
 	return !slices.ContainsFunc(nodes, func(n *givenNode) bool { return n.expanded == collapsed })
 }
 
-// childrenByName returns the first child of a node with each name, by the name in lower case.
+// childrenByName returns the first child of a node with each name. The keys are in lower case.
 func (i *importing) childrenByName(n tree.Node) map[string]tree.Node {
 	all := map[string]tree.Node{}
 	for _, child := range i.Children(n) {
@@ -352,7 +362,8 @@ func (i *importing) childrenByName(n tree.Node) map[string]tree.Node {
 	return all
 }
 
-// lookup is a node of the JSON below another one: by its uid, by its address, or by its name among the children of that.
+// lookup returns the node below another one that a node of the JSON matches: by uid, by address, or
+// by name. named contains the children by name, or is nil.
 func (i *importing) lookup(above tree.Node, given *givenNode, named map[string]tree.Node) (tree.Node, bool) {
 	source, _ := i.Source(above)
 	for _, id := range []string{given.uid, given.id} {

@@ -20,15 +20,16 @@ type listChildrenIn struct {
 	tool.AsOf
 }
 
-// A nodes is the answer of a tool that lists nodes.
+// A nodes is the output of a tool that lists nodes.
 type nodes struct {
 	Items []*tree.Shape `json:"items"`
 	paged
 }
 
-// itemColumns are the members of nodes in a list that a person is shown.
+// itemColumns are the members of a node that a table shows.
 var itemColumns = []string{"nodeId", "payloadType", "name", "childrenCount"}
 
+// listChildren returns the tool that lists the children of a node, in pages.
 func (f tools) listChildren() *tool.Tool {
 	s := spec("list_children", "List the children of a node", listChildrenDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
@@ -51,15 +52,15 @@ func (f tools) listChildren() *tool.Tool {
 	})
 }
 
-// A found is a list of nodes in the order of the tree, of which a call asks for a page.
+// A found is a list of nodes in the order of the tree, with the requested page.
 type found struct {
-	nodes  []tree.Node
+	nodes  []tree.Node // all nodes of the list
 	page   page
 	shaper tree.Shaper
-	placed bool // items have the nodes above
+	placed bool // items contain their ancestors
 }
 
-// page takes one page of a list of nodes in the order of the tree.
+// page returns one page of a list of nodes in the order of the tree.
 func (r *reading) page(ctx context.Context, out *paged, l found) ([]*tree.Shape, error) {
 	after, err := l.page.after()
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *reading) page(ctx context.Context, out *paged, l found) ([]*tree.Shape,
 	})
 }
 
-// item is a node of a list, with its text if the call asks for it.
+// item returns one node of a list, with its texts if the call names them.
 func (r *reading) item(ctx context.Context, l found, n tree.Node) (*tree.Shape, error) {
 	item := l.shaper.Item(n)
 	if l.placed || l.shaper.Filter.Wants("ancestors") {

@@ -6,7 +6,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A nodeMutation is the part of an input that says how to carry out a change.
+// A nodeMutation is the part of an input that controls how a change is carried out.
 type nodeMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
@@ -15,19 +15,21 @@ type nodeMutation struct {
 	tool.Marked
 }
 
-// A logged is a mutation as the log takes it: its key is one of the agent, and the version that it builds on is
-// compared where the nodes are known that it touches.
+// A logged is a mutation in the form in which it is logged. The idempotency key is specific to the
+// agent. The version is empty: the version token is compared later, when the changed nodes are
+// known.
 type logged struct {
 	*nodeMutation
-	agent string
+	agent string // the agent to which the idempotency key belongs
 }
 
+// logged returns the mutation in its logged form.
 func (m *nodeMutation) logged(c auth.Caller) logged { return logged{m, c.Agent} }
 
-// Version is none.
+// Version returns "", because the version token is checked by edit.covers.
 func (l logged) Version() string { return "" }
 
-// Key is the idempotency key of the agent; empty: none.
+// Key returns the idempotency key with the agent as its prefix, or "" if there is none.
 func (l logged) Key() string {
 	if l.IdempotencyKey == "" {
 		return ""
@@ -35,22 +37,22 @@ func (l logged) Key() string {
 	return l.agent + "\x00" + l.IdempotencyKey
 }
 
-// Dry reports whether the call only shows its plan.
+// Dry reports whether the call is a dry run.
 func (l logged) Dry() bool { return l.DryRun }
 
-// A page is the part of an input that asks for a page of a list.
+// A page is the part of an input that selects a page of a list.
 type page struct {
 	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" alias:"pageSize,page_size" jsonschema:"items of a page"`
 	PageToken string `json:"pageToken,omitempty" size:"token" means:"token" alias:"page_token" jsonschema:"nextPageToken of the page before"`
 }
 
-// lists are the properties that a call wants to see, and does not want to see.
+// lists are the properties that a call includes and excludes.
 type lists struct {
 	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512" jsonschema:"show only these properties and their subproperties: status, payload.address.city, body"`
 	Excluded []string `json:"excludedProperties,omitempty" alias:"excluded,excluded_properties" max:"512" jsonschema:"exclude these properties and their subproperties"`
 }
 
-// filter is what the call shows: its own lists, else those of the session.
+// filter returns the property lists of the call or, if both are empty, those of the session.
 func (l lists) filter(s session) tree.Filter {
 	if own := (tree.Filter{Included: l.Included, Excluded: l.Excluded}); !own.IsEmpty() {
 		return own
@@ -58,26 +60,26 @@ func (l lists) filter(s session) tree.Filter {
 	return s.filter
 }
 
-// A versioned is the part of an output that all have.
+// A versioned is the part of every output with the version token.
 type versioned struct {
 	tool.Aside   `json:"-"`
 	VersionToken string `json:"versionToken" jsonschema:"for the versionToken of a mutation"`
 }
 
-// at notes the version that the answer is true of.
+// at sets the version of the answer.
 func (v *versioned) at(version string) {
 	v.VersionToken = version
 	v.Note("version", version)
 }
 
-// settle takes the version from the meta, where a mutation notes it.
+// settle sets the version token from the metadata, where a mutation stores the version.
 func (v *versioned) settle() { v.VersionToken, _ = v.Meta["version"].(string) }
 
-// A paged is the part of an output that lists in pages have.
+// A paged is the part of the output of every list with pages.
 type paged struct {
 	NextPageToken string `json:"nextPageToken,omitempty" jsonschema:"for the pageToken of the next page; absent on the last"`
 	versioned
 }
 
-// TurnTo takes the token of the next page.
+// TurnTo sets the token of the next page.
 func (p *paged) TurnTo(token string) { p.NextPageToken = token }

@@ -11,8 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A mergeNode is a node of the JSON that is merged. Names of members are read without regard to their case. Members that
-// are not there change nothing.
+// A mergeNode is a node of the JSON that is merged. Names of members ignore case. A missing member
+// changes nothing.
 type mergeNode struct {
 	NodeID      string         `json:"nodeId"`
 	UID         string         `json:"uid"`
@@ -24,12 +24,12 @@ type mergeNode struct {
 	Body        *string        `json:"body"`
 	Children    *[]*mergeNode  `json:"children"`
 
-	parent  *mergeNode
-	match   tree.Node // of the vault, if it is matched
+	parent  *mergeNode // nil for the node above the root
+	match   tree.Node  // node of the vault, if matched is set
 	matched bool
-	status  string
-	path    string       // of the file that a new note or folder has
-	final   []*mergeNode // what is below it at the end, in its order; nil stands for a node that the JSON does not have
+	status  string       // created, updated, replaced, skipped or unchanged
+	path    string       // path of the file of a new note or folder
+	final   []*mergeNode // children after the merge, in order; nil: not in the JSON
 }
 
 // The limits of a merge.
@@ -38,14 +38,15 @@ const (
 	maxMergedDepth = 256    // levels
 )
 
-// readMerge reads the JSON of a merge: what export_subtree answered, as an object or as its text.
+// readMerge parses the JSON of a merge: the output of export_subtree, as an object or as a string
+// that contains it.
 func readMerge(data tool.JSON) (*mergeNode, error) {
 	raw := json.RawMessage(data)
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(text)
 	}
-	for range 3 { // an answer of export_subtree has the JSON in members
+	for range 3 { // an answer of export_subtree wraps the JSON in members
 		var wrapped struct{ Node, JSON, Data json.RawMessage }
 		if json.Unmarshal(raw, &wrapped) != nil {
 			break
@@ -65,11 +66,13 @@ func readMerge(data tool.JSON) (*mergeNode, error) {
 	return root, root.check(0, &count)
 }
 
+// badMerge returns an INVALID_PARAMETER fault about json.
 func badMerge(reason, format string, args ...any) *fault.Fault {
 	return wrong(reason, format, args...).With("argument", "json").Fix("give the output of export_subtree")
 }
 
-// check is a fault for a node that cannot be one, and fills in what follows from its address.
+// check validates a node and its descendants, and sets their kinds from their addresses. It returns
+// BATCH_TOO_LARGE beyond the limits.
 func (n *mergeNode) check(depth int, count *int) error {
 	*count++
 	if *count > maxMerged || depth > maxMergedDepth {
@@ -105,7 +108,7 @@ func (n *mergeNode) check(depth int, count *int) error {
 	return nil
 }
 
-// kindOf is the kind that an address is of.
+// kindOf returns the kind of the node at an address.
 func kindOf(id string) tree.Kind {
 	switch {
 	case id == "/":
@@ -118,13 +121,13 @@ func kindOf(id string) tree.Kind {
 	return tree.Note
 }
 
-// mayContain reports whether a node of a kind may be below one of another kind.
+// mayContain reports whether a node of the kind below can be a child of a node of the kind above.
 func mayContain(above, below tree.Kind) bool {
 	inFolder := above == tree.Vault || above == tree.Folder
 	return inFolder && (below == tree.Folder || below == tree.Note) || !inFolder && below == tree.Section
 }
 
-// each calls a function with a node and all below it, until it returns an error.
+// each calls do with a node and all its descendants. It stops at the first error and returns it.
 func (n *mergeNode) each(do func(*mergeNode) error) error {
 	if err := do(n); err != nil {
 		return err
@@ -137,6 +140,7 @@ func (n *mergeNode) each(do func(*mergeNode) error) error {
 	return nil
 }
 
+// children returns the children in the JSON, or nil.
 func (n *mergeNode) children() []*mergeNode {
 	if n.Children == nil {
 		return nil
@@ -144,7 +148,7 @@ func (n *mergeNode) children() []*mergeNode {
 	return *n.Children
 }
 
-// key is what the node is called in its address: `#goals`, `website`, or `archive/`.
+// key returns the last part of the address: `#goals`, `website`, or `archive/`.
 func (n *mergeNode) key() string {
 	if _, slug, is := strings.Cut(n.NodeID, "#"); is {
 		return "#" + slug

@@ -22,11 +22,11 @@ import (
 
 // A mergedFile is a file of the vault that a merge changes.
 type mergedFile struct {
-	was, text []byte
-	nodes     []index.UID // nil: the file is not a note that is there
+	was, text []byte      // the text before and after the merge; was is nil for a new file
+	nodes     []index.UID // nil: the file is not an existing note
 }
 
-// file is the file of a node that is there.
+// file returns the file of an existing node.
 func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
 	path := fileOf(n)
 	if f, ok := m.files[path]; ok {
@@ -44,7 +44,7 @@ func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
 	return f, nil
 }
 
-// patchAll sets what the JSON says of the nodes that match.
+// patchAll sets the properties of the matched nodes from the JSON.
 func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 	known := texts{read: func(ctx context.Context, n tree.Node) ([]byte, error) {
 		text, _, err := m.Text(ctx, fileOf(n))
@@ -68,7 +68,7 @@ func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 	})
 }
 
-// patchOne sets what the JSON says of a node that matches. body is its own text as it is.
+// patchOne sets the properties of one matched node. body is its current own text.
 func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error {
 	g.status = "unchanged"
 	values := m.values(g, body)
@@ -104,7 +104,8 @@ func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error
 	return nil
 }
 
-// values are the properties that the JSON says otherwise than the node has them.
+// values returns the properties whose values in the JSON differ from those of the node. With the
+// strategy replace, fields that the JSON omits are removed.
 func (m *merging) values(g *mergeNode, body string) map[string]any {
 	t, n, values := m.tree, g.match, map[string]any{}
 	if g.Title != nil && *g.Title != t.Name(n) && n.Kind() != tree.Vault {
@@ -140,10 +141,10 @@ func (m *merging) values(g *mergeNode, body string) map[string]any {
 	return values
 }
 
-// trimmedText is a text with line breaks of one kind, and none around it.
+// trimmedText returns a text with line feeds only, and none at its beginning and end.
 func trimmedText(text string) string { return strings.Trim(normal(text, "\n"), "\n") }
 
-// anyOf is a list as a value.
+// anyOf returns a list of texts as the value of a field.
 func anyOf(tags []string) []any {
 	all := make([]any, len(tags))
 	for i, tag := range tags {
@@ -152,7 +153,7 @@ func anyOf(tags []string) []any {
 	return all
 }
 
-// valuesOf are the values of properties, by name.
+// valuesOf returns the values of properties by name.
 func valuesOf(all []tree.Property) map[string]any {
 	values := map[string]any{}
 	for _, p := range all {
@@ -161,14 +162,15 @@ func valuesOf(all []tree.Property) map[string]any {
 	return values
 }
 
-// sameValue reports whether a value is what the JSON says.
+// sameValue reports whether a value equals the one in the JSON.
 func sameValue(now, given any) bool {
 	data, err := tool.Marshal(tree.Shown(now))
 	var read any
 	return err == nil && json.Unmarshal(data, &read) == nil && reflect.DeepEqual(read, given)
 }
 
-// retype is the type that a node is to have, and whether it has another one now. Only replace changes it.
+// retype returns the new type of a node, and whether its type changes. Only the strategy replace
+// changes types; otherwise a different type is a problem.
 func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 	if g.PayloadType == "" || g.PayloadType == m.tree.Type(g.match) {
 		return nil, false
@@ -183,7 +185,7 @@ func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 	return typ, true
 }
 
-// typeNamed is the type that the JSON says; nil: there is a problem.
+// typeNamed returns the type that the JSON names, or nil after it recorded a problem.
 func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	name := g.PayloadType
 	if name == "" || g.Kind == tree.Folder && name == string(tree.Folder) {
@@ -200,7 +202,7 @@ func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	return typ
 }
 
-// setType is the text of a file with another type of a node.
+// setType returns the text of a file in which a node has another type.
 func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
 	if n.Section == 0 {
 		out, err := markdown.SetType(text, typ)
@@ -220,7 +222,8 @@ func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
 	return out, unwritable(err, typeMismatch)
 }
 
-// checked are the fields of a new node as its type has them; nil: there is a problem.
+// checked returns the fields of a new node, checked by its type. After it recorded a problem it
+// returns nil; callers compare the number of problems, because a node can also have no fields.
 func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 	given := mutation.Typed(tool.Fields(maps.Clone(g.Payload)))
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })

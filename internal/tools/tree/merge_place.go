@@ -13,8 +13,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// placeAll makes the nodes that are new, and removes those that the strategy replace does not keep. Of the sections of a
-// note the last comes first: what changes below one moves only what is behind it.
+// placeAll creates the new nodes and, with the strategy replace, removes those that the JSON omits.
+// It processes the sections of a note from the last to the first, so that a change does not move
+// the sections that are still to be processed.
 func (m *merging) placeAll(ctx context.Context) error {
 	var inNotes []*mergeNode
 	err := m.top.each(func(g *mergeNode) error {
@@ -41,12 +42,12 @@ func (m *merging) placeAll(ctx context.Context) error {
 	return nil
 }
 
-// replaces reports whether what is below a node that matches is to be what the JSON says.
+// replaces reports whether the children of a matched node are replaced by those in the JSON.
 func (m *merging) replaces(g *mergeNode) bool {
 	return m.in.Strategy == byReplace && g.Children != nil && g != m.top
 }
 
-// placeInNote puts sections below a note or a section in their order: new ones, and those that are there.
+// placeInNote drafts the sections below a note or section in their order: new and existing ones.
 func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 	there := m.tree.OwnChildren(g.match)
 	at := map[tree.Node]int{}
@@ -81,7 +82,7 @@ func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 	for i, n := range there {
 		switch {
 		case !m.replaces(g) || listed[i]:
-		case m.taken[n] != nil: // the JSON has it elsewhere
+		case m.taken[n] != nil: // the JSON has it at another place
 			keep(i)
 		default:
 			gone = append(gone, n)
@@ -96,7 +97,7 @@ func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 	return m.reorder(ctx, g, order)
 }
 
-// isSameOrder reports whether an order is that of children as they are.
+// isSameOrder reports whether an order contains the existing children, unchanged.
 func isSameOrder(order []markdown.Sibling, count int) bool {
 	for i, s := range order {
 		if s.New != nil || s.Child != i {
@@ -106,7 +107,7 @@ func isSameOrder(order []markdown.Sibling, count int) bool {
 	return len(order) == count
 }
 
-// reorder puts the sections below a node in an order, and their identities alike.
+// reorder drafts a new order of the sections below a node, and of their identities.
 func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Sibling) error {
 	f, err := m.file(ctx, g.match)
 	if err != nil {
@@ -128,8 +129,8 @@ func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Si
 	return nil
 }
 
-// moved are the identities of the nodes of the file when its sections are in another order; nil: they are not known, and
-// whoever reads the text finds which is which.
+// moved returns the identities of the nodes in the file after its sections were reordered, or nil
+// if they are not known. Then they are determined from the text.
 func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
 	var m marks
 	for _, h := range markdown.Parse(f.text).Headings {
@@ -152,7 +153,8 @@ func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
 	return ids
 }
 
-// section is a new section with all below it, at a level; ok is false if it cannot be written.
+// section returns a new section with its descendants at a heading level. ok is false after it
+// recorded a problem.
 func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool) {
 	text, ok := m.sectionText(g, level)
 	if !ok {
@@ -165,7 +167,8 @@ func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool)
 	return s, err == nil
 }
 
-// sectionText is the Markdown of a new section with all below it.
+// sectionText returns the Markdown of a new section with its descendants. The boolean is false
+// after it recorded a problem.
 func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
 	if err := tooDeep(level); err != nil {
 		m.problem(g, err)
@@ -194,7 +197,8 @@ func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
 	return m.withSections(g, text, level+1)
 }
 
-// withSections is a text with the sections of a new node behind it.
+// withSections returns a text followed by the sections of a new node. Children that match a node of
+// the vault are omitted.
 func (m *merging) withSections(g *mergeNode, text []byte, level int) ([]byte, bool) {
 	g.status = "created"
 	for _, child := range g.children() {
@@ -211,7 +215,7 @@ func (m *merging) withSections(g *mergeNode, text []byte, level int) ([]byte, bo
 	return text, true
 }
 
-// title is what a new node is called.
+// title returns the title of a new node: its own or, without one, the last part of its address.
 func (g *mergeNode) title() string {
 	if g.Title != nil && strings.TrimSpace(*g.Title) != "" {
 		return *g.Title
@@ -219,7 +223,7 @@ func (g *mergeNode) title() string {
 	return strings.Trim(g.key(), "#/")
 }
 
-// body is the own text of a new node.
+// body returns the own text of a new node.
 func (g *mergeNode) body() string {
 	if g.Body == nil {
 		return ""
@@ -227,7 +231,8 @@ func (g *mergeNode) body() string {
 	return trimmedText(*g.Body)
 }
 
-// isBody reports whether the own text of a new node has no headings, and closes its fences.
+// isBody reports whether the own text of a new node contains no heading and no unclosed fence.
+// Otherwise it records a problem.
 func (m *merging) isBody(g *mergeNode) bool {
 	switch body := g.body(); {
 	case hasHeading(body, 0):
@@ -240,7 +245,7 @@ func (m *merging) isBody(g *mergeNode) bool {
 	return false
 }
 
-// removeSections notes that sections of a note go into the trash.
+// removeSections records sections of one note for removal to the trash.
 func (m *merging) removeSections(ctx context.Context, gone []tree.Node) error {
 	if len(gone) == 0 {
 		return nil
@@ -255,7 +260,8 @@ func (m *merging) removeSections(ctx context.Context, gone []tree.Node) error {
 	return err
 }
 
-// binnedOf are sections of a note with a text, as the trash keeps them. The text is parsed once.
+// binnedOf returns sections of a note in the form in which the trash stores them. text is the text
+// of the note; it is parsed once.
 func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
 	extents := tree.Extents(text, markdown.Parse(text))
 	for _, n := range gone {
@@ -269,7 +275,8 @@ func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
 	return all, nil
 }
 
-// placeInFolder makes the notes and folders that are new in a folder, and removes those that are not to stay.
+// placeInFolder drafts the new notes and folders in a folder and, with the strategy replace,
+// records those for removal that the JSON omits.
 func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) error {
 	for _, child := range g.children() {
 		if !child.matched {
@@ -289,13 +296,13 @@ func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) e
 	return nil
 }
 
-// create makes a note or a folder, with all below it.
+// create drafts a new note or folder with its descendants. Invalid ones are recorded as problems.
 func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if g.Kind == tree.Section || g.Kind == tree.Vault {
-		return nil // there is a problem already
+		return nil // recorded as a problem already
 	}
 	name := strings.TrimSuffix(g.key(), "/")
 	if _, isUID := index.ParseUID(g.NodeID); isUID {
@@ -321,7 +328,8 @@ func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 	return nil
 }
 
-// noteText is the Markdown of a new note with its sections.
+// noteText returns the Markdown of a new note with its sections. The boolean is false after it
+// recorded a problem.
 func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
 	typ := m.typeNamed(g)
 	if typ == nil {
@@ -356,12 +364,12 @@ func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
 	return m.composed(g, fields, body)
 }
 
-// isNamed reports whether a field has the title.
+// isNamed reports whether the field name has the title as its value.
 func isNamed(fields []markdown.Field, name, title string) bool {
 	return slices.ContainsFunc(fields, func(f markdown.Field) bool { return f.Key == name && f.Value == title })
 }
 
-// composed is the text of a new file.
+// composed returns the text of a new file. The boolean is false after it recorded a problem.
 func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) ([]byte, bool) {
 	if len(fields) == 0 {
 		return body, true
@@ -373,7 +381,8 @@ func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) (
 	return text, err == nil
 }
 
-// createFolder makes a folder: its own file, if something is to be in it or nothing else makes it one.
+// createFolder drafts a new folder with its descendants. It writes the folder's own file if that
+// has content, or if nothing else is in the folder.
 func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) error {
 	problems := len(m.problems)
 	typ := m.typeNamed(g)
@@ -413,7 +422,8 @@ func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) er
 	return m.placeInFolder(ctx, g, dir)
 }
 
-// stage drafts all that was planned: what goes first, for it may be in the way of what comes.
+// stage stages the whole merge. Removals are first, because a removed file can have the path of a
+// new one.
 func (m *merging) stage(ctx context.Context) error {
 	for _, n := range slices.Clone(m.removed) {
 		if n.Section == 0 {
@@ -439,7 +449,7 @@ func (m *merging) stage(ctx context.Context) error {
 	return nil
 }
 
-// removeFiles drafts that a note, or a folder with all in it, goes into the trash.
+// removeFiles stages the removal of a note, or of a folder with all its files, to the trash.
 func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
 	for f := range filesBelow(m.tree.Index, n) {
 		text, _, err := m.Text(ctx, vault.Path(f.Path))
@@ -458,7 +468,7 @@ func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
 	return nil
 }
 
-// sortFolders drafts the orders of folders that the strategy replace makes those of the JSON.
+// sortFolders stages the order of the folders whose children the strategy replace determines.
 func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
 	if m.in.Strategy != byReplace {
 		return nil
@@ -485,7 +495,7 @@ func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
 	})
 }
 
-// sortFolder drafts the order of a folder, if its children are in another one.
+// sortFolder stages the order of a folder, if it differs from the current one.
 func (m *merging) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
 	var has []string
 	for _, n := range after.OwnChildren(tree.Node{Folder: dir}) {

@@ -31,6 +31,7 @@ type moveNodeOut struct {
 	changed
 }
 
+// moveNode returns the tool that moves a node below another one.
 func (f tools) moveNode() *tool.Tool {
 	s := spec("move_node", "Move a node below another one", moveNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Destroy
@@ -52,7 +53,8 @@ func (f tools) moveNode() *tool.Tool {
 	})
 }
 
-// run drafts the move.
+// run drafts the move. It returns a fault if the kinds do not fit; with convert, it converts
+// between note and section.
 func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNodeOut) error {
 	to, err := e.parent("newParentId", in.NewParentID)
 	if err != nil {
@@ -75,7 +77,7 @@ func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNod
 	return e.extract(ctx, n, to)
 }
 
-// notOfKind is the fault of a node that cannot be below another one.
+// notOfKind returns the fault for a node that cannot be below another one.
 func notOfKind(n, to tree.Node) error {
 	f := wrong(kindMismatch, "a %s cannot be below a %s", n.Kind(), to.Kind()).With("nodeId", n.ID())
 	if n.Kind() == tree.Folder {
@@ -84,7 +86,7 @@ func notOfKind(n, to tree.Node) error {
 	return f.Fix("move it with convert true, which converts a section to a note, and a note to a section")
 }
 
-// moveSection drafts that a section goes below another one, or a note, as the last there.
+// moveSection drafts the move of a section below another section or a note, as the last child.
 func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
 	if err := e.covers(n, to); err != nil {
 		return err
@@ -131,7 +133,8 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 	return e.putReordered(ctx, to.Note, m, target, r, a)
 }
 
-// titled notes that the first section of a note is its title now: it goes by the id of the note.
+// titled records that the first section of a note has become its title, so that the id of the note
+// is its address.
 func (e *edit) titled(n tree.Node, r markdown.Reordered) {
 	if !r.Titled {
 		return
@@ -144,7 +147,7 @@ func (e *edit) titled(n tree.Node, r markdown.Reordered) {
 	}
 }
 
-// moveFiles drafts that a note or a folder goes into another folder.
+// moveFiles drafts the move of a note or folder into another folder.
 func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
 	above, _ := e.tree.Parent(n)
 	if above == to {
@@ -176,10 +179,11 @@ func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
 	return nil
 }
 
-// A destination is where a file goes.
+// A destination is the old and the new path of a moved file.
 type destination struct{ from, to vault.Path }
 
-// destinations are where the files of a note or a folder go. That something is there is DUPLICATE_ID.
+// destinations returns the new paths of the files of a note or folder. It returns DUPLICATE_ID if a
+// path is taken, and CONFLICT if a file changed after the version token.
 func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination, error) {
 	above, _ := e.tree.Parent(n)
 	if err := tooMany(e.written(n)); err != nil {
@@ -228,7 +232,8 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 	return all, e.covers(touched...)
 }
 
-// staysItself is a fault if a note would lose its type in another folder: a daily note has it from its path.
+// staysItself returns a fault if a note would lose its type in another folder: the type of a daily
+// note follows from its path.
 func (e *edit) staysItself(n, to tree.Node) error {
 	config := e.tree.Index.Config()
 	if _, was := config.IsDaily(vault.Path(n.Note.Path)); n.Note.Type != vault.Daily || !was {
@@ -241,10 +246,10 @@ func (e *edit) staysItself(n, to tree.Node) error {
 		With("nodeId", n.ID())
 }
 
-// everyLine are all lines of a note.
+// everyLine spans all lines of a note.
 var everyLine = markdown.Span{Start: 1, End: 1 << 30}
 
-// extract drafts that a section becomes a note in a folder.
+// extract drafts the conversion of a section to a note in a folder.
 func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	if err := e.covers(n, to); err != nil {
 		return err
@@ -281,7 +286,7 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	return e.PutNodes(ctx, path, note, a.traits, a.uids)
 }
 
-// noteOf is the text of the note that a section becomes.
+// noteOf returns the text of the note to which a section is converted.
 func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	s.Text = s.Alone()
 	whole, err := s.Relevel(1 - s.Level)
@@ -310,7 +315,7 @@ func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	return markdown.Compose(fields, normal(body, "\n"))
 }
 
-// embed drafts that a note becomes a section.
+// embed drafts the conversion of a note to a section.
 func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
 	above, _ := e.tree.Parent(n)
 	if err := e.covers(n, above, to); err != nil {
@@ -347,7 +352,7 @@ func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) err
 	return e.putReordered(ctx, to.Note, marksOf(to.Note), target, r, a)
 }
 
-// sectionOf is the section that a note becomes, at a level.
+// sectionOf returns the section to which a note is converted, at a heading level.
 func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree, error) {
 	if level > 6 {
 		return markdown.Subtree{}, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
@@ -377,7 +382,7 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	return c.section(level)
 }
 
-// comesFrom notes that all lines of a note come from another one.
+// comesFrom records that all lines of a note come from another note.
 func (e *edit) comesFrom(id string, a *arrival) {
 	e.passages[id] = append(e.passages[id], relinkPassage(everyLine, a))
 }

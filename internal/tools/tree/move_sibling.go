@@ -28,6 +28,7 @@ type moveSiblingOut struct {
 	changed
 }
 
+// moveBefore returns the tool that moves a node before a sibling.
 func (f tools) moveBefore() *tool.Tool {
 	s := spec("move_before", "Move a node before a sibling", moveBeforeDoc)
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-before"}
@@ -35,6 +36,7 @@ func (f tools) moveBefore() *tool.Tool {
 	return f.moveSibling(s, 0)
 }
 
+// moveAfter returns the tool that moves a node after a sibling.
 func (f tools) moveAfter() *tool.Tool {
 	s := spec("move_after", "Move a node after a sibling", moveAfterDoc)
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-after"}
@@ -42,7 +44,8 @@ func (f tools) moveAfter() *tool.Tool {
 	return f.moveSibling(s, 1)
 }
 
-// moveSibling is a tool that puts a node beside another one: so many places behind it.
+// moveSibling returns a tool that moves a node next to a sibling: before it (behind 0) or after it
+// (behind 1).
 func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveSiblingIn) (moveSiblingOut, error) {
@@ -67,7 +70,7 @@ func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	})
 }
 
-// siblings are the node and the one above it and its sibling.
+// siblings returns the node and its parent. It returns a fault if the sibling has another parent.
 func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 	if n, err = e.node("nodeId", in.NodeID); err != nil {
 		return n, above, err
@@ -90,7 +93,8 @@ func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 	return n, above, e.covers(moved(n, above))
 }
 
-// moved is the node that is touched if the order of a node among its siblings changes: its note, or its folder.
+// moved returns the node to check for conflicts if a node moves among its siblings: a section
+// itself, because covers checks its note, or else the parent folder.
 func moved(n, above tree.Node) tree.Node {
 	if n.Section > 0 {
 		return n
@@ -98,7 +102,7 @@ func moved(n, above tree.Node) tree.Node {
 	return above
 }
 
-// reorder drafts another order of all nodes below one; an order that is so already is left as it is.
+// reorder drafts a new order of all children of a node. An unchanged order drafts nothing.
 func (e *edit) reorder(ctx context.Context, above tree.Node, all, order []tree.Node) error {
 	if slices.Equal(all, order) {
 		return nil

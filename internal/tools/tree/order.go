@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// entries are the names of the children of a folder in their order, as the order of the folder lists them.
+// entries returns the names of the children of a folder, in order, as the field order lists them.
 func (e *edit) entries(folder tree.Node) []string {
 	children := e.tree.Children(folder)
 	all := make([]string, len(children))
@@ -20,7 +20,7 @@ func (e *edit) entries(folder tree.Node) []string {
 	return all
 }
 
-// insertEntry drafts the order of a folder with a new child at a position.
+// insertEntry drafts the order of a folder with a new child at a position from 0.
 func (e *edit) insertEntry(ctx context.Context, folder tree.Node, entry string, at int) error {
 	all := e.entries(folder)
 	if at > len(all) {
@@ -29,7 +29,7 @@ func (e *edit) insertEntry(ctx context.Context, folder tree.Node, entry string, 
 	return e.putOrder(ctx, folder, slices.Insert(all, at, entry))
 }
 
-// putOrder drafts the order of a folder, in its own file.
+// putOrder drafts the field order in the folder's own file. An empty order removes the field.
 func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string) error {
 	file := vault.Path(folder.Folder + vault.FolderFile)
 	text, _, err := e.Text(ctx, file)
@@ -47,7 +47,7 @@ func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string)
 	return e.Put(ctx, file, text)
 }
 
-// leaveOrder drafts that a child is in the order of its folder no more, if it is listed there.
+// leaveOrder drafts the removal of a child from the order of its folder, if it is listed.
 func (e *edit) leaveOrder(ctx context.Context, n tree.Node) error {
 	above, _ := e.tree.Parent(n)
 	listed := e.tree.Order(above)
@@ -59,7 +59,7 @@ func (e *edit) leaveOrder(ctx context.Context, n tree.Node) error {
 	}))
 }
 
-// joinOrder drafts that a child that comes into a folder is the last of it, if the folder has an order.
+// joinOrder drafts a new child as the last one of a folder, if the folder has an order.
 func (e *edit) joinOrder(ctx context.Context, folder tree.Node, entry string) error {
 	if len(e.tree.Order(folder)) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (e *edit) joinOrder(ctx context.Context, folder tree.Node, entry string) er
 	return e.putOrder(ctx, folder, append(all, entry))
 }
 
-// entryOf is the name of a path as the order of its folder lists it.
+// entryOf returns the name of a path as the field order of its folder lists it.
 func entryOf(path string) string {
 	id, isFolder := strings.CutSuffix(path, "/")
 	id = strings.TrimSuffix(id, ".md")

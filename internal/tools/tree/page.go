@@ -9,21 +9,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A mark is where a page ends: the node, and the key that it is sorted by. It means something also after the node
-// is gone.
+// A mark is the position at which a page ends: a node, and the key by which it is sorted. It is
+// valid even after the node was removed.
 type mark struct {
 	tree.Position
 	Key *tree.SortKey   `json:"k,omitempty"`
-	Via []tree.Position `json:"v,omitempty"` // of the nodes that stand for others and were followed to the node
+	Via []tree.Position `json:"v,omitempty"` // of the references that were followed to the node
 }
 
-// markAt is where a page of a tour ends.
+// markAt returns the mark of a visit in a tour.
 func markAt(v *tree.Visit) mark {
 	place := v.Place()
 	return mark{Position: place[len(place)-1], Via: place[:len(place)-1]}
 }
 
-// place is where the page begins behind; nil for the first page.
+// place returns the position after which the page begins, or nil for the first page.
 func (m *mark) place() []tree.Position {
 	if m == nil {
 		return nil
@@ -31,13 +31,14 @@ func (m *mark) place() []tree.Position {
 	return append(slices.Clip(m.Via), m.Position)
 }
 
-// text is the mark as a page token keeps it.
+// text returns the mark as the text of a page token.
 func (m mark) text() (string, error) {
 	data, err := json.Marshal(m)
 	return string(data), err
 }
 
-// after is the mark that the page begins behind; nil for the first page.
+// after returns the mark after which the page begins, or nil for the first page. It returns
+// INVALID_PARAMETER for a token that cannot be parsed.
 func (p page) after() (*mark, error) {
 	text, err := tool.ReadToken("pageToken", p.PageToken, Family)
 	if err != nil || text == "" {
@@ -51,15 +52,15 @@ func (p page) after() (*mark, error) {
 	return &m, nil
 }
 
-// A listing is a list that is answered in pages.
+// A listing is a sequence that is returned in pages.
 type listing[T any] struct {
-	all  []T // the whole list
-	from int // where the page begins
-	show func(T) (*tree.Shape, error)
-	mark func(T) mark
+	all  []T                          // the whole list
+	from int                          // index at which the page begins
+	show func(T) (*tree.Shape, error) // returns an entry as a page shows it
+	mark func(T) mark                 // returns the position of an entry
 }
 
-// page takes one page of a list, and notes in the meta what is told of lists.
+// takePage returns one page of a list, and adds the metadata of a list to the output.
 func takePage[T any](out *paged, p page, l listing[T]) ([]*tree.Shape, error) {
 	items := []*tree.Shape{}
 	last := l.from
@@ -76,7 +77,8 @@ func takePage[T any](out *paged, p page, l listing[T]) ([]*tree.Shape, error) {
 	return items, out.end(len(items), len(l.all), last, func(i int) mark { return l.mark(l.all[i]) })
 }
 
-// end notes what is told of a page: how many items it has, how many there are in all, and behind which of them it ends.
+// end adds the metadata of a page: the number of its items, the total, and the position after its
+// last item. An empty list gets the warning NO_RESULTS.
 func (p *paged) end(count, total, last int, at func(i int) mark) error {
 	key := ""
 	if last < total && last > 0 {

@@ -16,58 +16,58 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// What became of one property of a patch.
+// The results for one property of a patch.
 const (
 	updated   = "updated"
 	unchanged = "unchanged"
 
-	// The rest is the reason of a fault, if the property alone is to be set.
+	// A property that cannot be set has the reason of its fault as the result.
 	internalProperty = "internal_property"
 	unknownField     = "unknown_field"
 	typeMismatch     = "type_mismatch"
 	requiredField    = "required"
 )
 
-// internal are properties that no tool sets, in lower case.
+// internal are the properties that no tool can set, in lower case.
 var internal = []string{
 	"nodeid", "uid", "parent", "children", "payloadtype", "kind", "path", "depth", "level", "childrencount", "isexpanded",
 	"version", "createdat", "updatedat", "type", "bodybytes", "reference", "ancestors", "payload",
 }
 
-// A patch sets properties of nodes. What becomes of each is the same for nodes that are alike.
+// A patch sets properties of nodes. It treats all nodes alike.
 type patch struct {
 	index  *index.Index
 	clock  vault.Clock
 	values map[string]any // as the schema reads them; nil removes a field
-	typ    *vault.Type    // that nodes get with the patch; nil: they keep theirs
+	typ    *vault.Type    // type that the nodes get at the same time; nil: unchanged
 }
 
-// newPatch returns a patch of the values that a call gives.
+// newPatch returns a patch with the values that a call gives.
 func newPatch(e *edit, values map[string]any) patch {
 	return patch{index: e.tree.Index, clock: state.Clock(e.tree.Index, e.Now()), values: mutation.Typed(values)}
 }
 
-// hasContent reports whether the patch sets the content of nodes.
+// hasContent reports whether the patch sets the content of nodes, and with it their descendants.
 func (p patch) hasContent() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(p.values)), func(name string) bool {
 		return strings.EqualFold(bareName(name), "content")
 	})
 }
 
-// A patched is what a patch made of the text of a node.
+// A patched is the result of a patch of one node.
 type patched struct {
-	text    []byte
-	results map[string]string // by the name that the call gave
-	failed  []*fault.Fault    // of the properties that were not set, by name
+	text    []byte            // the text of the file after the patch
+	results map[string]string // by name as in the call
+	failed  []*fault.Fault    // faults of the properties that were not set
 }
 
-// isUpdated reports whether something was set.
+// isUpdated reports whether any property was changed.
 func (p patched) isUpdated() bool {
 	return slices.Contains(slices.Collect(maps.Values(p.results)), updated)
 }
 
-// apply sets the properties of a node, in its file: fields first, then texts, then the title. The text is that of the
-// file as it is by now; a section is found in it by its position.
+// apply sets the properties of a node in the text of its file: first fields, then texts, then the
+// title. The text can be a draft; a section is located in it by its position.
 func (p patch) apply(t *tree.Tree, n tree.Node, text []byte) patched {
 	out := patched{text: text, results: map[string]string{}}
 	names := slices.Sorted(maps.Keys(p.values))
@@ -88,7 +88,7 @@ func (p patch) apply(t *tree.Tree, n tree.Node, text []byte) patched {
 	return out
 }
 
-// bare is the name of a property as the tool means it: without `payload.` before it.
+// bareName returns the name of a property without the prefix `payload.`, in any case.
 func bareName(name string) string {
 	if len(name) > len("payload.") && strings.EqualFold(name[:len("payload.")], "payload.") {
 		return name[len("payload."):]
@@ -96,7 +96,7 @@ func bareName(name string) string {
 	return name
 }
 
-// turn says when a property is set: what may change where sections are comes last.
+// turn returns the rank in which a property is set: those that can move sections are last.
 func turn(name string) int {
 	switch strings.ToLower(bareName(name)) {
 	case "body":
@@ -109,7 +109,7 @@ func turn(name string) int {
 	return 0
 }
 
-// set is the text with one property set.
+// set returns the text with one property set.
 func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte, error) {
 	name, v := bareName(given), p.values[given]
 	lower := strings.ToLower(name)
@@ -125,7 +125,7 @@ func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte
 	return p.setField(t, n, text, name, v)
 }
 
-// setText is the text with another body or content.
+// setText returns the text with a new body or content. nil is the empty text.
 func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, error) {
 	if v == nil {
 		v = ""
@@ -143,7 +143,8 @@ func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, er
 	return setContent(text, n.Section, s)
 }
 
-// typeOf is the type of a node; that of a folder without one, and an unknown one, declare no fields.
+// typeOf returns the type of a node. A type that is not in the schema, as that of a folder without
+// a type, counts as page and declares no fields.
 func (p patch) typeOf(t *tree.Tree, n tree.Node) *vault.Type {
 	if p.typ != nil {
 		return p.typ
@@ -155,7 +156,8 @@ func (p patch) typeOf(t *tree.Tree, n tree.Node) *vault.Type {
 	return page
 }
 
-// setField is the text with a field set, or removed by nil.
+// setField returns the text with a field set, or removed if v is nil. It returns a fault for a
+// value that the type does not allow.
 func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v any) ([]byte, error) {
 	typ := p.typeOf(t, n)
 	name = spelled(t, n, typ, name)
@@ -179,7 +181,8 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 	return setFields(n, text, mutation.Sorted(fields))
 }
 
-// spelled is the name of a field as the node, or its type, spells it.
+// spelled returns the name of a field in the spelling of the node or, if it has no such field, of
+// its type. Case is ignored.
 func spelled(t *tree.Tree, n tree.Node, typ *vault.Type, name string) string {
 	fields := t.Fields(n)
 	if slices.ContainsFunc(fields, func(f index.Field) bool { return f.Name == name }) {
@@ -198,7 +201,8 @@ func spelled(t *tree.Tree, n tree.Node, typ *vault.Type, name string) string {
 	return name
 }
 
-// setFields is the text with fields set: in the declaration of a section, in the frontmatter of all else.
+// setFields returns the text with fields set: in the declaration of a section, or else in the
+// frontmatter.
 func setFields(n tree.Node, text []byte, fields []markdown.Field) ([]byte, error) {
 	if n.Section > 0 {
 		out, err := markdown.SetArguments(text, slugAt(text, n.Section), fields)
@@ -208,7 +212,7 @@ func setFields(n tree.Node, text []byte, fields []markdown.Field) ([]byte, error
 	return out, unwritable(err, "frontmatter_invalid")
 }
 
-// unset is the text without a field.
+// unset returns the text without a field.
 func unset(n tree.Node, text []byte, name string) ([]byte, error) {
 	if n.Section > 0 {
 		out, err := markdown.UnsetArguments(text, slugAt(text, n.Section), []string{name})
@@ -218,7 +222,7 @@ func unset(n tree.Node, text []byte, name string) ([]byte, error) {
 	return out, unwritable(err, "frontmatter_invalid")
 }
 
-// slugAt is the slug of the section at a position in a text.
+// slugAt returns the slug of the section at a position in a text, from 1, or "" if there is none.
 func slugAt(text []byte, section int) string {
 	for _, h := range markdown.Parse(text).Headings {
 		if h.Title {
@@ -231,8 +235,8 @@ func slugAt(text []byte, section int) string {
 	return ""
 }
 
-// setTitle is the text with another title: the heading of a section; of a note what says its title, the heading and
-// the field alike; of a folder its field.
+// setTitle returns the text with a new title. It sets the heading of a section, every field and
+// heading that has the title of a note, and the field of a folder.
 func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, error) {
 	title, ok := v.(string)
 	if typed, is := v.(vault.Text); is {
@@ -260,8 +264,8 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 	return text, nil
 }
 
-// titleIn says what has the title of a note or a folder: fields, and the heading with a slug. One without any has the
-// field title.
+// titleIn returns where the title of a note or folder is written: the fields, and the slug of the
+// heading. If it is nowhere, it returns the name field of the type, or title.
 func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []string, heading string) {
 	for _, name := range []string{typ.NameField(), "title"} {
 		has := slices.ContainsFunc(t.Fields(n), func(f index.Field) bool { return f.Name == name })
@@ -280,6 +284,7 @@ func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []
 	return fields, heading
 }
 
+// setHeading returns the text with a new title in the heading with a slug.
 func setHeading(text []byte, slug, title string) ([]byte, error) {
 	out, err := markdown.SetHeading(text, slug, title)
 	return out, unwritable(err, typeMismatch)

@@ -17,7 +17,7 @@ import (
 //go:embed remove_node.md
 var removeNodeDoc string
 
-// maxNamed is how many addresses an answer names of those that a call removed, made or left without a target.
+// maxNamed is the maximum number of addresses in each list of an answer.
 const maxNamed = 1000
 
 type removeNodeIn struct {
@@ -34,6 +34,7 @@ type removeNodeOut struct {
 	changed
 }
 
+// removeNode returns the tool that moves a node and its descendants to the trash.
 func (f tools) removeNode() *tool.Tool {
 	s := spec("remove_node", "Remove a node", removeNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Destroy
@@ -56,7 +57,7 @@ func (f tools) removeNode() *tool.Tool {
 	})
 }
 
-// run drafts the removal.
+// run drafts the removal. A folder with children is a fault unless recursive is set.
 func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *removeNodeOut) error {
 	above, err := e.above("nodeId", n)
 	if err != nil {
@@ -95,7 +96,7 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 	return e.removeFiles(ctx, n, out)
 }
 
-// dangling notes the nodes that refer to what goes, and stay.
+// dangling lists the remaining nodes that refer to removed ones.
 func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	seen, going := map[string]bool{}, state.Going(ctx)
 	refs := e.tree.Index.Resolver()
@@ -116,7 +117,8 @@ func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) er
 	return nil
 }
 
-// removeSection drafts that a section goes, and is kept in the trash as a note that says where it was.
+// removeSection drafts the removal of a section to the trash, where it is stored as a note with its
+// former address.
 func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	text, err := e.noteText(ctx, n)
 	if err != nil {
@@ -136,7 +138,7 @@ func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOu
 	return e.bin(ctx, vault.Path(mutation.TrashName(n.Object())), kept, out)
 }
 
-// bin drafts that a text is kept in the trash.
+// bin drafts a file in the trash, and lists its path.
 func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
 	at, err := e.Trash(ctx, path, text)
 	if len(out.TrashPaths) < maxNamed {
@@ -145,7 +147,7 @@ func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *remov
 	return err
 }
 
-// removeFiles drafts that a note goes, or all files of a folder, and are kept in the trash.
+// removeFiles drafts the removal of a note, or of all files of a folder, to the trash.
 func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	var has room
 	for _, path := range e.filesOf(n) {
@@ -166,7 +168,7 @@ func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut)
 	return nil
 }
 
-// filesOf are the paths of the file of a note, or of all files in a folder.
+// filesOf returns the path of a note, or the paths of all files in a folder.
 func (e *edit) filesOf(n tree.Node) (all []vault.Path) {
 	if n.Note != nil {
 		return []vault.Path{vault.Path(n.Note.Path)}

@@ -27,7 +27,7 @@ type snapshotRestoreIn struct {
 	nodeMutation
 }
 
-// A tally counts what became of the notes and folders that a call is about.
+// A tally counts the changed notes and folders by the kind of change.
 type tally struct {
 	Created int `json:"created"`
 	Updated int `json:"updated"`
@@ -47,6 +47,7 @@ type snapshotRestoreOut struct {
 	changed
 }
 
+// snapshotRestore returns the tool that restores a subtree to its state at a snapshot.
 func (f tools) snapshotRestore() *tool.Tool {
 	s := spec("snapshot_restore", "Restore a snapshot", snapshotRestoreDoc)
 	s.Role, s.Kind = auth.Editor, tool.Destroy
@@ -55,8 +56,9 @@ func (f tools) snapshotRestore() *tool.Tool {
 	return tool.New(s, f.restore)
 }
 
-// restore finds the snapshot and what the vault was then before the call takes its turn: neither changes. A repeated
-// call is answered also if the snapshot is gone by now.
+// restore restores a snapshot. It looks up the snapshot and its version before the change begins,
+// because they do not change. If that fails, the error is returned within the change, so that a
+// repeated call gets its first answer even if the snapshot was deleted in the meantime.
 func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn) (snapshotRestoreOut, error) {
 	v, err := f.View(ctx, c, in.Vault.Vault)
 	if err != nil {
@@ -94,30 +96,31 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 	return out, err
 }
 
-// safetyOf is in the ids of automatic snapshots, which no others have.
+// safetyOf is the uid in the ids of automatic snapshots, which no other snapshot has.
 const safetyOf = "safety"
 
-// isRefused reports whether nothing was written, and nothing will be: the function of the call has ended.
+// isRefused reports whether an error means that nothing was written and nothing will be: the
+// function of the call has ended.
 func isRefused(err error) bool {
 	return err != nil && (fault.Is(err, fault.Conflict) || fault.Of(err).Status() == fault.StatusInvalidArgument)
 }
 
-// A restoring is a subtree on its way back to what it was.
+// A restoring is the restoration of one subtree.
 type restoring struct {
 	store  kept.Store
-	owner  kept.Owner
+	owner  kept.Owner // the caller, who owns the automatic snapshot
 	vault  *repo.Vault
-	label  kept.Snapshot
-	safety string // the id of the snapshot of what was before
-	then   *tree.Tree
-	top    tree.Node // as it was then
+	label  kept.Snapshot // the snapshot
+	safety string        // id of the automatic snapshot of the state before
+	then   *tree.Tree    // the vault at the snapshot
+	top    tree.Node     // the node at the time of the snapshot
 
-	files map[string]*index.File // as they were then, by path
-	uids  map[index.UID]bool     // of the notes and folders among them
-	text  []byte                 // of the note, if the snapshot is of a section
+	files map[string]*index.File // files at the snapshot, by path
+	uids  map[index.UID]bool     // uids of the notes and folders of these files
+	text  []byte                 // text of the note, if the snapshot is of a section
 }
 
-// lookBack reads what the subtree was.
+// lookBack reads the subtree at the snapshot. It returns NOT_FOUND if its node was erased.
 func (r *restoring) lookBack(ctx context.Context) error {
 	x, err := r.vault.At(ctx, r.label.Seq)
 	if err != nil {
@@ -142,7 +145,7 @@ func (r *restoring) lookBack(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// uidOf is the identity of the note, or of the folder, that a file is of.
+// uidOf returns the uid of the note or folder to which a file belongs, or the zero UID.
 func uidOf(f *index.File) (u index.UID) {
 	if all := f.NodeIDs(); len(all) > 0 {
 		u = all[0]
@@ -150,7 +153,7 @@ func uidOf(f *index.File) (u index.UID) {
 	return u
 }
 
-// filesBelow are the files of a note or a folder, and of all below it.
+// filesBelow yields the files of a note, or of a folder and all its descendants.
 func filesBelow(x *index.Index, top tree.Node) func(yield func(*index.File) bool) {
 	return func(yield func(*index.File) bool) {
 		if top.Note != nil {
@@ -168,7 +171,8 @@ func filesBelow(x *index.Index, top tree.Node) func(yield func(*index.File) bool
 	}
 }
 
-// run drafts that the subtree is as it was.
+// run drafts the state of the snapshot. Unless nothing changes or the call is a dry run, it also
+// stores an automatic snapshot of the current state.
 func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	out.SnapshotID, out.Label = r.label.ID, r.label.Label
 	out.Created, out.Updated, out.Removed = []string{}, []string{}, []string{}
@@ -183,7 +187,7 @@ func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRes
 	return r.keepSafety(ctx, e.tree)
 }
 
-// restoreFiles drafts that the files of the note, or of the folder, are as they were.
+// restoreFiles drafts the files of the note or folder as they were.
 func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	now := r.now(e.tree)
 	changes := func(path string) bool { return now[path] != nil || r.files[path] != nil }
@@ -196,7 +200,7 @@ func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *sn
 	return r.settle(ctx, e, changes, dry, out)
 }
 
-// now are the files of the subtree: at the place where its node is, and at that where it was.
+// now returns the current files of the subtree, both where its node is now and where it was.
 func (r *restoring) now(t *tree.Tree) map[string]*index.File {
 	files := map[string]*index.File{}
 	for _, id := range []string{r.label.UID, r.top.ID()} {
@@ -211,8 +215,9 @@ func (r *restoring) now(t *tree.Tree) map[string]*index.File {
 	return files
 }
 
-// takeAway drafts that what was made later goes into the trash: notes that are not in the snapshot, also if one of it had
-// their path. What is in the snapshot under another path only goes.
+// takeAway drafts the removal of files that the snapshot does not have. Notes that were created
+// later go to the trash, even if a file of the snapshot replaces them at their path. A note that
+// the snapshot has at another path is removed without a copy in the trash.
 func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
@@ -241,7 +246,7 @@ func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index
 	return nil
 }
 
-// putBack drafts that the files of the snapshot are as they were.
+// putBack drafts the files of the snapshot with their texts.
 func (r *restoring) putBack(
 	ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut,
 ) error {
@@ -269,13 +274,13 @@ func (r *restoring) putBack(
 	return nil
 }
 
-// How many texts are read ahead.
+// The limits of the texts that are prefetched at a time.
 const (
 	filesAhead = 256
 	textsAhead = 8 << 20
 )
 
-// appendFirst adds an address to a list that has the first ones.
+// appendFirst appends an address to a list of at most tool.MaxPage addresses.
 func appendFirst(all []string, id string) []string {
 	if len(all) < tool.MaxPage {
 		all = append(all, id)
@@ -283,7 +288,7 @@ func appendFirst(all []string, id string) []string {
 	return all
 }
 
-// addressOf is the address of the note, or of the folder, that a file is of.
+// addressOf returns the address of the note or folder to which a file belongs.
 func addressOf(path string) string {
 	if dir, ok := strings.CutSuffix(path, vault.FolderFile); ok {
 		return "/"[min(1, len(dir)):] + dir
@@ -291,8 +296,8 @@ func addressOf(path string) string {
 	return vault.Path(path).ID()
 }
 
-// settle says which addresses changed, and rewrites the references to them outside of the subtree: what is in it is as it
-// was, byte by byte.
+// settle fills the map of changed addresses, and rewrites references outside the subtree. Files
+// inside the subtree are not rewritten, because they must equal the snapshot byte by byte.
 func (r *restoring) settle(
 	ctx context.Context, e *edit, changes func(string) bool, dry bool, out *snapshotRestoreOut,
 ) error {
@@ -325,7 +330,7 @@ func (r *restoring) settle(
 	return nil
 }
 
-// relink rewrites the references in notes outside of the subtree.
+// relink rewrites the references in notes outside the subtree.
 func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut) error {
 	after := e.Index()
 	rel := relink.New(e.tree.Index, after, out.IDMap)
@@ -349,8 +354,8 @@ func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bo
 	return nil
 }
 
-// movedAmong are the new addresses of the nodes of files that a draft changes, by their old ones: the same nodes by their
-// uids, wherever they went.
+// movedAmong returns the new addresses of the nodes in the changed files of a draft, by old
+// address. Nodes are identified by uid.
 func movedAmong(before, after *tree.Tree, staged []repo.Staged) map[string]string {
 	was, moved := map[string]string{}, map[string]string{}
 	each := func(t *tree.Tree, do func(uid, id string)) {
@@ -374,8 +379,8 @@ func movedAmong(before, after *tree.Tree, staged []repo.Staged) map[string]strin
 	return moved
 }
 
-// keepSafety keeps a snapshot of the vault as it is before the change. It is there before the change is: a label that
-// nobody needs does no harm.
+// keepSafety stores an automatic snapshot of the vault before the change. It is stored before the
+// change is written; a snapshot that turns out not to be needed does no harm.
 func (r *restoring) keepSafety(ctx context.Context, t *tree.Tree) error {
 	label, err := labelOf(ctx, t, t.Root())
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A sectionRestoring restores one section: it gets the text that it had, below the node that it was below.
+// A sectionRestoring restores one section: its text, and its place below its former parent.
 type sectionRestoring struct {
 	*restoring
 	*edit
 	out *snapshotRestoreOut
 
-	now    tree.Node // the section, or the note that it has become; without a note, the section is gone
-	parent tree.Node // the note or section that it goes below
-	at     int       // its position among the other sections below the parent
+	now    tree.Node // the section, or the note that it became; its Note is nil if it is gone
+	parent tree.Node // the note or section below which it goes
+	at     int       // position among the other sections below the parent
 	stays  bool      // it is at that place already
-	home   bool      // the parent is the one that it had, so that it keeps its level
+	home   bool      // the parent is its former one, so that it keeps its level
 }
 
-// restoreSection drafts that the section of the snapshot is as it was.
+// restoreSection drafts the section of the snapshot as it was.
 func (r *restoring) restoreSection(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	e.moves = true
 	s := sectionRestoring{restoring: r, edit: e, out: out}
@@ -43,10 +43,11 @@ func (r *restoring) restoreSection(ctx context.Context, e *edit, dry bool, out *
 // isThere reports whether the section, or the note that it has become, exists.
 func (s *sectionRestoring) isThere() bool { return s.now.Note != nil }
 
-// findPlace finds the node that the section goes below: the one that it was below, or if that is gone, the nearest one
-// above it. They match by their uids, otherwise by their addresses. It returns NOT_FOUND if the note is gone too.
+// findPlace finds the node below which the section goes: its former parent or, if that does not
+// exist, the nearest existing ancestor. Nodes match by uid, or else by address. It returns
+// NOT_FOUND if the note does not exist either.
 func (s *sectionRestoring) findPlace() error {
-	branch := s.top // the section, or the node above it that is gone
+	branch := s.top // the section, or its ancestor that does not exist
 	for above, ok := s.then.Parent(s.top); ok && above.Note != nil; above, ok = s.then.Parent(above) {
 		for _, id := range []string{s.then.UID(above), above.ID()} {
 			n, found := s.tree.Find(id)
@@ -63,10 +64,10 @@ func (s *sectionRestoring) findPlace() error {
 		Fix("restore the note from the trash, or a snapshot of the note or of its folder; then repeat the call")
 }
 
-// findPosition finds the position of the section below its parent. It stays where it is if what was before it is before
-// it, and what was after it is after it. Otherwise it goes behind the nearest section that was before it, or in front of
-// the nearest one that was after it. siblings are the sections below the parent at the snapshot; branch is the one that
-// the section was, or was in.
+// findPosition finds the position of the section below its parent. It stays where it is if its
+// former predecessors are before it and its former successors are after it. Otherwise it goes after
+// the nearest predecessor, or before the nearest successor. siblings are the sections below the
+// parent at the snapshot; branch is the one that was, or contained, the section.
 func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) {
 	rank, mine := map[string]int{}, slices.Index(siblings, branch)
 	for i, n := range siblings {
@@ -74,7 +75,7 @@ func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) 
 	}
 	children := s.tree.OwnChildren(s.parent)
 	here := slices.Index(children, s.now)
-	var ranks []int // of the other children; 0: a section that was not there
+	var ranks []int // of the other children; 0: not in the snapshot
 	for _, n := range children {
 		if n != s.now {
 			ranks = append(ranks, rank[s.tree.UID(n)])
@@ -85,14 +86,15 @@ func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) 
 	}
 }
 
-// isBetween reports whether no rank before a position is positive, and none from there on is negative.
+// isBetween reports whether no rank before a position is positive, and none from there on is
+// negative.
 func isBetween(ranks []int, at int) bool {
 	return !slices.ContainsFunc(ranks[:at], func(rank int) bool { return rank > 0 }) &&
 		!slices.ContainsFunc(ranks[at:], func(rank int) bool { return rank < 0 })
 }
 
-// placeAmong returns the position behind the highest negative rank, otherwise that of the lowest positive one, otherwise
-// the end.
+// placeAmong returns the position after the highest negative rank, or else that of the lowest
+// positive rank, or else the end.
 func placeAmong(ranks []int) int {
 	before, after := -1, -1
 	for i, rank := range ranks {
@@ -112,7 +114,7 @@ func placeAmong(ranks []int) int {
 	return len(ranks)
 }
 
-// write drafts the texts of the notes that the section is in and goes into.
+// write drafts the texts of the notes that contain and receive the section.
 func (s *sectionRestoring) write(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.parent)
 	if err != nil {
@@ -148,7 +150,8 @@ func (s *sectionRestoring) write(ctx context.Context) error {
 	return s.place(ctx, m, text, position, block)
 }
 
-// moveAmong drafts that the section goes to another place below its parent, with the text that it had.
+// moveAmong drafts the move of the section to another place below its parent, with its text at the
+// snapshot.
 func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block markdown.Subtree) error {
 	if err := s.binLater(ctx, text); err != nil {
 		return err
@@ -163,7 +166,8 @@ func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block mar
 	return s.put(ctx, marksOf(s.parent.Note), text, r, block)
 }
 
-// place drafts that the section comes into a text, below the section at a position. m are the identities in the text.
+// place drafts the section in a text, below the section at a position. m are the identities in that
+// text.
 func (s *sectionRestoring) place(
 	ctx context.Context, m marks, text []byte, position int, block markdown.Subtree,
 ) error {
@@ -195,7 +199,8 @@ func (s *sectionRestoring) cut(ctx context.Context, text []byte) (m marks, rest 
 	return marksOf(s.now.Note).moved(text, cut, nil), cut.Text, position, nil
 }
 
-// takeOut drafts that the section leaves the note that it is in now. If it has become a note, that goes into the trash.
+// takeOut drafts the removal of the section from the note that contains it now. If it has become a
+// note, that note goes to the trash.
 func (s *sectionRestoring) takeOut(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.now)
 	if err != nil {
@@ -216,7 +221,7 @@ func (s *sectionRestoring) takeOut(ctx context.Context) error {
 	return s.putReordered(ctx, s.now.Note, marksOf(s.now.Note), text, cut)
 }
 
-// takeNote drafts that the note that the section has become goes into the trash.
+// takeNote drafts the move of the note that the section has become into the trash.
 func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
 	path := vault.Path(s.now.Note.Path)
 	if _, err := s.Trash(ctx, path, text); err != nil {
@@ -230,7 +235,8 @@ func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
 	return s.Remove(ctx, path)
 }
 
-// binLater drafts that sections in the section that the snapshot does not have go into the trash.
+// binLater drafts the move into the trash of those sections inside the section that are not in the
+// snapshot.
 func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
 	known := map[string]bool{}
 	for n := range s.then.Walk(s.top, nil) {
@@ -262,13 +268,13 @@ func (s *sectionRestoring) later(n tree.Node, known map[string]bool) (all []tree
 	return all
 }
 
-// removed counts a node that goes into the trash.
+// removed counts and lists a node that goes to the trash.
 func (s *sectionRestoring) removed(n tree.Node) {
 	s.out.Counts.Removed++
 	s.out.Removed = appendFirst(s.out.Removed, n.ID())
 }
 
-// put drafts the note that has the section again. m are the identities in the text before.
+// put drafts the note with the restored section. m are the identities in the text before.
 func (s *sectionRestoring) put(
 	ctx context.Context, m marks, text []byte, r markdown.Reordered, block markdown.Subtree,
 ) error {
@@ -294,8 +300,8 @@ func (s *sectionRestoring) put(
 	return nil
 }
 
-// arrival returns the section with the identities that its nodes and annotations had. Those that are elsewhere by now
-// stay there: in the section they are new.
+// arrival returns the section with the former identities of its nodes and annotations. An identity
+// that exists elsewhere stays there, and the node gets a new one.
 func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
 	at, m := linesOf(s.text).span(block.At), marksOf(s.top.Note)
 	a := &arrival{Subtree: block, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
@@ -312,7 +318,7 @@ func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
 	return a
 }
 
-// isElsewhere reports whether a node is outside of the section as it is now.
+// isElsewhere reports whether a node is outside the section as it is now.
 func (s *sectionRestoring) isElsewhere(n tree.Node) bool {
 	return !s.isThere() || !s.tree.Within(n, s.now)
 }

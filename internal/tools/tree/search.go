@@ -24,7 +24,7 @@ var searchAdvancedDoc string
 //go:embed select_nodes.md
 var selectNodesDoc string
 
-// An ask is the part of an input that all searches have.
+// An ask is the part of the input that all searches share.
 type ask struct {
 	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only" jsonschema:"only nodes that the view of the session shows"`
 	lists
@@ -54,6 +54,7 @@ type selectNodesIn struct {
 	ask
 }
 
+// search returns the tool that finds nodes whose properties equal or contain given values.
 func (f tools) search() *tool.Tool {
 	s := spec("search", "Search nodes by properties", searchDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
@@ -68,6 +69,7 @@ func (f tools) search() *tool.Tool {
 	})
 }
 
+// searchAdvanced returns the tool that finds nodes by groups of predicates, and can sort them.
 func (f tools) searchAdvanced() *tool.Tool {
 	s := spec("search_advanced", "Search nodes by groups of predicates", searchAdvancedDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
@@ -86,6 +88,7 @@ func (f tools) searchAdvanced() *tool.Tool {
 	})
 }
 
+// selectNodes returns the tool that finds nodes by a text query.
 func (f tools) selectNodes() *tool.Tool {
 	s := spec("select_nodes", "Select nodes by a query", selectNodesDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
@@ -100,7 +103,8 @@ func (f tools) selectNodes() *tool.Tool {
 	})
 }
 
-// predicatesOf reads predicates; without any, all nodes are meant.
+// predicatesOf parses predicates. It returns nil, which matches all nodes, if there are none. only
+// restricts the operators.
 func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -112,7 +116,8 @@ func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, e
 	return x, nil
 }
 
-// parseQuery reads a query. What is wrong says where.
+// parseQuery parses a query. A syntax error is a fault with the byte position and the expected
+// token.
 func parseQuery(arg, query string) (*tree.Expr, error) {
 	x, err := tree.Parse(query)
 	if syntax := (*tree.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -122,7 +127,7 @@ func parseQuery(arg, query string) (*tree.Expr, error) {
 	return x, err
 }
 
-// sortingOf reads sortBy; nil: the order of the tree.
+// sortingOf parses sortBy. nil means the order of the tree.
 func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -142,17 +147,17 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	return &tree.Sorting{Path: path, Descending: direction == "desc"}, nil
 }
 
-// A searching is a call that searches.
+// A searching is one call of a search.
 type searching struct {
 	vault tool.Vault
-	arg   string // that names the root
+	arg   string // the argument that names the root
 	root  string
 	query *tree.Expr
 	sort  *tree.Sorting // nil: the order of the tree
 	ask   ask
 }
 
-// found is a page of the nodes below the root of which the query holds.
+// found returns one page of the nodes below the root that match the query.
 func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, error) {
 	out := nodes{Items: []*tree.Shape{}}
 	r, top, err := f.readNode(ctx, c, spot{s.vault, s.ask.AsOf, s.arg, s.root}, &out)
@@ -176,21 +181,22 @@ func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, er
 	return out, err
 }
 
-// maxTexts is how many nodes have their texts read for one query at most.
+// maxTexts is the maximum number of nodes whose texts one query reads.
 const maxTexts = 10_000
 
-// A finder finds the nodes of which a query holds.
+// A finder finds the nodes that match a query.
 type finder struct {
 	*tree.Evaluator
 	tree     *tree.Tree
-	text     func(context.Context, tree.Node) ([]byte, error) // of the file of a node
-	prefetch func(context.Context, iter.Seq[string])          // nil: texts are at hand
+	text     func(context.Context, tree.Node) ([]byte, error) // text of the file of a node
+	prefetch func(context.Context, iter.Seq[string])          // nil: the texts are in memory
 }
 
-// find returns the nodes below another one of which a query holds, in the order of the tree.
+// find returns the nodes below top that match a query, in the order of the tree. It returns a fault
+// with the reason too_broad if it would have to read more than maxTexts texts.
 func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
 	var all []tree.Node
-	var open []int // positions in all that only a text tells of
+	var open []int // positions in all of the nodes whose texts decide
 	going := state.Going(ctx)
 	for n := range f.tree.Walk(top, nil) {
 		if !going() {
@@ -217,7 +223,7 @@ func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.N
 	return f.byText(ctx, x, all, open)
 }
 
-// byText drops the nodes of which the query does not hold once their texts are known.
+// byText removes the nodes in open that do not match the query once their texts are read.
 func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open []int) ([]tree.Node, error) {
 	var failed error
 	known := texts{read: f.text}
@@ -258,7 +264,7 @@ func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open 
 	return kept, nil
 }
 
-// visible are the nodes that the view of the session shows.
+// visible returns the nodes that the view of the session shows.
 func (r *reading) visible(all []tree.Node, top tree.Node) []tree.Node {
 	v := r.viewer(true)
 	kept := all[:0]
@@ -270,7 +276,7 @@ func (r *reading) visible(all []tree.Node, top tree.Node) []tree.Node {
 	return kept
 }
 
-// sortedPage takes one page of a list of nodes that is sorted by a property.
+// sortedPage returns one page of a list of nodes that is sorted by a property.
 func (r *reading) sortedPage(
 	ctx context.Context, out *paged, l found, e *tree.Evaluator, by tree.Sorting,
 ) ([]*tree.Shape, error) {

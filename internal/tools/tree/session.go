@@ -16,29 +16,32 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A session is what an agent has set for its session: what is expanded, and which properties are shown.
+// A session contains the settings of an agent's session: the expanded nodes and the visible
+// properties.
 type session struct {
 	rules    tree.Rules
-	filter   tree.Filter
-	shown    tree.Filter // of views; empty: filter
-	expanded *bool       // what holds of nodes that no rule is about; nil: nobody said
+	filter   tree.Filter // the visible properties
+	shown    tree.Filter // for views; empty: filter applies
+	expanded *bool       // state of the nodes without a rule; nil: not set
 }
 
-// session returns that of a call. It costs one Get.
+// session returns the session of a call. It reads one item of the table.
 func (f tools) session(ctx context.Context, c auth.Caller, v state.View) (session, error) {
 	view, err := kept.Of(v.Vault).View(ctx, ownerOf(c), c.Session)
 	return sessionOf(view.View), err
 }
 
+// sessionOf returns the session settings of a stored view.
 func sessionOf(v kept.View) session { return session{v.Rules, v.Filter, v.Shown, v.Expanded} }
 
-// otherwise is what holds of nodes that no rule of the session is about.
+// otherwise returns the state of the nodes without a rule: expanded unless the session says
+// otherwise.
 func (s session) otherwise() bool { return s.expanded == nil || *s.expanded }
 
-// ownerOf is whose a view and bookmarks are.
+// ownerOf returns the owner of views and bookmarks: the principal with the agent.
 func ownerOf(c auth.Caller) kept.Owner { return kept.Owner{Principal: c.Principal, Agent: c.Agent} }
 
-// A sessionMutation is the part of an input that says how to carry out a change of what a session or an agent keeps.
+// A sessionMutation is the part of an input that controls how a change of a session is carried out.
 type sessionMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if the view of the session changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
@@ -46,33 +49,34 @@ type sessionMutation struct {
 	tool.Marked
 }
 
-// A sessionEdit is a call that changes what a session or an agent keeps.
+// A sessionEdit is a draft of a change to the data of a session or agent.
 type sessionEdit struct {
 	*tree.Tree
 	store kept.Store
 	draft *kept.Draft
-	owner kept.Owner
-	view  kept.ViewItem
-	vault string // its name
+	owner kept.Owner    // the caller
+	view  kept.ViewItem // the view of the session, as stored; zero if the call is apart
+	vault string        // its name
 }
 
-// A sessionCall is what a sessionEdit is made of.
+// A sessionCall contains the arguments of alter.
 type sessionCall struct {
 	caller          auth.Caller
 	vault           string
 	sessionMutation *sessionMutation
-	targets         []string // ids that the call names
-	apart           bool     // it has nothing to do with the view of the session, whose changes make no token stale
+	targets         []string // ids that the call names, for the audit log
+	apart           bool     // independent of the view: its changes are no conflict
 }
 
-// A settled is an output that takes the version that it is true of.
+// A settled is an output that stores the version of the answer.
 type settled[Out any] interface {
 	*Out
 	at(version string)
 }
 
-// alter runs a function that drafts a change of what a session or an agent keeps beside the log, and fills the output.
-// The version token is looked at before all else.
+// alter runs fn, which drafts a change to the data of a session or agent and fills the output. The
+// data is not in the log. The version token is checked first. A repeated call with the same
+// idempotency key returns the first output.
 func alter[Out any, P settled[Out]](
 	ctx context.Context, f tools, in sessionCall, fn func(context.Context, *sessionEdit, *Out) error,
 ) (out Out, err error) {
@@ -109,7 +113,7 @@ func alter[Out any, P settled[Out]](
 	return out, err
 }
 
-// call is the call as the store takes it.
+// call returns the call in the form that the store expects, with its audit entry.
 func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	digest := in.sessionMutation.Request()
 	version := repo.Version(x.Version())
@@ -122,8 +126,8 @@ func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	}, err
 }
 
-// begin reads the view of the session, and is CONFLICT if that changed after the version token. A call that is apart from
-// the view takes every token that is not of the future.
+// begin checks the version token and reads the view of the session. It returns CONFLICT if the view
+// changed after the token. If the call is apart from the view, any existing version is accepted.
 func (t *sessionEdit) begin(ctx context.Context, in sessionCall) error {
 	newest := t.Index.Version()
 	seq, err := since(newest, in.sessionMutation.VersionToken)
@@ -142,15 +146,15 @@ func (t *sessionEdit) begin(ctx context.Context, in sessionCall) error {
 	return nil
 }
 
-// node is the node that an argument names.
+// node returns the node that an argument names, or NOT_FOUND.
 func (t *sessionEdit) node(arg, id string) (tree.Node, error) { return nodeIn(t.Tree, arg, id) }
 
-// viewer answers which nodes the session expands now.
+// viewer returns a Viewer with the current rules of the session.
 func (t *sessionEdit) viewer() *tree.Viewer {
 	return tree.NewViewer(t.Tree, t.view.Rules, sessionOf(t.view.View).otherwise())
 }
 
-// set drafts that the session has another view.
+// set drafts the view of the session. It returns QUOTA_EXCEEDED if the view has too many rules.
 func (t *sessionEdit) set(v kept.View) error {
 	if len(v.Rules) > tree.MaxRules {
 		return fault.New(fault.QuotaExceeded, "a view has at most %d expansion rules", tree.MaxRules).
@@ -161,7 +165,8 @@ func (t *sessionEdit) set(v kept.View) error {
 	return t.store.SetView(t.draft, t.view, v)
 }
 
-// rule drafts one more rule about a node.
+// rule drafts an additional rule for a node. A recursive rule replaces those of the node's
+// descendants.
 func (t *sessionEdit) rule(n tree.Node, r tree.Rule) error {
 	r.UID = t.UID(n)
 	v := t.view.View

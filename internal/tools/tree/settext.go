@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// setBody is the text of a note with another body of a node. A body with a heading would be no body any more.
+// setBody returns the text of a note with a new body of one node. A body with a heading is a fault,
+// because the heading would be a node.
 func setBody(text []byte, section int, body string) ([]byte, error) {
 	if hasHeading(body, 0) {
 		return nil, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
@@ -20,8 +21,8 @@ func setBody(text []byte, section int, body string) ([]byte, error) {
 	return out, sameAround(text, out, d, len(d.Headings), len(d.Headings))
 }
 
-// setContent is the text of a note with another content of a node: its body and all nodes below. Its headings are
-// deeper than that of the node.
+// setContent returns the text of a note with a new content of one node: its body and all its
+// descendants. A heading in the content must be deeper than that of the node.
 func setContent(text []byte, section int, content string) ([]byte, error) {
 	d := markdown.Parse(text)
 	e := tree.Extents(text, d)[section]
@@ -44,14 +45,15 @@ func setContent(text []byte, section int, content string) ([]byte, error) {
 	return out, sameAround(text, out, d, before, after)
 }
 
-// hasHeading reports whether a text has a heading of a level at most; 0: of any.
+// hasHeading reports whether a text has a heading of at most the given level. Level 0 means any
+// heading.
 func hasHeading(text string, level int) bool {
 	return slices.ContainsFunc(markdown.Parse([]byte("\n"+text)).Headings, func(h markdown.Heading) bool {
 		return tree.IsTop(h) && (level == 0 || h.Level <= level)
 	})
 }
 
-// replace is a text with another one in place of a part of it: the blank lines around the part stay.
+// replace returns a text in which a part is replaced. The blank lines around the part are kept.
 func replace(text []byte, at markdown.Span, with string) []byte {
 	eol := lineBreak(text)
 	with = string(bytes.TrimRight([]byte(normal(with, eol)), " \t\r\n"))
@@ -80,7 +82,8 @@ func replace(text []byte, at markdown.Span, with string) []byte {
 	return b.Bytes()
 }
 
-// around is a text as it is written where there was none: with blank lines between it and what is around it.
+// around returns a text that is inserted where none was, with blank lines between it and its
+// surroundings.
 func around(text []byte, at markdown.Span, with, eol string) []byte {
 	var b bytes.Buffer
 	if at.Start > 0 && text[at.Start-1] != '\n' {
@@ -98,7 +101,7 @@ func around(text []byte, at markdown.Span, with, eol string) []byte {
 	return b.Bytes()
 }
 
-// lineBreak is the line break of a text: that of its first line.
+// lineBreak returns the line break of a text, which is that of its first line.
 func lineBreak(text []byte) string {
 	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
 		return "\r\n"
@@ -106,7 +109,7 @@ func lineBreak(text []byte) string {
 	return "\n"
 }
 
-// normal is a text with one kind of line break.
+// normal returns a text with eol as its only line break.
 func normal(s, eol string) string {
 	s = string(bytes.ReplaceAll([]byte(s), []byte("\r\n"), []byte("\n")))
 	if eol == "\n" {
@@ -115,8 +118,9 @@ func normal(s, eol string) string {
 	return string(bytes.ReplaceAll([]byte(s), []byte("\n"), []byte(eol)))
 }
 
-// sameAround is a fault if an edit changed more than it should: the headings before one position and from another
-// one on stay, with their declarations, and so does the frontmatter.
+// sameAround returns a fault if an edit changed more than it should. The frontmatter must be
+// unchanged, and so must the headings before the position before and from the position after on,
+// with their declarations.
 func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	now := markdown.Parse(out)
 	broken := wrong("malformed_markdown", "the text would change the structure around it; close its fences, and begin it with text")
@@ -139,7 +143,8 @@ func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	return nil
 }
 
-// unwritable is the fault of an edit that cannot be made, with the family's code and a reason.
+// unwritable returns a fault for an edit that cannot be made, with the code of this family and a
+// reason. It returns nil for a nil error.
 func unwritable(err error, reason string) error {
 	if err == nil {
 		return nil

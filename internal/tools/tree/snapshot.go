@@ -28,7 +28,7 @@ var (
 	snapshotDeleteDoc string
 )
 
-// A snapshot is a label of a version, as answers have it.
+// A snapshot is a labelled version of a subtree, as answers show it.
 type snapshot struct {
 	SnapshotID string    `json:"snapshotId"`
 	Label      string    `json:"label"`
@@ -41,6 +41,7 @@ type snapshot struct {
 	Automatic  bool      `json:"automatic,omitempty" jsonschema:"created by a restore; kept for 30 days"`
 }
 
+// snapshotOf converts a stored snapshot for an answer.
 func snapshotOf(s kept.Snapshot) snapshot {
 	return snapshot{
 		s.ID, s.Label, s.NodeID, s.Name, repo.Version(s.Seq), s.NodeCount, s.CreatedAt, s.Owner.Agent, s.Automatic,
@@ -59,6 +60,7 @@ type snapshotCreateOut struct {
 	versioned
 }
 
+// snapshotCreate returns the tool that labels the current version of a subtree. It copies no data.
 func (f tools) snapshotCreate() *tool.Tool {
 	s := viewSpec("snapshot_create", "Label the version of a subtree", snapshotCreateDoc)
 	s.Route.Path = "/snapshots"
@@ -87,7 +89,8 @@ func (f tools) snapshotCreate() *tool.Tool {
 	})
 }
 
-// labelOf is a snapshot of a node and all below it, as the tree has them.
+// labelOf returns a snapshot of a node with its descendants at the version of the tree, without
+// label and owner.
 func labelOf(ctx context.Context, t *tree.Tree, n tree.Node) (kept.Snapshot, error) {
 	label := kept.Snapshot{Seq: t.Index.Version(), UID: t.UID(n), NodeID: n.ID(), Name: t.Name(n)}
 	going := state.Going(ctx)
@@ -110,6 +113,7 @@ type snapshotListOut struct {
 	paged
 }
 
+// snapshotList returns the tool that lists the snapshots of the vault, in pages.
 func (f tools) snapshotList() *tool.Tool {
 	s := spec("snapshot_list", "List snapshots", snapshotListDoc)
 	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "snapshots", true
@@ -155,6 +159,7 @@ type snapshotGetOut struct {
 	versioned
 }
 
+// snapshotGet returns the tool that returns one snapshot.
 func (f tools) snapshotGet() *tool.Tool {
 	s := spec("snapshot_get", "Get a snapshot", snapshotGetDoc)
 	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
@@ -173,7 +178,8 @@ func (f tools) snapshotGet() *tool.Tool {
 	})
 }
 
-// snapshotNamed is the snapshot that an argument names, by its id or by its label. An unknown one is NOT_FOUND.
+// snapshotNamed returns the snapshot that an argument names by id or label. It returns NOT_FOUND if
+// there is none, and a fault with the reason ambiguous if several have the label.
 func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kept.SnapshotItem, error) {
 	item, found, err := store.Snapshot(ctx, name)
 	if found || err != nil {
@@ -201,7 +207,7 @@ func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kep
 		Try("tree_snapshot_list", fault.Args{})
 }
 
-// maxSame is how many snapshots with the same label are told.
+// maxSame is the maximum number of listed snapshots with the same label.
 const maxSame = 10
 
 type snapshotDeleteIn struct {
@@ -215,6 +221,8 @@ type snapshotDeleteOut struct {
 	versioned
 }
 
+// snapshotDelete returns the tool that deletes a snapshot. Only the agent that created it and
+// admins can do so. The labelled version of the vault is not affected.
 func (f tools) snapshotDelete() *tool.Tool {
 	s := viewSpec("snapshot_delete", "Delete a snapshot", snapshotDeleteDoc)
 	s.Route = tool.Route{Method: "DELETE", Path: "/snapshots/{snapshotId}"}

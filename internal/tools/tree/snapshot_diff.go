@@ -24,9 +24,11 @@ type snapshotDiffIn struct {
 	tool.AsOf
 }
 
-// current names what the vault is now.
+// current is the name of the current state in place of a snapshot.
 const current = "current"
 
+// snapshotDiff returns the tool that compares a snapshot with another one or with the current
+// state.
 func (f tools) snapshotDiff() *tool.Tool {
 	s := spec("snapshot_diff", "Compare a snapshot with another one, or with the current vault", snapshotDiffDoc)
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
@@ -48,10 +50,10 @@ func (f tools) snapshotDiff() *tool.Tool {
 // A past is a subtree at a version.
 type past struct {
 	tree *tree.Tree
-	top  *tree.Node // nil: it is not there
+	top  *tree.Node // nil: it does not exist
 }
 
-// diff compares the two subtrees.
+// diff compares the two subtrees that the call names.
 func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (tree.Diff, error) {
 	store := kept.Of(r.view.Vault)
 	var labels [2]*kept.Snapshot
@@ -75,7 +77,8 @@ func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (t
 	return in.compare(ctx, r, sides, a)
 }
 
-// side is the subtree of a snapshot; without one, that of the other one as it is now.
+// side returns the subtree of a snapshot. For a nil label it returns the current state of the
+// subtree of the other snapshot, or the whole vault.
 func (r *reading) side(ctx context.Context, label, other *kept.Snapshot) (past, error) {
 	if label == nil {
 		top := r.Root()
@@ -99,7 +102,7 @@ func (r *reading) side(ctx context.Context, label, other *kept.Snapshot) (past, 
 	return past{then.Tree, &top}, nil
 }
 
-// labelled is the node that a snapshot is of: by its uid, else by its address.
+// labelled returns the node of a snapshot, by uid or else by address.
 func (r *reading) labelled(label *kept.Snapshot) (tree.Node, bool) {
 	if n, ok := r.Find(label.UID); ok {
 		return n, true
@@ -107,7 +110,7 @@ func (r *reading) labelled(label *kept.Snapshot) (tree.Node, bool) {
 	return r.Find(label.NodeID)
 }
 
-// compare compares two subtrees as the call asks for.
+// compare compares two subtrees with the options of the call.
 func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past, a *tool.Aside) (tree.Diff, error) {
 	d := tree.Differ{Tree: sides[0].tree, After: sides[1].tree, Fits: a.Fits}
 	changes := in.begin(ctx, &d, r.of(sides[0].tree), r.of(sides[1].tree))
@@ -115,7 +118,7 @@ func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past,
 	going := state.Going(ctx)
 	out := d.CompareVersions(sides[0].top, sides[1].top, going)
 	if err := ctx.Err(); err != nil {
-		return out, err // what is listed is cut off
+		return out, err // the list is incomplete
 	}
 	if out.Truncated {
 		a.Warn("TREE_LIMIT_EXCEEDED", "the lists have the first changes; summary counts all of them", nil)
@@ -123,7 +126,7 @@ func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past,
 	return in.shown(out), *changes
 }
 
-// of is a reading of another state of the vault.
+// of returns a reading of another version of the vault.
 func (r *reading) of(t *tree.Tree) *reading {
 	other := &reading{Tree: t, view: r.view}
 	other.view.Index = t.Index
@@ -131,7 +134,7 @@ func (r *reading) of(t *tree.Tree) *reading {
 	return other
 }
 
-// prefetch reads texts ahead of the notes of which both states have another one.
+// prefetch prefetches the texts of the notes that differ between the two versions.
 func (r *reading) prefetch(ctx context.Context, sides [2]past) {
 	for i, side := range sides {
 		if side.top == nil {

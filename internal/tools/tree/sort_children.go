@@ -30,6 +30,7 @@ type sortChildrenOut struct {
 	changed
 }
 
+// sortChildren returns the tool that sorts the children of a node by a property.
 func (f tools) sortChildren() *tool.Tool {
 	s := spec("sort_children", "Sort the children of a node", sortChildrenDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -63,7 +64,7 @@ func (f tools) sortChildren() *tool.Tool {
 	})
 }
 
-// sorting is what the children are sorted by.
+// sorting returns the sorting that the call requests. Texts cannot be sorted by.
 func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	path := strings.Split(bareName(in.ByProp), ".")
 	switch first := strings.ToLower(path[0]); {
@@ -75,7 +76,8 @@ func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	return tree.Sorting{Path: path, Descending: in.Direction == "desc"}, nil
 }
 
-// sorted are the children in their new order.
+// sorted returns the children in their new order. Without stable, children that compare as equal
+// are sorted by address.
 func (in sortChildrenIn) sorted(e *edit, all []tree.Node, by tree.Sorting) []tree.Node {
 	from := slices.Clone(all)
 	if in.Stable != nil && !*in.Stable {

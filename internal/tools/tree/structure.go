@@ -14,13 +14,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// maxWritten is how many nodes a call moves or copies: notes of a folder, sections of a section.
+// maxWritten is the maximum number of nodes that a call moves or copies: notes of a folder, or
+// sections of a section.
 const maxWritten = 1000
 
-// maxCommit is about how many bytes of text a call moves, copies or removes: what a commit holds.
+// maxCommit is the approximate maximum of bytes of text that a call moves, copies or removes,
+// because they must fit into one commit.
 const maxCommit = 32 << 20
 
-// Reasons why a structure cannot be changed so.
+// The reasons for which a structure cannot be changed.
 const (
 	isRoot       = "root"
 	isCycle      = "cycle"
@@ -28,20 +30,20 @@ const (
 	notSiblings  = "not_siblings"
 )
 
-// An arrival is a section that a draft puts into a note.
+// An arrival is a section that a draft inserts into a note.
 type arrival struct {
 	markdown.Subtree
-	from   *index.Note       // that it was in; nil: its text is new
-	uids   []index.UID       // of its nodes, in text order; nil: they are new
-	traits []string          // ids of the annotations in it; nil: they are new
+	from   *index.Note       // the note from which it comes; nil: its text is new
+	uids   []index.UID       // uids of its nodes, in the order of the text; nil: they are new
+	traits []string          // ids of its annotations; nil: they are new
 	ids    map[string]string // see relink.Passage
-	unlike bool              // annotations in it have ids that are not those of traits
+	unlike bool              // it has annotations with ids that are not those in traits
 }
 
-// lines finds the lines of a text by offsets.
+// lines contains the offsets at which the lines of a text begin.
 type lines []int
 
-// linesOf are the offsets at which the lines of a text begin.
+// linesOf returns the lines of a text.
 func linesOf(text []byte) lines {
 	all := lines{0}
 	for i, c := range text {
@@ -52,31 +54,31 @@ func linesOf(text []byte) lines {
 	return all
 }
 
-// at is the line, from 1, that an offset is in.
+// at returns the line, from 1, that contains an offset.
 func (l lines) at(offset int) int { return sort.SearchInts(l, offset+1) }
 
-// span are the lines of a part of the text, from the first up to, not including, the last.
+// span returns the lines of a part of the text. The end is exclusive.
 func (l lines) span(s markdown.Span) markdown.Span {
 	return markdown.Span{Start: l.at(s.Start), End: l.at(max(s.Start, s.End-1)) + 1}
 }
 
-// has reports whether a line is in a span of lines.
+// has reports whether a span of lines contains a line.
 func has(s markdown.Span, line int) bool { return line >= s.Start && line < s.End }
 
-// A marked is something in a line of a text that has an identity.
+// A marked is an item with an identity in a line of a text.
 type marked[ID any] struct {
-	line int
+	line int // from 1
 	id   ID
 }
 
-// in are those of some, in the order of their lines, that are in some lines.
+// in returns the items in a span of lines. The items must be sorted by line.
 func in[ID any](all []marked[ID], at markdown.Span) []marked[ID] {
 	from := sort.Search(len(all), func(i int) bool { return all[i].line >= at.Start })
 	to := sort.Search(len(all), func(i int) bool { return all[i].line >= at.End })
 	return all[from:max(from, to)]
 }
 
-// idsIn are the identities of what is in some lines.
+// idsIn returns the identities of the items in a span of lines.
 func idsIn[ID any](all []marked[ID], at markdown.Span) (some []ID) {
 	for _, m := range in(all, at) {
 		some = append(some, m.id)
@@ -84,7 +86,8 @@ func idsIn[ID any](all []marked[ID], at markdown.Span) (some []ID) {
 	return some
 }
 
-// displaced are those in some lines as they are where a part of another text is.
+// displaced returns the items in the lines from, with their lines after these were moved to the
+// lines to.
 func displaced[ID any](all []marked[ID], from, to markdown.Span) (some []marked[ID]) {
 	for _, m := range in(all, from) {
 		some = append(some, marked[ID]{m.line - from.Start + to.Start, m.id})
@@ -92,13 +95,15 @@ func displaced[ID any](all []marked[ID], from, to markdown.Span) (some []marked[
 	return some
 }
 
-// A marks are the identities of the sections and the annotations of a note, by the lines of its text.
+// A marks contains the identities of the sections and annotations of a note, by the lines of its
+// text. They cannot always be determined from the text, so a change that moves text moves the marks
+// as well, and then passes the identities to Tx.PutNodes in the order of the new text.
 type marks struct {
 	sections []marked[index.UID]
 	traits   []marked[string]
 }
 
-// marksOf are those of a note.
+// marksOf returns the marks of a note.
 func marksOf(n *index.Note) (m marks) {
 	for i := range n.Sections {
 		if s := &n.Sections[i]; s.Top {
@@ -111,7 +116,8 @@ func marksOf(n *index.Note) (m marks) {
 	return m
 }
 
-// moved are those of a note whose sections are in another order, with lines as of that.
+// moved returns the marks after the sections of a note were reordered. text is the text before, and
+// news are the inserted sections.
 func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now marks) {
 	at := linesOf(text)
 	for _, p := range r.Parts {
@@ -131,7 +137,7 @@ func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now ma
 	return now
 }
 
-// shifted are identities in the first of some lines.
+// shifted returns items with the given identities, all in the first line of a span.
 func shifted[ID any](ids []ID, at markdown.Span) (all []marked[ID]) {
 	for _, id := range ids {
 		all = append(all, marked[ID]{at.Start, id})
@@ -139,13 +145,14 @@ func shifted[ID any](ids []ID, at markdown.Span) (all []marked[ID]) {
 	return all
 }
 
-// arriving is a section of a note as a move takes it along: with its identities.
+// arriving returns a section of a note as an arrival with its identities, for a move.
 func arriving(n tree.Node, text []byte, s markdown.Subtree) *arrival {
 	at, m := linesOf(text).span(s.At), marksOf(n.Note)
 	return &arrival{Subtree: s, from: n.Note, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
 }
 
-// putReordered drafts a note whose sections are in another order. text is what it was made from, as the marks have it.
+// putReordered drafts a note with reordered sections. text is the text before, to which the marks
+// belong. An unchanged text drafts nothing.
 func (e *edit) putReordered(
 	ctx context.Context, n *index.Note, m marks, text []byte, r markdown.Reordered, news ...*arrival,
 ) error {
@@ -162,7 +169,7 @@ func (e *edit) putReordered(
 	}
 	for _, a := range news {
 		if a.uids == nil || a.unlike {
-			traits = nil // whoever reads the text finds those that were there
+			traits = nil // they are determined from the text
 		}
 	}
 	for _, p := range r.Parts {
@@ -174,7 +181,7 @@ func (e *edit) putReordered(
 	return e.PutNodes(ctx, vault.Path(n.Path), r.Text, traits, uids)
 }
 
-// nodes are the identities of the nodes of the section; zero for new ones.
+// nodes returns the uids of the nodes in the section; zero for new ones.
 func (a *arrival) nodes() []index.UID {
 	if a.uids != nil {
 		return a.uids
@@ -182,7 +189,8 @@ func (a *arrival) nodes() []index.UID {
 	return make([]index.UID, a.Tops())
 }
 
-// parent is the node below which the call puts one: the node itself, or the one that it stands for.
+// parent returns the node below which a call adds a node: the named one, or the one that it
+// represents.
 func (e *edit) parent(arg, id string) (tree.Node, error) {
 	n, err := e.node(arg, id)
 	if err != nil {
@@ -194,13 +202,13 @@ func (e *edit) parent(arg, id string) (tree.Node, error) {
 	return n, nil
 }
 
-// noteText is the text of the note of a node.
+// noteText returns the text of the note that contains a node, as drafted.
 func (e *edit) noteText(ctx context.Context, n tree.Node) ([]byte, error) {
 	text, _, err := e.Text(ctx, vault.Path(n.Note.Path))
 	return text, err
 }
 
-// above is the node above another one. The vault has none: that is a fault.
+// above returns the parent of a node. The root of the vault is a fault.
 func (e *edit) above(arg string, n tree.Node) (tree.Node, error) {
 	above, ok := e.tree.Parent(n)
 	if !ok {
@@ -209,7 +217,7 @@ func (e *edit) above(arg string, n tree.Node) (tree.Node, error) {
 	return above, nil
 }
 
-// movable is a node that the call moves or copies: any but the vault.
+// movable returns the node that a call moves or copies. The root of the vault is a fault.
 func (e *edit) movable(arg, id string) (tree.Node, error) {
 	e.moves = true
 	n, err := e.node(arg, id)
@@ -220,7 +228,8 @@ func (e *edit) movable(arg, id string) (tree.Node, error) {
 	return n, err
 }
 
-// placed is the address of what a draft put into a note: of the section that begins in a line.
+// placed returns the address of the section that a draft put into a note at a line, or of the note
+// if no section begins there.
 func (e *edit) placed(path string, line int) string {
 	n, ok := e.Index().Note(path)
 	if !ok {
@@ -232,7 +241,8 @@ func (e *edit) placed(path string, line int) string {
 	return n.ID
 }
 
-// sectionAt is the position of the section of a note that begins in a line; if there is none, how many there are.
+// sectionAt returns the index of the section of a note that begins in a line, or the number of
+// sections if there is none.
 func sectionAt(n *index.Note, line int) int {
 	for i := range n.Sections {
 		if n.Sections[i].Line == line {
@@ -242,7 +252,7 @@ func sectionAt(n *index.Note, line int) int {
 	return len(n.Sections)
 }
 
-// newLine is the line in which the first new section of a result begins.
+// newLine returns the line in which the first new section of a result begins, or 0.
 func newLine(r markdown.Reordered) int {
 	for _, p := range r.Parts {
 		if p.New > 0 {
@@ -252,7 +262,8 @@ func newLine(r markdown.Reordered) int {
 	return 0
 }
 
-// unplaceable is the fault of a section that cannot be placed, with the family's code.
+// unplaceable returns a fault for a section that cannot be placed, with the code of this family. It
+// returns nil for a nil error.
 func unplaceable(err error, n tree.Node) error {
 	if err == nil {
 		return nil
@@ -260,7 +271,7 @@ func unplaceable(err error, n tree.Node) error {
 	return fault.Of(unwritable(err, "malformed_markdown")).With("nodeId", n.ID())
 }
 
-// tooMany is BATCH_TOO_LARGE, if a call moves or copies more than it may.
+// tooMany returns BATCH_TOO_LARGE if a call would move or copy more than maxWritten nodes.
 func tooMany(count int) error {
 	if count <= maxWritten {
 		return nil
@@ -269,7 +280,8 @@ func tooMany(count int) error {
 		With("max", maxWritten).With("got", count).Fix("choose a smaller subtree")
 }
 
-// written counts what a move or a copy of a node writes: the notes of a folder, else the sections.
+// written returns the number of nodes that a move or copy of a node writes: the notes of a folder,
+// or else the sections. It stops counting above maxWritten and returns at least 1.
 func (e *edit) written(n tree.Node) (count int) {
 	for below := range e.tree.Walk(n, nil) {
 		isNote := below.Note != nil && below.Section == 0
@@ -283,12 +295,12 @@ func (e *edit) written(n tree.Node) (count int) {
 	return cmp.Or(count, 1)
 }
 
-// relinkPassage are lines of a note that come from where a section, or a note, was.
+// relinkPassage returns the passage of lines that come from the note of an arrival.
 func relinkPassage(at markdown.Span, a *arrival) relink.Passage {
 	return relink.Passage{Lines: at, From: a.from.ID, IDs: a.ids}
 }
 
-// moveBlocks notes that the blocks in some lines of a note are in another note now.
+// moveBlocks records that the blocks in some lines of a note moved to another note.
 func (e *edit) moveBlocks(from *index.Note, at markdown.Span, to string) {
 	for _, line := range from.Blocks {
 		if has(at, line) {
@@ -300,7 +312,7 @@ func (e *edit) moveBlocks(from *index.Note, at markdown.Span, to string) {
 // A room counts the bytes that a call writes.
 type room int
 
-// take is BATCH_TOO_LARGE if a text is more than what a commit holds beside those before it.
+// take adds the size of a text. It returns BATCH_TOO_LARGE if the total exceeds maxCommit.
 func (r *room) take(text []byte) error {
 	if *r += room(len(text)); *r <= maxCommit {
 		return nil

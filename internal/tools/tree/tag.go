@@ -38,6 +38,7 @@ type tagNodeOut struct {
 	changed
 }
 
+// tagNode returns the tool that adds tags to a node, or replaces them.
 func (f tools) tagNode() *tool.Tool {
 	s := spec("tag_node", "Tag a node", tagNodeDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Write, true
@@ -57,6 +58,7 @@ func (f tools) tagNode() *tool.Tool {
 	})
 }
 
+// untagNode returns the tool that removes tags from a node.
 func (f tools) untagNode() *tool.Tool {
 	s := spec("untag_node", "Remove tags from a node", untagNodeDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -73,7 +75,7 @@ func (f tools) untagNode() *tool.Tool {
 	})
 }
 
-// checkTags are the tags that a call gives, without their #.
+// checkTags returns the tags of a call without their #. It returns a fault if a tag is not valid.
 func checkTags(given []string) ([]string, error) {
 	if err := checkBatch("tags", len(given)); err != nil {
 		return nil, err
@@ -89,13 +91,13 @@ func checkTags(given []string) ([]string, error) {
 	return tags, nil
 }
 
-// hasTag reports whether a tag is among some.
+// hasTag reports whether a list contains a tag, compared by index.TagKey.
 func hasTag(tags []string, tag string) bool {
 	key := index.TagKey(tag)
 	return slices.ContainsFunc(tags, func(t string) bool { return index.TagKey(t) == key })
 }
 
-// union are tags in the order in which each came first.
+// union returns the tags of both lists without duplicates, in the order of their first occurrence.
 func union(has, more []string) []string {
 	all := slices.Clone(has)
 	for _, tag := range more {
@@ -106,7 +108,7 @@ func union(has, more []string) []string {
 	return all
 }
 
-// A retagging is a call that changes the tags of a node.
+// A retagging is a call that changes the tags of a node. change returns the new tags.
 type retagging struct {
 	caller   auth.Caller
 	naming   naming
@@ -114,7 +116,7 @@ type retagging struct {
 	change   func(has []string) []string
 }
 
-// retag changes the tags of a node.
+// retag changes the tags of a node, or of the node that it represents.
 func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 	w := writing{r.caller, r.naming.Vault.Vault, r.mutation}
 	return change(ctx, f, w, func(ctx context.Context, e *edit, out *tagNodeOut) error {
@@ -137,7 +139,7 @@ func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 	})
 }
 
-// setTags drafts that a node has some tags; without any, the field goes.
+// setTags drafts the tags of a node. Without any, the field is removed.
 func (e *edit) setTags(ctx context.Context, n tree.Node, tags []string) error {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {

@@ -29,12 +29,13 @@ type queryByTagIn struct {
 	tool.AsOf
 }
 
-// The ways in which a node has a tag.
+// The sources of a tag: the field tags, or the text of the node.
 const (
 	explicitTag = "explicit"
 	inlineTag   = "inline"
 )
 
+// queryByTag returns the tool that lists the nodes with a tag, in pages.
 func (f tools) queryByTag() *tool.Tool {
 	s := spec("query_by_tag", "List the nodes with a tag", queryByTagDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, []string{"nodeId", "payloadType", "name", "source"}
@@ -58,19 +59,19 @@ func (f tools) queryByTag() *tool.Tool {
 	})
 }
 
-// A wantedTag is a tag, and whether those below it count too.
+// A wantedTag is a tag to search for. nested includes the tags below it, such as a/b for a.
 type wantedTag struct {
 	name   string
 	nested bool
 }
 
-// is reports whether a tag is the one that is wanted.
+// is reports whether a tag matches.
 func (w wantedTag) is(tag string) bool {
 	key, want := index.TagKey(tag), index.TagKey(w.name)
 	return key == want || w.nested && strings.HasPrefix(key, want+"/")
 }
 
-// any reports whether one of some tags is.
+// any reports whether any of the tags matches.
 func (w wantedTag) any(tags []string) bool {
 	for _, tag := range tags {
 		if w.is(tag) {
@@ -80,7 +81,8 @@ func (w wantedTag) any(tags []string) bool {
 	return false
 }
 
-// tagged are the nodes below another one that have a tag, in the order of the tree, and how each has it, by its address.
+// tagged returns the nodes below top that have a tag, in the order of the tree, and the source of
+// the tag for each address.
 func (r *reading) tagged(
 	ctx context.Context, top tree.Node, want wantedTag,
 ) (all []tree.Node, source map[string]string, err error) {
@@ -109,7 +111,8 @@ func (r *reading) tagged(
 	return all, source, nil
 }
 
-// inline are the nodes below another one whose own text has a tag. It reads the notes that have it.
+// inline returns the nodes whose own text contains a tag. It reads only the notes that have the tag
+// according to the index.
 func (r *reading) inline(ctx context.Context, top tree.Node, want wantedTag) (map[tree.Node]bool, error) {
 	found := map[tree.Node]bool{}
 	r.view.Prefetch(ctx, func(yield func(string) bool) {
@@ -139,7 +142,7 @@ func (r *reading) inline(ctx context.Context, top tree.Node, want wantedTag) (ma
 	return found, nil
 }
 
-// near reports whether a note may have nodes below another one.
+// near reports whether a note can contain nodes of the subtree of top.
 func (r *reading) near(n *index.Note, top tree.Node) bool {
 	return top.Note == n || r.Within(tree.Node{Note: n}, top)
 }
@@ -147,10 +150,10 @@ func (r *reading) near(n *index.Note, top tree.Node) bool {
 // A nodeTag is a tag in the own text of a node.
 type nodeTag struct {
 	markdown.Tag
-	node tree.Node
+	node tree.Node // the innermost node that contains the tag
 }
 
-// inlineTags are the tags in the texts of the nodes of a note.
+// inlineTags returns the tags in the texts of the nodes of a note.
 func inlineTags(text []byte, n *index.Note) []nodeTag {
 	d := markdown.Parse(text)
 	var all []nodeTag
@@ -175,6 +178,8 @@ type getTagsOut struct {
 	versioned
 }
 
+// getTags returns the tool that lists the tags of one node: those of its field, and those in its
+// text.
 func (f tools) getTags() *tool.Tool {
 	s := spec("get_tags", "Get the tags of a node", getTagsDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read

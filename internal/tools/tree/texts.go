@@ -7,15 +7,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A texts reads the texts of nodes, each file once as long as one asks for the nodes of a file one after the other.
+// A texts reads the texts of nodes. It caches the last file, so a file is read once if its nodes
+// are requested one after the other. It is not safe for concurrent use.
 type texts struct {
 	read    func(context.Context, tree.Node) ([]byte, error) // the text of the file of a node
-	file    string
+	file    string                                           // the file of text and extents
 	text    []byte
-	extents []tree.Extent
+	extents []tree.Extent // of the nodes in text, by section; nil: no file was read yet
 }
 
-// of are the own text of a node, and that with all below it.
+// of returns the own text of a node, and its text with all its descendants.
 func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error) {
 	file := n.Folder
 	if n.Note != nil {
@@ -32,7 +33,7 @@ func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error
 	return tree.Cut(t.text, e.Own), tree.Cut(t.text, e.Content), nil
 }
 
-// addWanted adds to the shape of a node the texts that the filter asks for by name.
+// addWanted adds the texts that the filter names to the shape of a node.
 func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !f.Wants("body") && !f.Wants("content") {
 		return nil
@@ -50,7 +51,7 @@ func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, sha
 	return nil
 }
 
-// textsOf are the own text of a node, or of that which it stands for, and the text with all below it.
+// textsOf returns the own text and the whole text of a node, or of the node that it represents.
 func (r *reading) textsOf(ctx context.Context, n tree.Node) (own, all []byte, err error) {
 	source, _ := r.Source(n)
 	return r.texts.of(ctx, source)

@@ -1,5 +1,5 @@
-// Package tree has the tools of the tree family: a vault as a tree of folders, notes and sections, as
-// spec/agent-interface.md promises them.
+// Package tree contains the tools of the tree family, which access a vault as a tree of folders,
+// notes and sections (spec/agent-interface.md).
 package tree
 
 import (
@@ -12,8 +12,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Family is what the tools have in common. Names of arguments and of members are those of the document, and so
-// are failures in the bare form: {code, message, reason, retryAfter, details}.
+// Family is the family of these tools. The names of arguments and members, and the format of a
+// failure in the bare form, are those of the specification: {code, message, reason, retryAfter,
+// details}.
 var Family = &tool.Family{
 	Name: "tree", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
@@ -26,7 +27,7 @@ var Family = &tool.Family{
 	},
 }
 
-// A failure is the bare form of a fault.
+// A failure is a fault in the bare form.
 type failure struct {
 	Code       string         `json:"code"`
 	Message    string         `json:"message"`
@@ -35,14 +36,15 @@ type failure struct {
 	Details    map[string]any `json:"details,omitempty"`
 }
 
-// bare has the status as its code, and the finer word as its reason.
+// bare converts a fault to the bare form. The code is its status; the more specific word is the
+// reason.
 func bare(f *fault.Fault) any {
 	return failure{
 		string(f.Status()), f.Message, f.Details["reason"], retryAfter(f), f.Details,
 	}
 }
 
-// also adds to a failure what the document calls otherwise than other families do.
+// also returns the members that the specification adds to a failure, or nil.
 func also(f *fault.Fault) map[string]any {
 	if s := retryAfter(f); s > 0 {
 		return map[string]any{"retryAfter": s}
@@ -50,12 +52,12 @@ func also(f *fault.Fault) map[string]any {
 	return nil
 }
 
-// wrong is INVALID_PARAMETER with a finer word for what is wrong.
+// wrong returns an INVALID_PARAMETER fault with a reason, which is more specific than the code.
 func wrong(reason, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("reason", reason)
 }
 
-// Tools are the tools of the family, over these tenants.
+// Tools returns the tools of the family for these tenants.
 func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
@@ -74,12 +76,14 @@ type tools struct {
 	state.Source
 }
 
-// spec is a Spec with what all tools of the family have in common. short is the name in the document.
+// spec returns a Spec with the parts that all tools of the family share. short is the name in the
+// specification.
 func spec(short, title, doc string) tool.Spec {
 	return tool.Spec{
 		Name: "tree_" + short, Short: short, Family: Family, Title: title, Doc: strings.TrimSpace(doc) + "\n",
 	}
 }
 
-// retryAfter is how many seconds a caller waits before it repeats the call; 0: that is not known.
+// retryAfter returns the number of seconds after which a caller can repeat the call, rounded up, or
+// 0 if it is not known.
 func retryAfter(f *fault.Fault) int { return int((f.RetryAfter + time.Second - 1) / time.Second) }

@@ -27,7 +27,7 @@ var updatePropertyDoc string
 //go:embed update_payload.md
 var updatePayloadDoc string
 
-// A changed is the part of the output of each change of nodes.
+// A changed is the part of the output that all changes of nodes share.
 type changed struct {
 	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
 	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
@@ -49,6 +49,7 @@ type updatePropertyOut struct {
 	changed
 }
 
+// updateProperty returns the tool that sets one property of a node.
 func (f tools) updateProperty() *tool.Tool {
 	s := spec("update_payload_property", "Set one property of a node", updatePropertyDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -95,6 +96,8 @@ type updatePayloadOut struct {
 	changed
 }
 
+// updatePayload returns the tool that sets several properties of a node. If atomic is set, it sets
+// all or none.
 func (f tools) updatePayload() *tool.Tool {
 	s := spec("update_payload", "Set properties of a node", updatePayloadDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -128,7 +131,7 @@ func (f tools) updatePayload() *tool.Tool {
 	})
 }
 
-// checkPatch is a fault if a patch says nothing.
+// checkPatch returns a fault if a patch is empty.
 func checkPatch(p tool.Fields) error {
 	if len(p) == 0 {
 		return wrong("empty", "patch has no properties").With("argument", "patch")
@@ -136,7 +139,8 @@ func checkPatch(p tool.Fields) error {
 	return nil
 }
 
-// fileOf is the path of the file that has a node.
+// fileOf returns the path of the file that contains a node. A folder's own file does not have to
+// exist.
 func fileOf(n tree.Node) vault.Path {
 	if n.Note != nil {
 		return vault.Path(n.Note.Path)
@@ -157,8 +161,8 @@ func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, err
 	return result, e.write(ctx, fileOf(n), result.text, p)
 }
 
-// write drafts the text of a file that a patch changed. The nodes in it are the same as before, but where the patch gave
-// them another content.
+// write drafts the text of a patched file. The nodes in it keep their identities, unless the patch
+// sets a content.
 func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch) error {
 	var same []index.UID
 	if f, ok := e.tree.Index.File(string(file)); ok && !p.hasContent() {
@@ -167,8 +171,8 @@ func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch)
 	return e.PutNodes(ctx, file, text, nil, same)
 }
 
-// settle ends a draft: references to nodes whose address changed are rewritten, and the answer says what changed. It
-// returns the address that a node has now.
+// settle completes a draft: it rewrites the references to nodes whose address changed, and fills
+// the output. It returns the new address of n.
 func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) (string, error) {
 	out.IDMap, out.DryRun = map[string]string{}, dry
 	if e.Touched() {
@@ -185,7 +189,8 @@ func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) 
 	return cmp.Or(out.IDMap[n.ID()], n.ID()), nil
 }
 
-// relink fills the map of addresses, and drafts that references lead to what they led to.
+// relink fills the map of changed addresses, and drafts the references so that they lead to the
+// same nodes as before.
 func (e *edit) relink(ctx context.Context, out *changed) error {
 	after := e.Index()
 	staged, err := e.Staged(ctx)
@@ -215,8 +220,8 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 	return nil
 }
 
-// changedIDs are the new addresses by the old ones for which references are looked at: those that changed, and, where
-// nodes came, went or moved, all notes that changed.
+// changedIDs returns the new addresses by old ones for which references are checked. These are the
+// changed ones and, if nodes were added, removed or moved, all changed notes.
 func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]string {
 	if !e.moves {
 		return moved
@@ -235,7 +240,7 @@ func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]
 	return ids
 }
 
-// rewrite drafts the references of a Relinker.
+// rewrite drafts the references that a Relinker changes.
 func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Index, out *changed) error {
 	for _, id := range r.Sources() {
 		at := vault.Path(id + ".md")
@@ -278,7 +283,7 @@ type updateNodesIn struct {
 	nodeMutation
 }
 
-// A nodeResult is what became of one node.
+// A nodeResult is the result for one node.
 type nodeResult struct {
 	NodeID     string            `json:"nodeId"`
 	Status     string            `json:"status" jsonschema:"updated, unchanged, failed or skipped"`
@@ -293,6 +298,7 @@ type updateNodesOut struct {
 	changed
 }
 
+// updateNodes returns the tool that sets properties of all nodes that match a filter.
 func (f tools) updateNodes() *tool.Tool {
 	s := spec("update_nodes", "Set properties of all nodes that match", updateNodesDoc)
 	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "results"
@@ -312,7 +318,7 @@ func (f tools) updateNodes() *tool.Tool {
 	})
 }
 
-// query reads the filter: a text is a query, all else predicates.
+// query parses the filter: a string is a query, and any other value is predicates.
 func (in updateNodesIn) query() (*tree.Expr, error) {
 	if err := checkPatch(in.Patch); err != nil {
 		return nil, err
@@ -324,7 +330,8 @@ func (in updateNodesIn) query() (*tree.Expr, error) {
 	return predicatesOf("filter", tool.Structure(in.Filter))
 }
 
-// run drafts the patch of all nodes that match.
+// run drafts the patch of all matching nodes. It returns BATCH_TOO_LARGE if more than maxBatch
+// nodes match.
 func (in updateNodesIn) run(
 	ctx context.Context, e *edit, x *tree.Expr, out *updateNodesOut,
 ) error {
@@ -359,7 +366,7 @@ func (in updateNodesIn) run(
 	return err
 }
 
-// matching are the nodes of which a query holds.
+// matching returns the nodes that match a query.
 func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) {
 	text := func(ctx context.Context, n tree.Node) ([]byte, error) {
 		text, _, err := e.Text(ctx, fileOf(n))
@@ -369,7 +376,8 @@ func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) 
 	return finder{tree.NewEvaluator(e.tree, clock), e.tree, text, nil}.find(ctx, x, e.tree.Root())
 }
 
-// apply patches nodes file by file, the last node of a file first: what a patch adds moves only what is behind it.
+// apply patches nodes from the last to the first, so that a patch does not move the nodes of the
+// file that are still to be patched.
 func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node) (map[tree.Node]nodeResult, error) {
 	results, texts := map[tree.Node]nodeResult{}, map[vault.Path][]byte{}
 	p := newPatch(e, in.Patch)
@@ -398,8 +406,8 @@ func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node
 	return results, nil
 }
 
-// stop is how many of the nodes are patched: all, or those before the first that fails. It fills in what becomes of
-// that and of those behind it.
+// stop returns the number of nodes to patch: all, or those before the first that fails if
+// continueOnError is false. It records the results of that node and of the skipped ones after it.
 func (in updateNodesIn) stop(
 	ctx context.Context, e *edit, p patch, matching []tree.Node, results map[tree.Node]nodeResult,
 ) (int, error) {
@@ -424,7 +432,7 @@ func (in updateNodesIn) stop(
 	return len(matching), nil
 }
 
-// resultOf is what a patch of a node came to.
+// resultOf returns the result of a patch of a node.
 func resultOf(n tree.Node, p patched) nodeResult {
 	r := nodeResult{NodeID: n.ID(), Status: unchanged, Properties: p.results}
 	if len(p.failed) > 0 {
@@ -437,7 +445,7 @@ func resultOf(n tree.Node, p patched) nodeResult {
 	return r
 }
 
-// pathsOf are the paths of files that a draft changes.
+// pathsOf returns the paths of the files that a draft changes.
 func pathsOf(staged []repo.Staged) []string {
 	var all []string
 	for _, s := range staged {

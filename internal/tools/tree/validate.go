@@ -30,9 +30,10 @@ type validateOut struct {
 	paged
 }
 
-// violationColumns are the members of violations that a person is shown.
+// violationColumns are the members of a violation that a table shows.
 var violationColumns = []string{"severity", "ruleId", "nodeId", "path", "message"}
 
+// validateTree returns the tool that checks the nodes of a subtree by a set of rules, in pages.
 func (f tools) validateTree() *tool.Tool {
 	s := spec("validate_tree", "Check nodes by a set of rules", validateTreeDoc)
 	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
@@ -52,7 +53,8 @@ func (f tools) validateTree() *tool.Tool {
 	})
 }
 
-// take takes one page of violations: that behind the number of violations which the page token says.
+// take adds one page of violations. The page token contains the number of violations on earlier
+// pages.
 func (v *validateOut) take(p page, all []tree.Violation) error {
 	after, err := p.after()
 	if err != nil {
@@ -76,7 +78,8 @@ func (v *validateOut) take(p page, all []tree.Violation) error {
 	return nil
 }
 
-// violations checks nodes by a set of rules.
+// violations returns the violations of a set of rules by nodes. It reads texts only if the rules
+// need them.
 func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node) ([]tree.Violation, error) {
 	k, err := tree.NewChecker(r.Tree, r.view.Clock, set)
 	if err != nil {
@@ -119,6 +122,7 @@ type lintOut struct {
 	versioned
 }
 
+// lintPayload returns the tool that checks one node by a set of rules.
 func (f tools) lintPayload() *tool.Tool {
 	s := spec("lint_payload", "Check one node by a set of rules", lintPayloadDoc)
 	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
