@@ -27,7 +27,7 @@ const reindex = intake.Tool
 // reported: the notes are as old as their files.
 func (b *batch) call() repo.Call {
 	call := repo.Call{
-		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Untold: b.begins && b.first(),
+		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Silent: b.begins && b.first(),
 	}
 	if b.git {
 		call.Cause = index.CauseGit

@@ -31,7 +31,7 @@ func Commit(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (
 	if err != nil {
 		return Effect{}, err // the function may still run
 	}
-	if receipt.Changed && !call.Untold { // otherwise the commit has no events
+	if receipt.Changed && !call.Silent { // otherwise the commit has no events
 		e.Taken.Index, err = countsIn(ctx, v, receipt.Seq)
 	}
 	return e, err

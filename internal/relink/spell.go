@@ -159,5 +159,5 @@ func encoder(text []byte, at markdown.Span) func(string) string {
 		return strings.NewReplacer("%", "%25", "<", "%3C", ">", "%3E", `\`, "%5C").Replace
 	}
 	return strings.NewReplacer("%", "%25", " ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E",
-		`\`, "%5C", "*", "%2A", "_", "_", "`", "%60", "[", "%5B", "]", "%5D", "?", "%3F", "#", "%23").Replace
+		`\`, "%5C", "*", "%2A", "`", "%60", "[", "%5B", "]", "%5D", "?", "%3F", "#", "%23").Replace
 }

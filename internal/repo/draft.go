@@ -26,9 +26,9 @@ type Call struct {
 
 	Began time.Time // when the call began; zero: not known
 
-	// SilentUpTo suppresses the audit events of the call. It is set when files are read for the first
+	// Silent suppresses the audit events of the call. It is set when files are read for the first
 	// time: their contents are as old as the files (reference/raven.md §6.9).
-	Untold bool
+	Silent bool
 }
 
 // A Draft is a commit under construction. The function of an Update fills it. Ids, times and the

@@ -410,7 +410,7 @@ func (tx *Tx) log(ctx context.Context) error {
 			}
 			c.Old = old
 		}
-		if !tx.call.Untold {
+		if !tx.call.Silent {
 			if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ type kept struct {
 	Failed *fault.Fault `json:"failed,omitempty"` // see Aside.Failed
 }
 
-// EncodeReplay returns the value to store for an output, from which Recall restores it. out is a pointer to
+// EncodeReplay returns the value to store for an output, from which DecodeReplay restores it. out is a pointer to
 // the output.
 func EncodeReplay(out any) any {
 	k := kept{Data: out}

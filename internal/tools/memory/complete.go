@@ -24,7 +24,7 @@ const (
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"the text typed so far"`
+	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"the kind of suggestions"`
 	tool.Completing
 }
 

@@ -23,7 +23,7 @@ const (
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"the text typed so far"`
+	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"the kind of suggestions"`
 	tool.Completing
 }
 

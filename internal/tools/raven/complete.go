@@ -18,7 +18,7 @@ var completeDoc string
 // A completeIn is the input of raven_complete. The meaning of Of depends on Kind.
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the text typed so far"`
+	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the kind of suggestions"`
 	Of   string `json:"of,omitempty" max:"512" jsonschema:"for a field: the object; for a type_field: the type; for a trait_value: the trait"`
 	tool.Completing
 }

@@ -15,7 +15,7 @@ import (
 var completeDoc string
 
 type completeIn struct {
-	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"the text typed so far"`
+	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"the kind of suggestions"`
 	tool.Completing
 }
 

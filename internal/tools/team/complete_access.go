@@ -15,7 +15,7 @@ import (
 var completeAccessDoc string
 
 type completeAccessIn struct {
-	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the text typed so far"`
+	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the kind of suggestions"`
 	tool.Completing
 }
 
