@@ -10,44 +10,51 @@ import (
 	"unsafe"
 )
 
-// A Place is where the value of an item is kept in the log: the run, and the part of it.
+// A Place is the position of an item's value in the log: the run, and the part of the run.
 type Place struct {
 	Run  uint64
 	Part int
 }
 
-// An origin is where the value of an item is, and the commit that changed it last.
+// An origin is the position of an item's value and the commit that last changed the item.
+//
+// Version is a sequence number of the log.
 type origin struct {
 	Place   Place
 	Version uint64
 }
 
-// A Card is what the index holds of a memory. It does not change.
+// A Card contains the fields of a memory that lookups and short answers need. It is immutable.
+// Later memories have a greater Birth.
 type Card struct {
 	origin
 
 	ID    string
-	Birth uint64 // grows with each memory that comes: the commit it came with, and the position in that
+	Birth uint64 // the commit that created it, and its position in that commit
 
+	// By is the agent that stored the memory, if it is not Agent, the owner.
 	Agent, By, Principal, Session, Key string
 	Created, Updated                   int64 // Unix milliseconds
 	Goal, TaskType                     string
 	Outcome                            Outcome
 	Tags                               []string
 	Files                              []FileUse
-	Importance                         float64
-	Times                              int
+	Importance                         float64 // from 0 to 1
+	Times                              int     // how often it was stored under its key; 0: once
 	Imported                           bool
 }
 
-// birthBits is how many bits of a Birth are the position in a commit.
+// birthBits is the number of low bits of a Birth that contain the position in a commit.
 const birthBits = 20
 
+// birthOf returns the Birth for a position in the commit with sequence number version.
 func birthOf(version uint64, position int) uint64 {
 	return version<<birthBits | uint64(position)&(1<<birthBits-1) //nolint:gosec // it is a position
 }
 
-// newCard reads the value of a memory.
+// newCard returns the card of the memory whose JSON is value.
+//
+// It fails only if the value is not JSON of a memory.
 func newCard(id string, value []byte, at origin, birth uint64) (*Card, error) {
 	var m Memory
 	if err := json.Unmarshal(value, &m); err != nil {
@@ -56,6 +63,7 @@ func newCard(id string, value []byte, at origin, birth uint64) (*Card, error) {
 	return m.card(id, at, birth), nil
 }
 
+// card returns the card of a memory.
 func (m *Memory) card(id string, at origin, birth uint64) *Card {
 	return &Card{
 		origin: at, ID: id, Birth: birth,
@@ -66,35 +74,38 @@ func (m *Memory) card(id string, at origin, birth uint64) *Card {
 	}
 }
 
-// ByAge compares two memories: the older one comes first, of those of a time the one that came first
+// ByAge compares two memories by their time of creation, the oldest first, then by Birth
 // (reference/memory-build.md §2.17).
 func ByAge(a, b *Card) int {
 	return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Birth, b.Birth), cmp.Compare(a.ID, b.ID))
 }
 
-// ByRank compares two memories: the more important one comes first, of those the newer.
+// ByRank compares two memories by descending importance, then the newest first.
 func ByRank(a, b *Card) int { return cmp.Or(cmp.Compare(b.Importance, a.Importance), ByAge(b, a)) }
 
-// Rank is a text by which memories are sorted as ByRank does.
+// Rank returns a string whose bytewise order is the order of ByRank. Negative importance counts
+// as 0.
 func (c *Card) Rank() string {
 	b := binary.BigEndian.AppendUint64(nil, ^math.Float64bits(max(c.Importance, 0)))
 	return string(b) + c.Recency()
 }
 
-// Recency is a text by which memories are sorted the newest first.
+// Recency returns a string whose bytewise order is by age, the newest first. It is the reverse of
+// ByAge for times from 1970 on.
 func (c *Card) Recency() string {
 	b := binary.BigEndian.AppendUint64(nil, ^uint64(c.Created)) //nolint:gosec // only the order counts
 	b = binary.BigEndian.AppendUint64(b, ^c.Birth)
 	for i := range len(c.ID) {
+		// Inverted bytes sort in descending order.
 		b = append(b, ^c.ID[i])
 	}
 	return string(b)
 }
 
-// failed reports whether the memory is one of a failure.
+// failed reports whether the outcome of the memory is a failure.
 func (c *Card) failed() bool { return !c.Outcome.Success }
 
-// size is about how many bytes of memory a card holds, with what finds it.
+// size returns the approximate memory use of a card and its entries, in bytes.
 func (c *Card) size() int64 {
 	n := int(unsafe.Sizeof(*c)) + len(c.ID) + len(c.Goal) + len(c.Outcome.Summary) +
 		len(c.Outcome.FailureReason) + len(c.Agent) + len(c.Session) + len(c.Key)
@@ -109,11 +120,14 @@ func (c *Card) size() int64 {
 	return int64(n + len(c.names())*entrySize)
 }
 
-// entrySize is about what an entry takes in a tree whose nodes are not full.
+// entrySize is the approximate size, in bytes, of an entry in a tree with partly filled nodes.
 const entrySize = 36
 
-// names are the names of the entries that find the card.
+// names returns the names of the entries of the card, except those of links.
+//
+// The entries of links have names of their own, because links change without their memories.
 func (c *Card) names() []name {
+	// Every memory has these entries; the first three are sorted by rank, the others by age.
 	all := []name{
 		{byAll, ""}, {byAgent, c.Agent}, {byTask, c.TaskType},
 		{allByAge, ""}, {agentByAge, c.Agent},
@@ -130,6 +144,7 @@ func (c *Card) names() []name {
 	}
 	clear(seen)
 	for _, f := range c.Files {
+		// Two paths of a memory can be equal after cleaning.
 		path := CleanPath(f.Path)
 		if path != "" && !seen[path] {
 			seen[path] = true
@@ -142,19 +157,20 @@ func (c *Card) names() []name {
 	return all
 }
 
-// A name is what an entry is found by: a kind, and a text.
+// A name is what entries are looked up by: a kind, and a text.
 type name struct {
 	kind kind
 	text string
 }
 
-// entry is the entry of a card under a name.
+// entry returns the entry of a card under a name.
 func (n name) entry(c *Card) entry { return entry{n.String(), c} }
 
-// String is the name of the entry.
+// String returns the name as a string, which begins with the kind.
 func (n name) String() string { return string([]byte{byte(n.kind)}) + n.text }
 
-// CleanPath is a path as files are compared: with slashes, and without `./` in front.
+// CleanPath returns a path in the form in which paths are compared: with slashes, and without
+// white space around it and `./` in front.
 func CleanPath(path string) string {
 	path = strings.ReplaceAll(strings.TrimSpace(path), `\`, "/")
 	for strings.HasPrefix(path, "./") {
@@ -163,8 +179,8 @@ func CleanPath(path string) string {
 	return path
 }
 
-// reversed is a path with its segments in the other order, each with a slash behind it: so the paths that end
-// alike stand together.
+// reversed returns a path with its segments in reverse order, each followed by a slash. So paths
+// with a common end are adjacent in sorted order.
 func reversed(path string) string {
 	segments := strings.Split(path, "/")
 	var b strings.Builder

@@ -10,14 +10,21 @@ import (
 	"strings"
 )
 
-// shownInSummary is how many goals, outcomes or summaries a summary names.
+// shownInSummary is the maximum number of goals, outcomes or summaries in a summary.
 const shownInSummary = 3
 
-// MostTopics is how many topics a chapter takes from the tags of its memories.
+// MostTopics is the maximum number of topics of a chapter that come from the tags of its
+// memories.
 const MostTopics = 5
 
-// NewChapter makes a chapter of memories, which are not none. The order of what is given is that of its
-// memories' learnings; its memories are sorted by age (reference/memory.md §A5).
+// NewChapter returns a chapter of at least one memory; it panics if there is none. The learnings
+// are in the order of cards; the memories of the chapter are sorted by age (reference/memory.md
+// §A5).
+// It leaves Agent, Principal, Created, Origin, Cluster and Digest empty.
+//
+// Tags are the given ones, followed by those of the memories, the most frequent first. Topics are
+// the given ones, followed by at most MostTopics of the tags of the memories. Neither has
+// duplicates.
 func NewChapter(cards []*Card, title string, tags, topics []string) Chapter {
 	cards = once(cards)
 	sorted := slices.SortedFunc(slices.Values(cards), ByAge)
@@ -38,7 +45,7 @@ func NewChapter(cards []*Card, title string, tags, topics []string) Chapter {
 	return c
 }
 
-// once are cards without those that are there already.
+// once returns cards without duplicates.
 func once(cards []*Card) []*Card {
 	var all []*Card
 	seen := map[string]bool{}
@@ -51,7 +58,8 @@ func once(cards []*Card) []*Card {
 	return all
 }
 
-// distinct are texts without repetitions, in the order in which they come first. It is never nil.
+// distinct returns texts without duplicates, in the order of their first occurrence. The result
+// is never nil.
 func distinct(texts []string) []string {
 	all := []string{}
 	seen := map[string]bool{}
@@ -64,7 +72,9 @@ func distinct(texts []string) []string {
 	return all
 }
 
-// chapterSummary is a summary of memories.
+// chapterSummary returns a summary of the first goals and outcomes of some memories.
+//
+// It has at most shownInSummary of each, and a fixed text if there are none.
 func chapterSummary(cards []*Card) string {
 	var goals, outcomes []string
 	for _, c := range cards {
@@ -85,8 +95,8 @@ func chapterSummary(cards []*Card) string {
 	return cmp.Or(strings.Join(parts, ". "), "Chapter synthesized from related memories.")
 }
 
-// frequentTags are the tags of memories, those of the most memories first, and of as many the one that came
-// first.
+// frequentTags returns the tags of some memories, the most frequent first. Equally frequent tags
+// are in the order of their first occurrence.
 func frequentTags(cards []*Card) []string {
 	counts := map[string]int{}
 	var tags []string
@@ -102,15 +112,18 @@ func frequentTags(cards []*Card) []string {
 	return tags
 }
 
-// A Cluster is memories that belong together by a tag that they share or, where they have none, by their kind of
-// work.
+// A Cluster is a set of memories with a common tag or, for memories without tags, a common kind
+// of work.
 type Cluster struct {
-	Key   string // the tag, or task:bug_fix
+	Key   string // the tag, or "task:" and the kind of work, such as task:bug_fix
 	Cards []*Card
 }
 
-// Clusters are the clusters of at least so many of some memories, which come with the newest first: in the order in
-// which their keys do.
+// Clusters returns the clusters of cards that have at least least members. A memory is in a
+// cluster for each of its tags. The clusters are in the order in which their keys first occur in
+// cards, which callers pass with the newest memory first.
+//
+// The key of a cluster of memories without tags is "task:" and the kind of work.
 func Clusters(cards []*Card, least int) []Cluster {
 	var keys []string
 	of := map[string][]*Card{}
@@ -124,6 +137,7 @@ func Clusters(cards []*Card, least int) []Cluster {
 		for _, tag := range distinct(c.Tags) {
 			join(tag, c)
 		}
+		// A memory without tags is grouped by its kind of work instead.
 		if len(c.Tags) == 0 {
 			join("task:"+c.TaskType, c)
 		}
@@ -137,7 +151,10 @@ func Clusters(cards []*Card, least int) []Cluster {
 	return all
 }
 
-// Digest tells clusters of other memories apart.
+// Digest returns a digest of the ids of the memories, in hexadecimal. It does not depend on their
+// order.
+//
+// Two clusters with the same memories have the same digest.
 func (c Cluster) Digest() string {
 	h := sha256.New()
 	var ids []string
@@ -152,10 +169,14 @@ func (c Cluster) Digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Made is the chapter that was made of a cluster already.
+// Made returns the chapter that was made of the same cluster with the same memories; false if
+// there is none.
+//
+// It reads all chapters.
 func (x *Index) Made(c Cluster) (*Kept[Chapter], bool) {
 	digest := c.Digest()
 	for k := range x.Chapters() {
+		// A chapter of the same key with other memories is a different one.
 		if k.Value.Cluster == c.Key && k.Value.Digest == digest {
 			return k, true
 		}
@@ -163,7 +184,9 @@ func (x *Index) Made(c Cluster) (*Kept[Chapter], bool) {
 	return nil, false
 }
 
-// Live is how many of the memories of a chapter are there.
+// Live returns the number of memories of a chapter that still exist.
+//
+// The others were deleted after the chapter was made.
 func (x *Index) Live(c *Chapter) int {
 	n := 0
 	for _, id := range c.Memories {
@@ -174,10 +197,14 @@ func (x *Index) Live(c *Chapter) int {
 	return n
 }
 
-// advice finds what tells what to do, or not to.
+// advice matches texts that recommend something or warn of something.
 var advice = regexp.MustCompile(`(?i)\b(should|avoid|prefer|best|never|do not|don't|always|must)\b`)
 
-// NewWisdom is what chapters have in common, which are not none (reference/memory.md §A5).
+// NewWisdom returns the wisdom of at least one chapter (reference/memory.md §A5); it panics if
+// there is none. It leaves Agent, Principal and Created empty.
+//
+// Insights are the learnings of all chapters without duplicates, and BestPractices those that match
+// advice. Patterns are the topics that at least two chapters share.
 func NewWisdom(chapters []*Kept[Chapter]) Wisdom {
 	sorted := slices.SortedFunc(slices.Values(chapters), func(a, b *Kept[Chapter]) int {
 		return cmp.Or(cmp.Compare(a.Value.Start, b.Value.Start), cmp.Compare(a.ID, b.ID))
@@ -205,7 +232,8 @@ func NewWisdom(chapters []*Kept[Chapter]) Wisdom {
 	return w
 }
 
-// sharedTopics are the tags and topics of two chapters or more, those of the most first.
+// sharedTopics returns the tags and topics that at least two chapters have, the most frequent
+// first. The result is never nil.
 func sharedTopics(chapters []*Kept[Chapter]) []string {
 	counts := map[string]int{}
 	var all []string
@@ -216,12 +244,13 @@ func sharedTopics(chapters []*Kept[Chapter]) []string {
 			}
 		}
 	}
+	// all is in the order of the first occurrence, which the stable sort keeps for equal counts.
 	all = slices.DeleteFunc(all, func(topic string) bool { return counts[topic] < 2 })
 	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
 	return append([]string{}, all...)
 }
 
-// HasTags reports whether some tags have all of others.
+// HasTags reports whether have contains all tags of want.
 func HasTags(have, want []string) bool {
 	for _, tag := range want {
 		if !slices.Contains(have, tag) {

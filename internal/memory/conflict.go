@@ -6,24 +6,28 @@ import (
 	"unicode"
 )
 
-// MostAlike is how many memories of a file are compared with an action that is intended.
+// MostAlike is the maximum number of memories that FailedBefore compares with an intended action.
 const MostAlike = 20
 
-// alike is from which share of words on two texts are taken to mean the same, and longWord how many letters a
-// word has that counts.
+// alike is the similarity above which two texts count as similar. longWord is the minimum length,
+// in letters, of the words that are compared.
 const (
 	alike    = 0.3
 	longWord = 4
 )
 
-// A Conflict is a memory of a failure that is similar to an intended action.
+// A Conflict is a memory of a failed attempt that is similar to an intended action.
+//
+// It warns an agent before it repeats an approach that failed.
 type Conflict struct {
 	*Card
-	Similarity float64 // 1: one text holds the other
+	Similarity float64 // above alike; 1: one text contains the other
 }
 
-// FailedBefore is the failure that is most like an action, of the newest memories of a file; false: none is
-// (reference/memory.md §A6).
+// FailedBefore returns the failure that is most similar to an intended action, among the first
+// MostAlike memories of newest; false if none is similar (reference/memory.md §A6).
+//
+// Callers pass the memories of the file that the action changes; see NewestFirst.
 func FailedBefore(newest []*Card, action string) (Conflict, bool) {
 	var best Conflict
 	for _, c := range newest[:min(len(newest), MostAlike)] {
@@ -34,7 +38,11 @@ func FailedBefore(newest []*Card, action string) (Conflict, bool) {
 	return best, best.Card != nil
 }
 
-// similarity is how much two texts have in common, from 0 to 1.
+// similarity returns the similarity of two texts, from 0 to 1: the share of common words, or 1 if
+// one text contains the other. Case is ignored.
+//
+// The share is that of the text with more long words, so that a short text is not similar to a long
+// one because of a single word.
 func similarity(a, b string) float64 {
 	a, b = strings.ToLower(strings.TrimSpace(a)), strings.ToLower(strings.TrimSpace(b))
 	if a == "" || b == "" {
@@ -57,13 +65,14 @@ func similarity(a, b string) float64 {
 	return float64(shared) / float64(most)
 }
 
-// longWords are the words of a text that count, each once.
+// longWords returns the words of a text that have at least longWord characters, without
+// duplicates.
 func longWords(text string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return distinct(slices.DeleteFunc(words, func(w string) bool { return len([]rune(w)) < longWord }))
 }
 
-// NewestFirst returns the memories of a file, each once, the newest first.
+// NewestFirst returns the memories of some matches without duplicates, the newest first.
 func NewestFirst(found []FileMatch) []*Card {
 	var all []*Card
 	seen := map[string]bool{}

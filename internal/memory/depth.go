@@ -6,36 +6,49 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// A Depth is how much of a memory an answer tells.
+// A Depth is the level of detail of a memory in an answer.
 type Depth string
 
-// The depths, from the least on.
+// The depths, in ascending order of detail. Each includes the fields of those before it.
 const (
-	DepthSummary   Depth = "summary"
-	DepthOutcome   Depth = "outcome"
+	// DepthSummary has the goal, the type of the task, and whether and how it succeeded.
+	DepthSummary Depth = "summary"
+
+	// DepthOutcome adds the whole outcome with the learnings.
+	DepthOutcome Depth = "outcome"
+
+	// DepthReasoning adds the context of the goal and the reasoning.
 	DepthReasoning Depth = "reasoning"
-	DepthFull      Depth = "full"
-	DepthComplete  Depth = "complete"
+
+	// DepthFull adds the constraints, the perception and the actions in short form.
+	DepthFull Depth = "full"
+
+	// DepthComplete adds the actions with all their fields, and the fields of Whole.
+	DepthComplete Depth = "complete"
 )
 
-// depths are the depths, from the least on.
+// depths contains all depths, in ascending order of detail.
 var depths = []Depth{DepthSummary, DepthOutcome, DepthReasoning, DepthFull, DepthComplete}
 
-// Holds reports whether a depth tells what another one does.
+// Holds reports whether a depth includes the details of another one.
 func (d Depth) Holds(o Depth) bool { return slices.Index(depths, d) >= slices.Index(depths, o) }
 
-// Deep reports whether a depth tells what a card does not have, so that the whole value is needed.
+// Deep reports whether a depth includes fields that a Card does not have, so that the whole value
+// of the memory must be read.
 func (d Depth) Deep() bool { return d.Holds(DepthReasoning) }
 
-// Below are the depths that tell less than one, the deepest first.
+// Below returns the depths with less detail, in descending order.
 func (d Depth) Below() []Depth {
+	// An unknown depth has none below it.
 	below := slices.Clone(depths[:max(slices.Index(depths, d), 0)])
 	slices.Reverse(below)
 	return below
 }
 
-// A Retrieved is a memory as an answer tells of it: more with each depth (reference/memory.md §A4.9).
+// A Retrieved is a memory as answers contain it. Its fields depend on the depth
+// (reference/memory.md §A4.9).
 type Retrieved struct {
+	// These fields are present at every depth.
 	ID         string  `json:"id"`
 	AgentID    string  `json:"agent_id"`
 	CreatedAt  int64   `json:"created_at" format:"unix-ms"`
@@ -46,11 +59,14 @@ type Retrieved struct {
 	Intent  RetrievedIntent  `json:"intent"`
 	Outcome RetrievedOutcome `json:"outcome"`
 
+	// These are present from DepthOutcome, DepthReasoning and DepthFull on; see there.
 	Learnings  []string    `json:"learnings,omitempty"`
 	Reasoning  *Reasoning  `json:"reasoning,omitempty"`
 	Perception *Perception `json:"perception,omitempty"`
 	Actions    []Action    `json:"actions,omitempty"`
 
+	// Links is set if the caller asks for it. SupersededBy lists the memories that replace this
+	// one.
 	Links        *Shown   `json:"links,omitempty"`
 	SupersededBy []string `json:"superseded_by,omitempty"`
 
@@ -58,7 +74,7 @@ type Retrieved struct {
 	Explanation *Explanation `json:"explanation,omitempty"`
 }
 
-// A RetrievedIntent is an intent, as far as a depth tells it.
+// A RetrievedIntent contains the fields of an Intent that a depth includes.
 type RetrievedIntent struct {
 	Goal        string   `json:"goal"`
 	TaskType    string   `json:"task_type"`
@@ -66,7 +82,7 @@ type RetrievedIntent struct {
 	Constraints []string `json:"constraints,omitempty"`
 }
 
-// A RetrievedOutcome is an outcome, as far as a depth tells it.
+// A RetrievedOutcome contains the fields of an Outcome that a depth includes.
 type RetrievedOutcome struct {
 	Success         bool      `json:"success"`
 	Summary         string    `json:"summary"`
@@ -77,21 +93,23 @@ type RetrievedOutcome struct {
 	FollowUpNeeded  []string  `json:"follow_up_needed,omitempty"`
 }
 
-// Whole is what only the depth complete tells.
+// Whole contains the fields that only DepthComplete includes.
 type Whole struct {
-	SessionID    string   `json:"session_id"`
-	WrittenBy    string   `json:"written_by,omitempty"`
-	UpdatedAt    int64    `json:"updated_at,omitempty" format:"unix-ms"`
-	Tags         []string `json:"tags"`
-	Importance   float64  `json:"importance"`
-	Files        []string `json:"files"`
-	Key          string   `json:"key,omitempty"`
-	Times        int      `json:"times,omitempty" jsonschema:"how often it was stored under its key"`
-	AccessCount  int      `json:"access_count"`
-	LastAccessed *int64   `json:"last_accessed" format:"unix-ms"`
+	// SessionID is NoSession for a memory without a session.
+	SessionID  string   `json:"session_id"`
+	WrittenBy  string   `json:"written_by,omitempty"`
+	UpdatedAt  int64    `json:"updated_at,omitempty" format:"unix-ms"`
+	Tags       []string `json:"tags"`
+	Importance float64  `json:"importance"`
+	Files      []string `json:"files"`
+	Key        string   `json:"key,omitempty"`
+	Times      int      `json:"times,omitempty" jsonschema:"how often it was stored under its key"`
+	// The reads of the memory; LastAccessed is nil if there are none.
+	AccessCount  int    `json:"access_count"`
+	LastAccessed *int64 `json:"last_accessed" format:"unix-ms"`
 }
 
-// An Explanation is why a memory was found.
+// An Explanation reports why a memory was found.
 type Explanation struct {
 	Level    string   `json:"level" jsonschema:"direct, file, query, pattern or semantic"`
 	Match    string   `json:"match" jsonschema:"exact, structural, fuzzy or semantic"`
@@ -105,7 +123,10 @@ type Explanation struct {
 	Fit   string        `json:"fit" jsonschema:"by what the confidence is reckoned"`
 }
 
-// Retrieve tells of a memory at a depth. m is its whole value, which only a deep one needs.
+// Retrieve returns the memory at a depth. m is its whole value; it is used, and must not be nil,
+// only if d.Deep().
+//
+// The caller sets the fields that do not come from the memory, such as Confidence and Links.
 func (c *Card) Retrieve(d Depth, m *Memory) Retrieved {
 	r := Retrieved{
 		ID: c.ID, AgentID: c.Agent, CreatedAt: c.Created,
@@ -126,6 +147,7 @@ func (c *Card) Retrieve(d Depth, m *Memory) Retrieved {
 	}
 	if d == DepthFull {
 		r.Actions = nil
+		// DepthFull omits the times, queries and results of actions.
 		for _, a := range m.Actions {
 			r.Actions = append(r.Actions, Action{
 				Type: a.Type, FilePath: a.FilePath, LinesAffected: a.LinesAffected, DiffSummary: a.DiffSummary,
@@ -139,7 +161,8 @@ func (c *Card) Retrieve(d Depth, m *Memory) Retrieved {
 	return r
 }
 
-// whole is what only the depth complete tells.
+// whole returns the fields that only DepthComplete includes. The caller must set AccessCount and
+// LastAccessed.
 func (c *Card) whole() *Whole {
 	w := &Whole{
 		SessionID: c.Session, WrittenBy: c.By, UpdatedAt: c.Updated, Tags: append([]string{}, c.Tags...),
@@ -151,7 +174,8 @@ func (c *Card) whole() *Whole {
 	return w
 }
 
-// Paths are the files that the memory is about, in the order in which it names them. It is never nil.
+// Paths returns the files that the memory is about, in the order in which it first names them.
+// The result is never nil.
 func (c *Card) Paths() []string {
 	paths := []string{}
 	for _, f := range c.Files {

@@ -11,41 +11,45 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Line is one line of an export: an item with its id. The members of its value stand beside kind and id.
+// A Line is one line of an export: an item with its id. Its JSON is an object with kind, id and
+// the members of the value.
 type Line struct {
 	Kind  string
 	ID    string
 	Value json.RawMessage
 }
 
-// MarshalJSON writes kind and id before the members of the value.
+// MarshalJSON returns an object with kind and id, followed by the members of the value.
+//
+// The value must be a JSON object.
 func (l Line) MarshalJSON() ([]byte, error) {
 	head, err := json.Marshal(struct {
 		Kind string `json:"kind"`
 		ID   string `json:"id"`
 	}{l.Kind, l.ID})
+	// A value without members, or none.
 	if err != nil || len(l.Value) < len(`{"":0}`) {
 		return head, err
 	}
 	return append(append(head[:len(head)-1], ','), l.Value[1:]...), nil
 }
 
-// A Brought is one line of an import. Of a memory, everything but the intent and the outcome may be left out, and links
-// may stand with it.
+// A Brought is one line of an import. A memory needs only an intent and an outcome, and can
+// contain its links.
 type Brought struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 
 	Agent     string `json:"agent"`
-	AgentID   string `json:"agent_id"`   // as agent
-	SessionID string `json:"session_id"` // as session
-	CreatedAt any    `json:"created_at"` // as created; also a text of RFC 3339
+	AgentID   string `json:"agent_id"`   // alternative to agent
+	SessionID string `json:"session_id"` // alternative to session
+	CreatedAt any    `json:"created_at"` // alternative to created; can also be an RFC 3339 string
 	Links     *Links `json:"links"`
 
 	Value json.RawMessage `json:"-"` // the whole line
 }
 
-// ReadLine reads a line of an import. Without a kind it is a memory.
+// ReadLine parses a line of an import. A line without a kind is a memory. The line is copied.
 func ReadLine(line []byte) (Brought, error) {
 	b := Brought{Kind: KindMemory, Value: bytes.Clone(line)}
 	if err := json.Unmarshal(line, &b); err != nil {
@@ -54,14 +58,17 @@ func ReadLine(line []byte) (Brought, error) {
 	return b, nil
 }
 
-// Into reads the value of a line.
+// Into parses the line into a value.
 func (b *Brought) Into(value any) error { return json.Unmarshal(b.Value, value) }
 
-// frontmatter is between these lines.
+// fence is the line before and after the frontmatter.
 const fence = "---\n"
 
-// Markdown is a memory as a file that people read. Its frontmatter has all of it, so that FromMarkdown reads it again;
-// what is below is the same in words.
+// Markdown returns a memory as a Markdown file. The frontmatter contains all fields and the
+// links, so that FromMarkdown can read the file; the body repeats the main fields as text. l can
+// be nil.
+//
+// Each member of the value is one line of the frontmatter, as JSON, which is valid YAML.
 func Markdown(id string, m *Memory, l *Links) (string, error) {
 	value, err := json.Marshal(m)
 	if err != nil {
@@ -85,7 +92,9 @@ func Markdown(id string, m *Memory, l *Links) (string, error) {
 	return b.String(), nil
 }
 
-// writeMembers writes the members of a JSON object as YAML, a line for each.
+// writeMembers writes the members of a JSON object as YAML, one line for each.
+//
+// The members keep their order.
 func writeMembers(b *strings.Builder, object []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if _, err := dec.Token(); err != nil {
@@ -105,7 +114,7 @@ func writeMembers(b *strings.Builder, object []byte) error {
 	return nil
 }
 
-// printable is JSON in which the characters that YAML does not allow in a document are escaped.
+// printable returns JSON with the characters escaped that YAML does not allow in a document.
 func printable(data []byte) string {
 	var b strings.Builder
 	for _, r := range string(data) {
@@ -119,7 +128,10 @@ func printable(data []byte) string {
 	return b.String()
 }
 
-// FromMarkdown is the line that a file of Markdown is; false: it is of no memory.
+// FromMarkdown returns the line of an import that a Markdown file contains. ok is false if the
+// file is not a memory. It is an error if the frontmatter is not valid YAML.
+//
+// It ignores the text below the frontmatter, and accepts Windows line breaks.
 func FromMarkdown(text string) (line []byte, ok bool, err error) {
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), fence)
 	if !ok {
@@ -137,13 +149,14 @@ func FromMarkdown(text string) (line []byte, ok bool, err error) {
 	if !ok {
 		return nil, false, nil
 	}
+	// The id has another name in the frontmatter, which marks the file as a memory.
 	delete(members, "rookery_memory")
 	members["kind"], members["id"] = KindMemory, id
 	line, err = json.Marshal(members)
 	return line, true, err
 }
 
-// prose is a memory in words.
+// prose returns the main fields of a memory as the body of a Markdown file.
 func (m *Memory) prose() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", oneLine(m.Intent.Goal))
@@ -156,6 +169,7 @@ func (m *Memory) prose() string {
 	section := func(title string, texts ...string) {
 		var said []string
 		for _, text := range texts {
+			// Empty sections are omitted.
 			if strings.TrimSpace(text) != "" {
 				said = append(said, text)
 			}
@@ -178,17 +192,20 @@ func (m *Memory) prose() string {
 	return b.String()
 }
 
+// oneLine returns a text with each run of white space replaced by a space.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// notInName are the characters that the name of a file has not.
+// notInName matches the characters that a file name must not contain.
 var notInName = regexp.MustCompile(`[^\pL\pN]+`)
 
-// mostInName is how many bytes of a goal the name of a file has.
+// mostInName is the maximum number of bytes of a goal in a file name.
 const mostInName = 60
 
-// FileName is the name of a memory as a file.
+// FileName returns the path of a memory in an export of files. It begins with memories/, and
+// contains the day of creation in UTC, the goal and the id.
 func (c *Card) FileName() string {
 	goal := strings.Trim(notInName.ReplaceAllString(strings.ToLower(c.Goal), "-"), "-")
+	// The cut can be inside a character, of which ToValidUTF8 removes the rest.
 	if len(goal) > mostInName {
 		goal = strings.ToValidUTF8(goal[:mostInName], "")
 	}

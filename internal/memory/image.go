@@ -10,22 +10,32 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// errDamaged is the error of bytes that are no image.
+// errDamaged is the error for data that is not a valid image.
 var errDamaged = errors.New("the image of the memories is damaged")
 
-// AppendImage appends the image of the index to b; of an empty one nothing. The same state has the same image, to
-// the byte, by whatever commits and images it came about. The image of the vault, of which this is a part, has the
-// sum and the number of the format.
+// AppendImage appends the image of the index to b and returns the result. The image of an empty
+// index is empty. Equal states have equal images, byte for byte, whatever commits and images led
+// to them. The image has no checksum and no format number: it is a part of the image of the
+// vault, which has them.
 //
-// It holds, one after the other: the cards by id; the names of entries, in order, each with the numbers of its cards;
-// the links, the agents, the chapters, the wisdom and the tallies, each by id. Numbers are varints, texts their
-// length and their bytes.
+// It contains, in this order: the cards, sorted by id; the names of the entries, in order, each
+// with the numbers of its cards; and the links, agents, chapters, wisdom and tallies, each sorted
+// by id. Numbers are varints; a text is its length and its bytes.
+//
+//	cards      count, then each card
+//	entries    count of names, then each name with the count and the numbers of its cards
+//	links      count, then each id, origin and lists of targets, in the order of LinkKinds
+//	agents     count, then each id, origin and value as JSON
+//	chapters   likewise
+//	wisdom     likewise
+//	tallies    count, then each agent, memories, successes and last time
 func (x *Index) AppendImage(b []byte) []byte {
 	if x.IsEmpty() {
 		return b
 	}
 	w := imageWriter{b: b, numbers: make(map[string]int, x.cards.Len())}
 	w.count(x.cards.Len())
+	// Entries refer to cards by their position in this order.
 	x.cards.Scan(func(id string, c *Card) bool {
 		w.numbers[id] = len(w.numbers)
 		w.card(c)
@@ -55,21 +65,24 @@ func (x *Index) AppendImage(b []byte) []byte {
 	return w.b
 }
 
-// An imageWriter writes an image.
+// An imageWriter appends an image to b.
 type imageWriter struct {
 	b       []byte
-	numbers map[string]int // of cards, by id
+	numbers map[string]int // card numbers, by id
 }
 
+// uint, int and count append a number as a varint.
 func (w *imageWriter) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
 func (w *imageWriter) int(n int64)   { w.b = binary.AppendVarint(w.b, n) }
 func (w *imageWriter) count(n int)   { w.uint(uint64(n)) } //nolint:gosec // it counts
 
+// text appends the length and the bytes of a text.
 func (w *imageWriter) text(s string) {
 	w.count(len(s))
 	w.b = append(w.b, s...)
 }
 
+// texts appends the number of texts, and the texts.
 func (w *imageWriter) texts(list []string) {
 	w.count(len(list))
 	for _, s := range list {
@@ -77,6 +90,7 @@ func (w *imageWriter) texts(list []string) {
 	}
 }
 
+// flags appends a byte with the flags as bits, the first one lowest.
 func (w *imageWriter) flags(all ...bool) {
 	bits := byte(0)
 	for i, set := range all {
@@ -87,12 +101,16 @@ func (w *imageWriter) flags(all ...bool) {
 	w.b = append(w.b, bits)
 }
 
+// origin appends an origin.
 func (w *imageWriter) origin(o origin) {
 	w.uint(o.Place.Run)
 	w.count(o.Place.Part)
 	w.uint(o.Version)
 }
 
+// card appends a card.
+//
+// The order of the fields is part of the format, as are the bits of the flags.
 func (w *imageWriter) card(c *Card) {
 	w.text(c.ID)
 	w.origin(c.origin)
@@ -124,7 +142,8 @@ func (w *imageWriter) card(c *Card) {
 	}
 }
 
-// entries writes the names of the entries, and by the numbers of the cards what goes by them.
+// entries appends each name with the numbers of the cards of its entries. It includes the entries
+// of links.
 func (w *imageWriter) entries(x *Index) {
 	var names int
 	var list []byte
@@ -134,6 +153,7 @@ func (w *imageWriter) entries(x *Index) {
 			return
 		}
 		names++
+		// The number of names must come first, so the names are written to a list of their own.
 		inner := imageWriter{b: list}
 		inner.text(last)
 		inner.count(len(members))
@@ -155,7 +175,7 @@ func (w *imageWriter) entries(x *Index) {
 	w.b = append(w.b, list...)
 }
 
-// writeKept writes items that are kept whole.
+// writeKept appends items of a kind that the index keeps whole.
 func writeKept[T any](w *imageWriter, t *tree[*Kept[T]]) {
 	w.count(t.Len())
 	t.Scan(func(id string, k *Kept[T]) bool {
@@ -163,15 +183,17 @@ func writeKept[T any](w *imageWriter, t *tree[*Kept[T]]) {
 		w.origin(k.origin)
 		data, err := json.Marshal(k.Value)
 		if err != nil {
-			panic(err) // never: it was made of JSON
+			panic(err) // impossible: the value was parsed from JSON
 		}
 		w.text(string(data))
 		return true
 	})
 }
 
-// ReadImage is the index of an image. Its texts are parts of data. What is damaged is an error, and takes no more
-// memory than some hundred times its length.
+// ReadImage returns the index of an image. The strings of the index share the memory of data.
+// Damaged data is an error, and reading it allocates at most a few hundred times its length.
+//
+// An empty image is that of an empty index.
 func ReadImage(data string) (*Index, error) {
 	x := Empty()
 	if data == "" {
@@ -195,8 +217,10 @@ func ReadImage(data string) (*Index, error) {
 	return x, nil
 }
 
-// fit gives back the memory that filling the trees in order leaves unused: each node that was split keeps twice
-// what it needs. A change copies the nodes without that.
+// fit frees the unused capacity of the trees. Filling a tree in order leaves each node that was
+// split with twice the capacity that it needs; a copy of a node has no unused capacity.
+//
+// ScanMut after Copy copies every node.
 func (x *Index) fit() {
 	x.entries = *x.entries.Copy()
 	x.entries.ScanMut(func(entry) bool { return true })
@@ -204,15 +228,17 @@ func (x *Index) fit() {
 	x.cards.ScanMut(func(string, *Card) bool { return true })
 }
 
-// An imageReader reads what an imageWriter wrote. Once something is not as it must be, it has failed, and all that
-// it reads is nothing.
+// An imageReader reads the output of an imageWriter. After the first error, failed is set, and
+// all reads return zero values.
 type imageReader struct {
 	s      string
 	failed bool
 }
 
+// fail records an error and drops the rest of the data.
 func (r *imageReader) fail() { r.s, r.failed = "", true }
 
+// uint reads an unsigned varint.
 func (r *imageReader) uint() uint64 {
 	var v uint64
 	for i := 0; i < len(r.s) && i < binary.MaxVarintLen64; i++ {
@@ -227,11 +253,13 @@ func (r *imageReader) uint() uint64 {
 	return 0
 }
 
+// int reads a signed varint.
 func (r *imageReader) int() int64 {
 	v := r.uint()
 	return int64(v>>1) ^ -int64(v&1) //nolint:gosec // how a varint is read
 }
 
+// natural reads an unsigned varint that must be at most math.MaxInt32.
 func (r *imageReader) natural() int {
 	v := r.uint()
 	if v > math.MaxInt32 {
@@ -241,8 +269,9 @@ func (r *imageReader) natural() int {
 	return int(v)
 }
 
-// count reads how many things follow of which each takes so many bytes at least, so that no more is made than there
-// can be.
+// count reads the number of elements that follow. size is the minimum size of an element in
+// bytes: a count that the rest of the data cannot contain is an error, so that damaged data does
+// not cause a large allocation.
 func (r *imageReader) count(size int) int {
 	v := r.uint()
 	if v > uint64(len(r.s)/size) { //nolint:gosec // a length
@@ -252,6 +281,7 @@ func (r *imageReader) count(size int) int {
 	return int(v) //nolint:gosec // see above
 }
 
+// bytes reads n bytes.
 func (r *imageReader) bytes(n int) string {
 	if n > len(r.s) {
 		r.fail()
@@ -262,8 +292,10 @@ func (r *imageReader) bytes(n int) string {
 	return s
 }
 
+// text reads a text, which shares the memory of the image.
 func (r *imageReader) text() string { return r.bytes(r.count(1)) }
 
+// texts reads a list of texts; nil if it is empty.
 func (r *imageReader) texts() []string {
 	n := r.count(1)
 	if n == 0 {
@@ -276,6 +308,7 @@ func (r *imageReader) texts() []string {
 	return list
 }
 
+// flags reads the byte that imageWriter.flags wrote.
 func (r *imageReader) flags() byte {
 	b := r.bytes(1)
 	if b == "" {
@@ -284,13 +317,17 @@ func (r *imageReader) flags() byte {
 	return b[0]
 }
 
+// origin reads an origin.
 func (r *imageReader) origin() origin {
 	return origin{Place{r.uint(), r.natural()}, r.uint()}
 }
 
-// cardBytes is how many bytes a card takes in an image at least.
+// cardBytes is the minimum size of a card in an image, in bytes.
 const cardBytes = 30
 
+// cards reads the cards, which must be sorted by id, into the index.
+//
+// It returns them in the order of their numbers, by which entries refer to them.
 func (r *imageReader) cards(x *Index) []*Card {
 	n := r.count(cardBytes)
 	all := make([]*Card, 0, n)
@@ -299,6 +336,7 @@ func (r *imageReader) cards(x *Index) []*Card {
 			break
 		}
 		c := r.card()
+		// Load requires ascending keys.
 		if at := len(all); at > 0 && all[at-1].ID >= c.ID {
 			r.fail()
 			break
@@ -310,6 +348,7 @@ func (r *imageReader) cards(x *Index) []*Card {
 	return all
 }
 
+// card reads a card.
 func (r *imageReader) card() *Card {
 	c := &Card{ID: r.text(), origin: r.origin(), Birth: r.uint()}
 	flags := r.flags()
@@ -339,7 +378,10 @@ func (r *imageReader) card() *Card {
 	return c
 }
 
-// entries reads the lookups. They are in order, so that the tree is made from its end.
+// entries reads the entries. They must be in order; so each one is added at the end of the tree,
+// which is fast.
+//
+// An entry with the number of a missing card is an error.
 func (r *imageReader) entries(x *Index, cards []*Card) {
 	var before entry
 	for range r.count(3) {
@@ -355,6 +397,7 @@ func (r *imageReader) entries(x *Index, cards []*Card) {
 				return
 			}
 			e := entry{name, cards[n]}
+			// This also excludes duplicates.
 			if !before.less(e) {
 				r.fail()
 				return
@@ -365,18 +408,20 @@ func (r *imageReader) entries(x *Index, cards []*Card) {
 	}
 }
 
+// links reads the links.
 func (r *imageReader) links(x *Index) {
 	for range r.count(9) {
 		id := r.text()
 		e := &Edges{origin: r.origin(), Links: Links{V: Format}}
 		for _, kind := range LinkKinds() {
+			// Clip makes an append to the list copy it.
 			*e.Of(kind) = slices.Clip(r.texts())
 		}
 		x.links.Load(id, e)
 	}
 }
 
-// readKept reads what writeKept wrote.
+// readKept reads the output of writeKept.
 func readKept[T any](r *imageReader, t *btree.Map[string, *Kept[T]]) {
 	for range r.count(6) {
 		k := &Kept[T]{ID: r.text(), origin: r.origin()}

@@ -10,23 +10,28 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// An Index is all that is known of the memories of a vault at one version. Begin with Empty.
+// An Index contains the memories of a vault at one version, with their links, agents, chapters
+// and wisdom. It is immutable, except as Clone and Apply allow, and can be used concurrently. Use
+// Empty to create one.
+//
+// Deleting a memory does not delete chapters that were made of it, nor links of other memories that
+// lead to it.
 type Index struct {
 	cards    tree[*Card]
-	links    tree[*Edges] // by the memory that they go out from
+	links    tree[*Edges] // by source
 	agents   tree[*Kept[Agent]]
 	chapters tree[*Kept[Chapter]]
 	wisdom   tree[*Kept[Wisdom]]
 	tallies  tree[Tally] // by agent
 	entries  btree.BTreeG[entry]
 
-	held int64 // bytes that the cards take
+	held int64 // approximate size of the cards, in bytes
 }
 
-// A tree holds values by key, and is copied on write.
+// A tree is a map sorted by key. Its copies are copy-on-write.
 type tree[V any] = btree.Map[string, V]
 
-// A Kept is a value of an item, as it is in the index.
+// A Kept is an item that the index keeps with its whole value.
 type Kept[T any] struct {
 	origin
 
@@ -34,29 +39,29 @@ type Kept[T any] struct {
 	Value T
 }
 
-// Edges are the links that go out from a memory.
+// Edges are the outgoing links of a memory.
 type Edges struct {
 	origin
 	Links
 }
 
-// A Tally is what the memories of an agent add up to.
+// A Tally contains statistics on the memories of an agent. Deleting a memory does not change Last.
 type Tally struct {
 	Memories, Successes int
-	Last                int64 // when one was stored or changed last, in Unix milliseconds; deleting changes nothing
+	Last                int64 // last time one was stored or changed, in Unix milliseconds
 }
 
-// A kind is the first byte of the name of an entry.
+// A kind is the first byte of the name of an entry. It is part of the format of images.
 type kind byte
 
-// The kinds of names.
+// The kinds of names, with the text that follows.
 const (
 	byAgent      kind = 'a'
-	byFileEnd    kind = 'b' // the path, its segments reversed
+	byFileEnd    kind = 'b' // the path with its segments reversed
 	byFile       kind = 'f'
 	byTag        kind = 'g'
 	byKey        kind = 'k' // the principal, NUL, the key
-	byLink       kind = 'l' // the kind of the link, NUL, the memory that it leads to; the entry is that of the source
+	byLink       kind = 'l' // kind of the link, NUL, target; the entry is of the source
 	byAll        kind = 'm'
 	byTask       kind = 't'
 	agentByAge   kind = 'A'
@@ -64,24 +69,30 @@ const (
 	sessionByAge kind = 'S' // the agent, NUL, the session
 )
 
-// ranked reports whether the entries of a kind are sorted by rank.
+// ranked reports whether the entries of a kind are sorted by rank; otherwise they are sorted by
+// age.
 func (k kind) ranked() bool {
 	return k != byLink && k != agentByAge && k != allByAge && k != sessionByAge
 }
 
-// An entry says by what a memory is found. Entries of a name are sorted by the rank of the memory, or by its age.
+// An entry is a lookup key of a memory. Entries with the same name are sorted by the rank or by
+// the age of their memories.
+//
+// The tree of entries answers lookups by a range scan: all entries with a name are adjacent.
 type entry struct {
 	name string
-	card *Card // nil: an entry before all others of the name
+	card *Card // nil: sorts before all entries with the same name
 }
 
-// last is behind all cards of a name that is sorted by age.
+// last sorts after all cards of a name that is sorted by age.
 var last = &Card{Created: math.MaxInt64, Birth: math.MaxUint64, ID: "\xff"}
 
+// less reports whether an entry sorts before another one.
 func (e entry) less(o entry) bool {
 	switch c := strings.Compare(e.name, o.name); {
 	case c != 0:
 		return c < 0
+	// nil is the start of a range.
 	case e.card == nil || o.card == nil:
 		return e.card == nil && o.card != nil
 	case e.card == o.card:
@@ -92,70 +103,71 @@ func (e entry) less(o entry) bool {
 	return ByAge(e.card, o.card) < 0
 }
 
-// degree is the smallest number of entries in a node of a tree, plus one: a change copies a node of each level,
-// so they are small.
+// degree is the minimum number of entries in a node of a tree, plus one. It is small because each
+// change copies one node of each level.
 const degree = 16
 
-// Empty is the index of a vault without memories.
+// Empty returns the index of a vault without memories.
 func Empty() *Index {
 	return &Index{
 		entries: *btree.NewBTreeGOptions(entry.less, btree.Options{NoLocks: true, Degree: degree}),
 	}
 }
 
-// Len is how many memories there are.
+// Len returns the number of memories.
 func (x *Index) Len() int { return x.cards.Len() }
 
-// IsEmpty reports whether there is nothing at all.
+// IsEmpty reports whether the index has no items and no tallies.
 func (x *Index) IsEmpty() bool {
 	return x.cards.Len()+x.links.Len()+x.agents.Len()+x.chapters.Len()+x.wisdom.Len()+x.tallies.Len() == 0
 }
 
-// Size is about how many bytes of memory the index holds.
+// Size returns the approximate memory use of the cards and their entries, in bytes.
 func (x *Index) Size() int64 { return x.held }
 
-// Card is the card of a memory.
+// Card returns the card of a memory; false if there is none.
 func (x *Index) Card(id string) (*Card, bool) { return x.cards.Get(id) }
 
-// Agent is the record of an agent.
+// Agent returns the record of an agent; false if there is none.
 func (x *Index) Agent(id string) (*Kept[Agent], bool) { return x.agents.Get(id) }
 
-// Agents yields the agents, by id.
+// Agents yields the agents, sorted by id.
 func (x *Index) Agents() iter.Seq[*Kept[Agent]] { return values(&x.agents) }
 
-// Tally is what the memories of an agent add up to.
+// Tally returns the tally of an agent; the zero value if it has none.
 func (x *Index) Tally(agent string) Tally {
 	t, _ := x.tallies.Get(agent)
 	return t
 }
 
-// Chapter is a chapter.
+// Chapter returns a chapter; false if there is none.
 func (x *Index) Chapter(id string) (*Kept[Chapter], bool) { return x.chapters.Get(id) }
 
-// Chapters yields the chapters, by id.
+// Chapters yields the chapters, sorted by id.
 func (x *Index) Chapters() iter.Seq[*Kept[Chapter]] { return values(&x.chapters) }
 
-// Wisdom is a piece of wisdom.
+// Wisdom returns an item of wisdom; false if there is none.
 func (x *Index) Wisdom(id string) (*Kept[Wisdom], bool) { return x.wisdom.Get(id) }
 
-// AllWisdom yields all wisdom, by id.
+// AllWisdom yields all items of wisdom, sorted by id.
 func (x *Index) AllWisdom() iter.Seq[*Kept[Wisdom]] { return values(&x.wisdom) }
 
+// values yields the values of a tree, sorted by key.
 func values[V any](t *tree[V]) iter.Seq[V] {
 	return func(yield func(V) bool) {
 		t.Scan(func(_ string, v V) bool { return yield(v) })
 	}
 }
 
-// Cards yields the cards behind an id, by id.
+// Cards yields the cards with ids greater than after, sorted by id.
 func (x *Index) Cards(after string) iter.Seq[*Card] {
 	return func(yield func(*Card) bool) {
 		x.cards.Ascend(after, func(id string, c *Card) bool { return id == after || yield(c) })
 	}
 }
 
-// Links are the links that go out from a memory as they were given; the zero value if there are none. Some may
-// lead to memories that are gone.
+// Links returns the outgoing links of a memory as they were stored; the zero value if it has
+// none. Their targets can be deleted memories.
 func (x *Index) Links(id string) *Edges {
 	e, ok := x.links.Get(id)
 	if !ok {
@@ -164,12 +176,14 @@ func (x *Index) Links(id string) *Edges {
 	return e
 }
 
-// Place is where the value of an item is, and the commit that changed it last.
+// Place returns the position of an item's value in the log, and the commit that last changed the
+// item; false if there is no such item.
 func (x *Index) Place(kind, id string) (at Place, version uint64, ok bool) {
 	o, ok := x.origin(kind, id)
 	return o.Place, o.Version, ok
 }
 
+// origin returns the origin of an item; false if there is none.
 func (x *Index) origin(kind, id string) (origin, bool) {
 	switch kind {
 	case KindMemory:
@@ -190,6 +204,7 @@ func (x *Index) origin(kind, id string) (origin, bool) {
 	return origin{}, false
 }
 
+// originOf returns the origin of an item in a tree; false if there is none.
 func originOf[T any](t *tree[*Kept[T]], id string) (origin, bool) {
 	k, ok := t.Get(id)
 	if !ok {
@@ -198,12 +213,13 @@ func originOf[T any](t *tree[*Kept[T]], id string) (origin, bool) {
 	return k.origin, true
 }
 
-// A Ref names an item.
+// A Ref identifies an item.
 type Ref struct{ Kind, ID string }
 
-// At yields the items whose values are at some places. It goes through all of them.
+// At yields the items whose values are at any of the places. It scans all items.
 func (x *Index) At(places map[Place]bool) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
+		// After yield has returned false, the following scans must not yield either.
 		goesOn := true
 		see := func(kind, id string, o origin) bool {
 			goesOn = goesOn && (!places[o.Place] || yield(Ref{kind, id}))
@@ -217,32 +233,32 @@ func (x *Index) At(places map[Place]bool) iter.Seq[Ref] {
 	}
 }
 
-// A Commit is what With takes: the items that one commit changed.
+// A Commit contains the changes of items in one commit of the log.
 type Commit struct {
 	Seq     uint64
 	Time    int64 // Unix milliseconds
 	Changes []Change
 }
 
-// A Change is what became of one item.
+// A Change sets or deletes one item.
 type Change struct {
 	Kind, ID string
-	Value    []byte // JSON; not kept
-	Gone     bool
-	Place    Place // of the value
-	Position int   // among the items of the commit
+	Value    []byte // JSON; the index does not retain it
+	Gone     bool   // the item was deleted
+	Place    Place  // of the value in the log
+	Position int    // index among the items of the commit
 }
 
-// With returns the index after one more commit. The old one stays as it is. It takes time in proportion to what the
-// commit changes. Kinds that are not known are passed over, and so is a value that cannot be read: what was
-// checked when it was written can be.
+// With returns the index after one more commit; x stays unchanged. It takes time in proportion to
+// the changes. It skips unknown kinds, and values that are not valid JSON of their kind: values
+// are validated before they are written.
 func (x *Index) With(c Commit) *Index {
 	y := x.Clone()
 	y.Apply(c)
 	return y
 }
 
-// Clone returns a copy that Apply may change until it is shared.
+// Clone returns a copy that Apply can change as long as it is not shared.
 func (x *Index) Clone() *Index {
 	y := *x
 	y.cards = *y.cards.Copy()
@@ -255,7 +271,10 @@ func (x *Index) Clone() *Index {
 	return &y
 }
 
-// Apply adds a commit to an index that Clone or Empty returned and that is not shared yet.
+// Apply applies a commit in place. The index must have been returned by Clone or Empty, and must
+// not be shared yet. It skips what With skips.
+//
+// Commits must be applied in the order of their sequence numbers.
 func (x *Index) Apply(c Commit) {
 	for _, ch := range c.Changes {
 		at := origin{ch.Place, c.Seq}
@@ -274,9 +293,13 @@ func (x *Index) Apply(c Commit) {
 	}
 }
 
-// applyMemory takes in what became of a memory.
+// applyMemory applies a change of a memory.
+//
+// A value that is not valid JSON leaves the memory as it was.
 func (x *Index) applyMemory(c Commit, ch Change, at origin) {
 	old, existed := x.cards.Get(ch.ID)
+	// Unless the commit deletes them too, the links of a deleted memory stay in x.links without
+	// entries. They get entries again if the memory is restored.
 	if ch.Gone {
 		if existed {
 			x.relink(ch.ID, nil)
@@ -285,6 +308,7 @@ func (x *Index) applyMemory(c Commit, ch Change, at origin) {
 		}
 		return
 	}
+	// An updated memory keeps its birth.
 	birth := birthOf(c.Seq, ch.Position)
 	if existed {
 		birth = old.Birth
@@ -294,15 +318,21 @@ func (x *Index) applyMemory(c Commit, ch Change, at origin) {
 		return
 	}
 	x.swap(old, card)
+	// Only Last is set here; swap has counted the card.
 	t := x.Tally(card.Agent)
 	t.Last = max(t.Last, c.Time)
 	x.tallies.Set(card.Agent, t)
 }
 
-// swap puts a card in the place of another, nil if it is new.
+// swap replaces the card old, which is nil if the memory is new, in all trees. It deletes an old
+// entry only if the new card does not replace it.
+//
+// It also updates the tallies and the size, and adds the entries of the links of a new card.
 func (x *Index) swap(old, card *Card) {
 	came := card.names()
 	if old != nil {
+		// Entries are ordered by Importance, Created, Birth and ID, of which an update changes
+		// only the importance. So an entry that keeps its place is replaced by Set.
 		moved := old.Importance != card.Importance
 		for _, n := range old.names() {
 			if moved && n.kind.ranked() || !slices.Contains(came, n) {
@@ -323,7 +353,7 @@ func (x *Index) swap(old, card *Card) {
 	}
 }
 
-// leave takes a card out of all lookups.
+// leave removes the entries of a card, except those of links, and its part of the tally.
 func (x *Index) leave(c *Card) {
 	for _, n := range c.names() {
 		x.entries.Delete(n.entry(c))
@@ -332,7 +362,7 @@ func (x *Index) leave(c *Card) {
 	x.count(c, -1)
 }
 
-// count adds a card to what its agent's memories add up to, or takes it off.
+// count adds by, which is 1 or -1, for a card to the tally of its agent.
 func (x *Index) count(c *Card, by int) {
 	t := x.Tally(c.Agent)
 	t.Memories += by
@@ -342,7 +372,7 @@ func (x *Index) count(c *Card, by int) {
 	x.tallies.Set(c.Agent, t)
 }
 
-// applyLinks takes in the links that go out from a memory.
+// applyLinks applies a change of the outgoing links of a memory.
 func (x *Index) applyLinks(ch Change, at origin) {
 	if ch.Gone {
 		x.relink(ch.ID, nil)
@@ -356,11 +386,12 @@ func (x *Index) applyLinks(ch Change, at origin) {
 	}
 }
 
-// relink enters the links of a memory in the place of those that it has; nil: none.
+// relink replaces the entries for the outgoing links of a memory; now is nil if it has none any
+// more. It does nothing if the memory does not exist.
 func (x *Index) relink(id string, now *Edges) {
 	card, ok := x.cards.Get(id)
 	if !ok {
-		return // they are entered when it comes
+		return // swap adds the entries when the memory is added
 	}
 	if old, had := x.links.Get(id); had {
 		for kind, targets := range old.each() {
@@ -374,6 +405,7 @@ func (x *Index) relink(id string, now *Edges) {
 	}
 }
 
+// enterLinks adds the entries for the outgoing links of a memory.
 func (x *Index) enterLinks(card *Card, l Links) {
 	for kind, targets := range l.each() {
 		for _, target := range targets {
@@ -382,10 +414,10 @@ func (x *Index) enterLinks(card *Card, l Links) {
 	}
 }
 
-// linkName is the name under which the sources of links of a kind to a memory stand.
+// linkName returns the name of the entries of memories that have a link of a kind to target.
 func linkName(kind, target string) name { return name{byLink, kind + "\x00" + target} }
 
-// applyKept takes in what became of an item that is kept whole.
+// applyKept applies a change of an item that the index keeps whole.
 func applyKept[T any](t *tree[*Kept[T]], ch Change, at origin) {
 	if ch.Gone {
 		t.Delete(ch.ID)

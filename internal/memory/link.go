@@ -16,10 +16,10 @@ const (
 	BlockedBy  = "blocked_by"
 )
 
-// LinkKinds are the kinds of links, in the order of the document.
+// LinkKinds returns the kinds of links, in the order of the specification.
 func LinkKinds() []string { return []string{CausedBy, LedTo, RelatedTo, Supersedes, BlockedBy} }
 
-// Of is the list of a kind of links, which may be changed; nil: there is no such kind.
+// Of returns a pointer to the list of a kind of links; nil if there is no such kind.
 func (l *Links) Of(kind string) *[]string {
 	switch kind {
 	case CausedBy:
@@ -36,7 +36,7 @@ func (l *Links) Of(kind string) *[]string {
 	return nil
 }
 
-// each yields the kinds of links and the memories that they lead to.
+// each yields the kinds of links that are not empty, with their targets.
 func (l *Links) each() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
 		for _, kind := range LinkKinds() {
@@ -47,7 +47,7 @@ func (l *Links) each() iter.Seq2[string, []string] {
 	}
 }
 
-// Targets are all memories that links lead to, each once, in order.
+// Targets returns the targets of all links, sorted, without duplicates. l can be nil.
 func (l *Links) Targets() []string {
 	if l == nil {
 		return nil
@@ -60,17 +60,23 @@ func (l *Links) Targets() []string {
 	return slices.Compact(all)
 }
 
-// Add adds a link, and reports whether it was not there.
+// Add adds a link and reports whether it is new. It returns false for an unknown kind.
+//
+// It copies the list, so that copies of l stay unchanged.
 func (l *Links) Add(kind, target string) bool {
 	list := l.Of(kind)
 	if list == nil || slices.Contains(*list, target) {
 		return false
 	}
+	// Copies of Links share the list.
 	*list = append(slices.Clone(*list), target)
 	return true
 }
 
-// LinkID is the id of a link. Two that say the same have the same: that A led to B is that B was caused by A.
+// LinkID returns the id of a link. Equivalent links have the same id: "A led_to B" is the same as
+// "B caused_by A".
+//
+// It depends on nothing else, so a link needs no stored id.
 func LinkID(source, kind, target string) string {
 	if kind == LedTo {
 		source, kind, target = target, CausedBy, source
@@ -78,7 +84,10 @@ func LinkID(source, kind, target string) string {
 	return UUID(PrefixLink, source, kind, target)
 }
 
-// UUID is an id that follows from some texts, in the form of a UUID of version 4.
+// UUID returns a prefix followed by an id that is derived from some texts, in the form of a UUID
+// of version 4.
+//
+// Equal texts give equal ids, so an operation can be repeated without creating a second item.
 func UUID(prefix string, of ...string) string {
 	h := sha256.New()
 	for _, text := range of {
@@ -86,13 +95,14 @@ func UUID(prefix string, of ...string) string {
 		h.Write([]byte{0})
 	}
 	b := h.Sum(nil)[:16]
+	// The version and variant bits of RFC 9562.
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	s := hex.EncodeToString(b)
 	return prefix + s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// Shown are the links of a memory as answers show them: those that go out and, by the name of the inverse, those
-// that lead to it; of memories that are there.
+// Shown are the links of a memory as answers contain them: outgoing links and, under the name of
+// the inverse relation, incoming links. Deleted memories are omitted.
 type Shown struct {
 	CausedBy     []string `json:"caused_by,omitempty"`
 	LedTo        []string `json:"led_to,omitempty"`
@@ -103,8 +113,11 @@ type Shown struct {
 	Blocks       []string `json:"blocks,omitempty"`
 }
 
-// Shown returns the links of a memory. What goes out comes first, in the order in which it was given, then what
-// leads to it, the oldest first. Links of relation hold both ways.
+// Shown returns the links of a memory. Outgoing links come first, in the order in which they were
+// stored, then incoming links, from the oldest memory to the newest. related_to is symmetric.
+//
+// caused_by and led_to are inverses of each other, so each lists the incoming links of the other
+// kind. Incoming supersedes and blocked_by links have names of their own.
 func (x *Index) Shown(id string) Shown {
 	out := x.Links(id)
 	return Shown{
@@ -118,7 +131,8 @@ func (x *Index) Shown(id string) Shown {
 	}
 }
 
-// joined are memories, and the sources of links of a kind to one, each once, as far as they are there.
+// joined returns the memories own, followed by the sources of links of kind incoming to the
+// memory id, without duplicates and deleted memories. An empty kind adds no sources.
 func (x *Index) joined(id string, own []string, incoming string) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -139,23 +153,26 @@ func (x *Index) joined(id string, own []string, incoming string) []string {
 	return all
 }
 
-// sources yields the memories from which links of a kind lead to one, the oldest first.
+// sources yields the memories that have a link of a kind to target, the oldest first.
 func (x *Index) sources(kind, target string) iter.Seq[*Card] {
 	return x.named(linkName(kind, target))
 }
 
-// SupersededBy is the memories that supersede one, the oldest first.
+// SupersededBy returns the ids of the memories that supersede a memory, the oldest first.
 func (x *Index) SupersededBy(id string) []string { return x.joined(id, nil, Supersedes) }
 
-// A Step is a memory that a trace comes to.
+// A Step is a memory that Trace reached.
 type Step struct {
 	*Card
 	Relation string // caused_by or led_to
-	Distance int    // links from where the trace began
+	Distance int    // number of links from the start
 }
 
-// Trace are the memories that led to one, and those that led to them, up to so many links away; and likewise those that
-// it led to. The nearest come first, of those the oldest. Each comes once.
+// Trace returns the direct and indirect causes of a memory, its effects, or both, up to most
+// links away. Causes come before effects, nearer memories first, and at the same distance the
+// oldest first. No memory occurs twice.
+//
+// A memory that is both a cause and an effect occurs among the causes only.
 func (x *Index) Trace(id string, most int, causes, effects bool) []Step {
 	t := tracing{x, map[string]bool{id: true}}
 	var all []Step
@@ -168,12 +185,14 @@ func (x *Index) Trace(id string, most int, causes, effects bool) []Step {
 	return all
 }
 
-// A tracing is a trace, which knows where it has been.
+// A tracing is the state of a Trace: the memories that it has visited.
 type tracing struct {
 	x    *Index
 	seen map[string]bool
 }
 
+// follow returns the memories that repeated use of next reaches from id, up to most steps away,
+// without those that were visited before.
 func (t tracing) follow(id string, most int, relation string, next func(Shown) []string) []Step {
 	var all []Step
 	level := []string{id}
@@ -188,6 +207,7 @@ func (t tracing) follow(id string, most int, relation string, next func(Shown) [
 				}
 			}
 		}
+		// Memories of one distance are sorted by age, whichever memories led to them.
 		slices.SortFunc(found, func(a, b Step) int { return ByAge(a.Card, b.Card) })
 		level = nil
 		for _, s := range found {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// named yields the memories under a name, in its order.
+// named yields the memories under a name, in the order of its kind.
 func (x *Index) named(n name) iter.Seq[*Card] {
 	return func(yield func(*Card) bool) {
 		text := n.String()
@@ -14,7 +14,8 @@ func (x *Index) named(n name) iter.Seq[*Card] {
 	}
 }
 
-// newestFirst yields the memories under a name whose entries are sorted by age, the newest first.
+// newestFirst yields the memories under a name, the newest first. The kind of the name must be
+// sorted by age.
 func (x *Index) newestFirst(n name) iter.Seq[*Card] {
 	return func(yield func(*Card) bool) {
 		text := n.String()
@@ -28,11 +29,15 @@ func (x *Index) Newest() iter.Seq[*Card] { return x.newestFirst(name{allByAge, "
 // Oldest yields all memories, the oldest first.
 func (x *Index) Oldest() iter.Seq[*Card] { return x.named(name{allByAge, ""}) }
 
-// NewestOf yields the memories of an agent, the newest first. With a session, those of the session.
+// NewestOf yields the memories of an agent, the newest first; if session is not empty, only those
+// of the session.
+//
+// For NoSession it reads all memories of the agent.
 func (x *Index) NewestOf(agent, session string) iter.Seq[*Card] {
 	if session != "" && session != NoSession {
 		return x.newestFirst(name{sessionByAge, agent + "\x00" + session})
 	}
+	// Memories of NoSession have no entries by session; see Card.names.
 	all := x.newestFirst(name{agentByAge, agent})
 	if session == "" {
 		return all
@@ -46,7 +51,7 @@ func (x *Index) NewestOf(agent, session string) iter.Seq[*Card] {
 	}
 }
 
-// ByKey is the memory that a principal stored under a key.
+// ByKey returns the memory that a principal stored under a key; false if there is none.
 func (x *Index) ByKey(principal, key string) (*Card, bool) {
 	for c := range x.named(name{byKey, principal + "\x00" + key}) {
 		return c, true
@@ -54,15 +59,15 @@ func (x *Index) ByKey(principal, key string) (*Card, bool) {
 	return nil, false
 }
 
-// A Filter says which memories may be found. Its zero value lets all through.
+// A Filter selects memories. Its zero value selects all.
 type Filter struct {
 	Agent, TaskType string
 	Success         *bool
-	Since, Before   int64 // Unix milliseconds, both inclusive; 0: whenever
-	Tags            []string
+	Since, Before   int64    // range of Created in Unix milliseconds, both inclusive; 0: no limit
+	Tags            []string // a memory must have all of them
 }
 
-// Has reports whether a memory may be found.
+// Has reports whether the filter selects a memory.
 func (f *Filter) Has(c *Card) bool {
 	switch {
 	case f.Agent != "" && c.Agent != f.Agent,
@@ -80,8 +85,12 @@ func (f *Filter) Has(c *Card) bool {
 	return true
 }
 
-// Ranked yields the memories that pass a filter, the most important first, of those the newest.
+// Ranked yields the memories that a filter selects, the most important first, then the newest.
+//
+// It begins with the entries of the agent, the first tag or the kind of work, and filters these. So
+// a filter by time or success alone can read all memories.
 func (x *Index) Ranked(f Filter) iter.Seq[*Card] {
+	// Begin with the entries that the filter reduces most, as a rule, and filter the rest.
 	from := name{kind: byAll}
 	switch {
 	case f.Agent != "":
@@ -100,17 +109,21 @@ func (x *Index) Ranked(f Filter) iter.Seq[*Card] {
 	}
 }
 
-// A FileMatch is a memory that is found by a file.
+// A FileMatch is a memory that was found by a file.
 type FileMatch struct {
 	*Card
-	Path  string  // of the memory's file that matches
-	Exact bool    // the paths are the same
-	Share float64 // of the longer path that the other one has in common with it, from its end; of a pattern 1
+	Path  string  // the path in the memory that matched
+	Exact bool    // the path is equal to the one that was looked up
+	Share float64 // common segments from the end / those of the longer path; 1: pattern, folder
 }
 
-// OfFile are the memories of a file, in the order of their rank: those of the very path or, where exact is false,
-// those of others that match (reference/memory.md §A4.4): a path that ends in the other one, all paths below a
-// folder (`src/`), and those that a pattern with `*`, `**`, `?` or `[ ]` fits.
+// OfFile returns the memories of a file, in the order of ByRank. If exact is set, these are the
+// memories with the same path. Otherwise they are those with another path that matches
+// (reference/memory.md §A4.4): one path is the end of the other; the path is below a folder, if
+// asked ends with a slash; or it matches asked as a pattern with `*`, `**`, `?` or `[ ]`.
+//
+// For asked "src/auth.go" and not exact, the paths "auth.go" (share 1/2) and "app/src/auth.go"
+// (share 2/3) match, but "src/auth.go" does not: call OfFile with exact for it.
 func (x *Index) OfFile(asked string, exact bool) []FileMatch {
 	asked = CleanPath(asked)
 	found := matches{x: x, seen: map[string]bool{}}
@@ -121,6 +134,7 @@ func (x *Index) OfFile(asked string, exact bool) []FileMatch {
 	switch p, isPattern := newPattern(asked); {
 	case isPattern:
 		for path := range x.paths(byFile, p.front) {
+			// The same path is an exact match, which the caller asks for separately.
 			if path != asked && p.fits(path) {
 				found.add(path, 1, false)
 			}
@@ -135,16 +149,18 @@ func (x *Index) OfFile(asked string, exact bool) []FileMatch {
 	return found.sorted()
 }
 
-// alike adds the memories of paths that end in one, and of those in which it ends.
+// alike adds the memories with a path that ends with asked, or that asked ends with.
 func (x *Index) alike(asked string, found *matches) {
 	depth := strings.Count(asked, "/") + 1
 	rest := asked
 	for shorter := depth - 1; shorter > 0; shorter-- {
+		// Paths that are the end of the path asked for, the longest first.
 		_, rest, _ = strings.Cut(rest, "/")
 		if rest != "" {
 			found.add(rest, share(shorter, depth), false)
 		}
 	}
+	// Paths that the path asked for is the end of.
 	for end := range x.paths(byFileEnd, reversed(asked)) {
 		path := strings.TrimSuffix(reversed(strings.TrimSuffix(end, "/")), "/")
 		if longer := strings.Count(path, "/") + 1; longer > depth {
@@ -153,9 +169,13 @@ func (x *Index) alike(asked string, found *matches) {
 	}
 }
 
+// share returns the ratio of the numbers of segments of two paths.
 func share(shorter, longer int) float64 { return float64(shorter) / float64(longer) }
 
-// paths yields the texts of a kind of names that begin with a text, each once, in order.
+// paths yields the texts of names of a kind that begin with front, in order and without
+// duplicates.
+//
+// It seeks from name to name, and does not read the other entries of a name.
 func (x *Index) paths(k kind, front string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		first := string([]byte{byte(k)})
@@ -167,6 +187,7 @@ func (x *Index) paths(k kind, front string) iter.Seq[string] {
 					return false
 				}
 				more = yield(e.name[1:])
+				// Skip the other entries with the same name.
 				next = entry{name: e.name + "\x00"}
 				return false
 			})
@@ -174,13 +195,15 @@ func (x *Index) paths(k kind, front string) iter.Seq[string] {
 	}
 }
 
-// matches are memories that are found by a file, each once: under the path that is shared most.
+// matches collects memories that are found by a file. A memory with several matching paths occurs
+// once, with the first of them.
 type matches struct {
 	x    *Index
 	all  []FileMatch
 	seen map[string]bool
 }
 
+// add adds the memories with a path that were not added before.
 func (m *matches) add(path string, share float64, exact bool) {
 	for c := range m.x.named(name{kind: byFile, text: path}) {
 		if !m.seen[c.ID] {
@@ -190,6 +213,7 @@ func (m *matches) add(path string, share float64, exact bool) {
 	}
 }
 
+// sorted returns the matches in the order of ByRank.
 func (m *matches) sorted() []FileMatch {
 	slices.SortFunc(m.all, func(a, b FileMatch) int { return ByRank(a.Card, b.Card) })
 	return m.all

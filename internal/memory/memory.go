@@ -1,21 +1,33 @@
-// Package memory indexes the records of agents' work: memories, the links between them, agents, and the chapters and
-// wisdom that summarise memories (spec/rum-retrieval-api.md, settled in reference/memory.md).
+// Package memory is an index of the records of agents' work: memories, the links between them,
+// agents, and the chapters and wisdom that summarize memories (spec/rum-retrieval-api.md, with
+// the decisions of reference/memory.md).
 //
-// An Index never changes; With returns the next one. The package is pure: times, ids and values come with the
-// commits. The index holds a Card of each memory, by which it is found and which short answers show; its whole value
-// stays in the log.
+// An Index is immutable; With returns the next one. The package is pure: times, ids and values
+// are part of the commits. The index contains a Card of each memory, for lookups and short
+// answers; the whole value of a memory stays in the log.
+//
+// # Structure
+//
+// An Index has a map for each kind of item, sorted by id, and one sorted set of entries for all
+// lookups of memories. The name of an entry consists of a kind and a text, such as a tag or a
+// path; entries with the same name are sorted by importance or by age, so that a lookup yields
+// its results in order. All of these are copy-on-write B-trees: With copies only the nodes that
+// change.
+//
+// Chapters and wisdom are derived from memories and chapters, by clusters of tags (see Clusters,
+// NewChapter and NewWisdom), and stored as items of their own.
 package memory
 
-// The kinds of items of a log that this package knows.
+// The kinds of items of a log that this package indexes.
 const (
-	KindMemory  = "memory"  // by the id of the memory
-	KindLinks   = "links"   // that go out from a memory, by its id
-	KindAgent   = "agent"   // by the id of the agent
-	KindChapter = "chapter" // by its id
-	KindWisdom  = "wisdom"  // by its id
+	KindMemory  = "memory"  // its ID is that of the memory
+	KindLinks   = "links"   // outgoing links of a memory; its ID is that of the memory
+	KindAgent   = "agent"   // its ID is that of the agent
+	KindChapter = "chapter" // its ID is that of the chapter
+	KindWisdom  = "wisdom"  // its ID is that of the wisdom
 )
 
-// The prefixes of ids.
+// The prefixes of the ids of each kind.
 const (
 	PrefixMemory  = "mem_"
 	PrefixLink    = "link_"
@@ -24,27 +36,30 @@ const (
 	PrefixWisdom  = "wisdom_"
 )
 
-// Format is the version of the values of items: their member `v`.
+// Format is the version of the values of items, which is their member v.
 const Format = 1
 
-// The limits of one memory (reference/memory-build.md §2.15).
+// Limits of a memory (reference/memory-build.md §2.15).
 const (
-	MaxValue = 1 << 20 // bytes of a memory as JSON
-	MaxLinks = 1000
+	MaxValue = 1 << 20 // size of a memory as JSON, in bytes
+	MaxLinks = 1000    // number of outgoing links
 )
 
-// DefaultImportance is the importance of a memory that gives none.
+// DefaultImportance is the importance of a memory that is stored without one.
 const DefaultImportance = 0.5
 
-// NoSession is the session of a call that names none.
+// NoSession is the session of a call that does not name one.
 const NoSession = "default"
 
-// A Memory is the value of an item of KindMemory.
+// A Memory is the value of an item of KindMemory: a record of one piece of work of an agent.
+// Intent and Outcome are required; the other parts are optional. Key identifies the memory among
+// those of its principal: storing under the same key updates it. Imported reports that an import
+// created it.
 type Memory struct {
 	V         int    `json:"v"`
 	Agent     string `json:"agent"`        // the owner
-	By        string `json:"by,omitempty"` // the agent that wrote it, where that is another
-	Principal string `json:"principal"`    // under which it was stored
+	By        string `json:"by,omitempty"` // the agent that stored it, if it is not the owner
+	Principal string `json:"principal"`    // the principal that stored it
 	Session   string `json:"session"`
 	Created   int64  `json:"created"`           // Unix milliseconds
 	Updated   int64  `json:"updated,omitempty"` // likewise; 0: never
@@ -62,7 +77,7 @@ type Memory struct {
 	Imported   bool     `json:"imported,omitempty"`
 }
 
-// An Intent is what was to be done.
+// An Intent is the goal of the work.
 type Intent struct {
 	Goal        string   `json:"goal" size:"passage" jsonschema:"the goal"`
 	TaskType    string   `json:"task_type" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
@@ -70,7 +85,7 @@ type Intent struct {
 	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"conditions that the work had to meet"`
 }
 
-// A Perception is what was seen.
+// A Perception contains the observations made during the work.
 type Perception struct {
 	Observations    []Observation  `json:"observations,omitempty" jsonschema:"observations with their places"`
 	RelevantFiles   []RelevantFile `json:"relevant_files,omitempty" jsonschema:"relevant files; recall finds the memory by them"`
@@ -78,21 +93,21 @@ type Perception struct {
 	Anomalies       []string       `json:"anomalies,omitempty" size:"passage" jsonschema:"unexpected findings"`
 }
 
-// An Observation is one thing that was seen.
+// An Observation is one observation.
 type Observation struct {
 	What         string `json:"what" size:"passage" jsonschema:"the observation"`
 	Where        string `json:"where" size:"id" jsonschema:"a file, a function, a place"`
 	Significance string `json:"significance" size:"passage" jsonschema:"the conclusion"`
 }
 
-// A RelevantFile is a file that matters to the work.
+// A RelevantFile is a file that is relevant to the work.
 type RelevantFile struct {
 	Path         string `json:"path" size:"id" jsonschema:"path of the file"`
 	Relevance    string `json:"relevance" size:"passage" jsonschema:"why it is relevant"`
 	StateSummary string `json:"state_summary,omitempty" size:"passage" jsonschema:"its state"`
 }
 
-// A Reasoning is why it was done so.
+// A Reasoning contains the decision for an approach, and its reasons.
 type Reasoning struct {
 	ApproachChosen         string        `json:"approach_chosen" size:"passage" jsonschema:"the decision"`
 	WhyChosen              string        `json:"why_chosen" size:"passage" jsonschema:"why"`
@@ -101,13 +116,13 @@ type Reasoning struct {
 	RisksIdentified        []string      `json:"risks_identified,omitempty" size:"passage" jsonschema:"risks"`
 }
 
-// An Alternative is an approach that was not chosen.
+// An Alternative is an approach that was considered and rejected.
 type Alternative struct {
 	Approach    string `json:"approach" size:"passage" jsonschema:"the other approach"`
 	WhyRejected string `json:"why_rejected" size:"passage" jsonschema:"why it was rejected"`
 }
 
-// An Action is one step that was taken.
+// An Action is one step of the work.
 type Action struct {
 	Type             string  `json:"type" enum:"file_read,file_edit,file_create,file_delete,command_run,search,external_query" jsonschema:"kind of step"`
 	Timestamp        *int64  `json:"timestamp,omitempty" jsonschema:"time of the step, in Unix milliseconds"`
@@ -122,7 +137,7 @@ type Action struct {
 	Result           *Result `json:"result,omitempty" jsonschema:"the result"`
 }
 
-// A Result is what came of an Action.
+// A Result is the result of an Action.
 type Result struct {
 	Success       bool   `json:"success" jsonschema:"whether it succeeded"`
 	OutputSummary string `json:"output_summary,omitempty" size:"output" jsonschema:"the output"`
@@ -130,7 +145,7 @@ type Result struct {
 	DurationMS    *int64 `json:"duration_ms,omitempty" jsonschema:"duration in milliseconds"`
 }
 
-// An Outcome is what came of the work.
+// An Outcome is the result of the work.
 type Outcome struct {
 	Success         bool      `json:"success" jsonschema:"whether the goal was reached"`
 	Summary         string    `json:"summary" size:"passage" jsonschema:"the result"`
@@ -141,15 +156,16 @@ type Outcome struct {
 	FollowUpNeeded  []string  `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"remaining work"`
 }
 
-// Verified is how an outcome was verified.
+// Verified reports how an outcome was verified.
 type Verified struct {
 	Type    string `json:"type" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
 	Command string `json:"command,omitempty" size:"passage" jsonschema:"the command"`
 	Result  string `json:"result" size:"output" jsonschema:"the output"`
 }
 
-// Links are the value of an item of KindLinks: the edges that go out from a memory, as they were given, by the
-// ids of the memories that they lead to.
+// Links is the value of an item of KindLinks: the outgoing links of a memory as they were stored,
+// as ids of their targets. "A caused_by B" is the inverse of "B led_to A", and related_to is
+// symmetric. "A supersedes B" means that B is outdated.
 type Links struct {
 	V          int      `json:"v"`
 	CausedBy   []string `json:"caused_by,omitempty"`
@@ -159,7 +175,8 @@ type Links struct {
 	Supersedes []string `json:"supersedes,omitempty"`
 }
 
-// An Agent is the value of an item of KindAgent.
+// An Agent is the value of an item of KindAgent: the registration of an agent. Times are in Unix
+// milliseconds.
 type Agent struct {
 	V              int      `json:"v"`
 	Type           string   `json:"type"` // main or subagent
@@ -167,7 +184,7 @@ type Agent struct {
 	Principal      string   `json:"principal"`
 	Created        int64    `json:"created"`
 	Sessions       int      `json:"sessions,omitempty"` // how often it was registered or resumed
-	Active         int64    `json:"active"`             // when it was registered or resumed last
+	Active         int64    `json:"active"`             // when it was last registered or resumed
 	Specialization string   `json:"specialization,omitempty"`
 	Capabilities   []string `json:"capabilities,omitempty"`
 }
@@ -178,10 +195,12 @@ const (
 	AgentSub  = "subagent"
 )
 
-// A Chapter is the value of an item of KindChapter: memories that belong together, and what follows from them.
+// A Chapter is the value of an item of KindChapter: a summary of related memories. Start and End
+// are the times of the first and the last of them; Learnings are those of all of them. Times are
+// in Unix milliseconds.
 type Chapter struct {
 	V         int      `json:"v"`
-	Agent     string   `json:"agent"` // that made it
+	Agent     string   `json:"agent"` // the agent that created it
 	Principal string   `json:"principal"`
 	Created   int64    `json:"created"`
 	Title     string   `json:"title,omitempty"`
@@ -189,12 +208,13 @@ type Chapter struct {
 	Learnings []string `json:"learnings"`
 	Start     int64    `json:"start"`
 	End       int64    `json:"end"`
-	Memories  []string `json:"memories"` // by their creation
+	Memories  []string `json:"memories"` // ids, sorted by creation
 	Tags      []string `json:"tags,omitempty"`
 	Topics    []string `json:"topics,omitempty"`
 	Origin    string   `json:"origin"` // manual or auto
 
-	// Cluster and Digest say of what an auto chapter was made, so that it is made once.
+	// Cluster and Digest identify the cluster of an automatic chapter, so that the same chapter
+	// is not created twice.
 	Cluster string `json:"cluster,omitempty"`
 	Digest  string `json:"digest,omitempty"`
 }
@@ -205,7 +225,10 @@ const (
 	OriginAuto   = "auto"
 )
 
-// Wisdom is the value of an item of KindWisdom: what several chapters have in common.
+// Wisdom is the value of an item of KindWisdom: common insights of several chapters. Insights are
+// the learnings of the chapters, and BestPractices those that are advice. Patterns and Tags are
+// the tags and topics that several of the chapters have. Start and End cover all chapters. Times
+// are in Unix milliseconds.
 type Wisdom struct {
 	V             int      `json:"v"`
 	Agent         string   `json:"agent"`
@@ -218,5 +241,5 @@ type Wisdom struct {
 	Tags          []string `json:"tags,omitempty"`
 	Start         int64    `json:"start"`
 	End           int64    `json:"end"`
-	Chapters      []string `json:"chapters"` // by their start
+	Chapters      []string `json:"chapters"` // ids, sorted by start
 }

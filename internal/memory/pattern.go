@@ -6,10 +6,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A pattern is a path with `*`, `**`, `?` or `[ ]` in it.
-type pattern struct{ text, front string } // front is what is before the first sign
+// A pattern is a path with `*`, `**`, `?` or `[ ]`.
+type pattern struct{ text, front string } // front is the part before the first wildcard
 
-// newPattern is the pattern of a text, and whether it is one.
+// newPattern returns the pattern for a text; false if the text has no wildcard or is not a valid
+// pattern.
 func newPattern(text string) (pattern, bool) {
 	i := strings.IndexAny(text, "*?[")
 	if i < 0 || !doublestar.ValidatePattern(text) {
@@ -18,5 +19,7 @@ func newPattern(text string) (pattern, bool) {
 	return pattern{text, text[:i]}, true
 }
 
-// fits reports whether a path fits the pattern.
+// fits reports whether the pattern matches a path.
+//
+// `*` and `?` do not match a slash; `**` matches any number of folders.
 func (p pattern) fits(path string) bool { return doublestar.MatchUnvalidated(p.text, path) }

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Compare orders refs by kind, then by id.
+// Compare compares refs by kind, then by id.
 func (r Ref) Compare(o Ref) int {
 	return cmp.Or(strings.Compare(r.Kind, o.Kind), strings.Compare(r.ID, o.ID))
 }
 
-// Quotes reports whether an item of a kind with a value quotes one of some others: a chapter the memories that it was
-// made of, and wisdom its chapters.
+// Quotes reports whether an item contains text of one of the items of: a chapter of its memories,
+// and wisdom of its chapters. It returns false if the value is not valid JSON.
 func Quotes(kind string, value []byte, of map[Ref]bool) bool {
 	var made struct {
 		Memories []string `json:"memories"`

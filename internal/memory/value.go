@@ -8,12 +8,16 @@ import (
 	"strings"
 )
 
-// Merge is a value in which the members of a patch take the place of its own: objects are merged, lists and
-// everything else are replaced, and null takes a member away (JSON Merge Patch, RFC 7386). Both are JSON objects.
+// Merge applies a JSON Merge Patch (RFC 7386) to a value: objects are merged, lists and other
+// values are replaced, and null removes a member. Both must be JSON objects. Numbers keep their
+// digits.
+//
+// The result is JSON without HTML escapes. Its members are sorted by name.
 func Merge(value, patch []byte) ([]byte, error) {
 	var v, p any
 	for data, into := range map[*any][]byte{&v: value, &p: patch} {
 		dec := json.NewDecoder(bytes.NewReader(into))
+		// Integers above 2^53 must not lose digits.
 		dec.UseNumber()
 		if err := dec.Decode(data); err != nil {
 			return nil, fmt.Errorf("merge a memory: %w", err)
@@ -26,13 +30,16 @@ func Merge(value, patch []byte) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// merge applies a patch to a parsed value, which it changes.
 func merge(value, patch any) any {
 	p, ok := patch.(map[string]any)
+	// A patch that is not an object replaces the value.
 	if !ok {
 		return patch
 	}
 	v, ok := value.(map[string]any)
 	if !ok {
+		// An object replaces a value that is not one.
 		v = map[string]any{}
 	}
 	for name, member := range p {
@@ -45,21 +52,25 @@ func merge(value, patch any) any {
 	return v
 }
 
-// A FileUse is a file that a memory is about, and what was done to it.
+// A FileUse is a file that a memory is about, and its uses.
 type FileUse struct {
 	Path string
 	Uses Uses
 }
 
-// Uses is a set of what was done to a file: a bit for each of useNames.
+// Uses is a set of uses of a file: a bit for each element of useNames. It is part of the format
+// of images.
+//
+// Bit i stands for useNames[i].
 type Uses uint8
 
-// useNames are the types of actions, and what is said of a file that is only named as one that matters.
+// useNames are the names of the uses: the types of actions, and "relevant" for a file that is
+// only listed as relevant.
 var useNames = []string{
 	"relevant", "file_read", "file_edit", "file_create", "file_delete", "command_run", "search", "external_query",
 }
 
-// Names are the names of the uses.
+// Names returns the names of the uses in the set.
 func (u Uses) Names() []string {
 	var all []string
 	for i, name := range useNames {
@@ -70,14 +81,17 @@ func (u Uses) Names() []string {
 	return all
 }
 
-// Files are the files that a memory is about, in the order in which it first names them: those of its actions,
-// then those that it calls relevant.
+// Files returns the files that a memory is about, in the order of their first occurrence: the
+// files of its actions, then those listed as relevant.
+//
+// A file that occurs several times has the uses of all its occurrences.
 func (m *Memory) Files() []FileUse {
 	var all []FileUse
 	use := func(path, how string) {
 		if path == "" {
 			return
 		}
+		// Several actions on a file are one FileUse.
 		i := slices.IndexFunc(all, func(f FileUse) bool { return f.Path == path })
 		if i < 0 {
 			i = len(all)
@@ -98,7 +112,11 @@ func (m *Memory) Files() []FileUse {
 	return all
 }
 
-// EmbeddingText is what a vector of a memory is made of (reference/memory.md §A3).
+// EmbeddingText returns the text from which the vector of a memory is computed
+// (reference/memory.md §A3).
+//
+// It has one line for each part that is not empty. The goal, the type and the outcome are always
+// present.
 func (m *Memory) EmbeddingText() string {
 	lines := []string{"Task: " + m.Intent.Goal, "Type: " + m.Intent.TaskType}
 	if m.Intent.Context != "" {
@@ -114,7 +132,9 @@ func (m *Memory) EmbeddingText() string {
 	return strings.Join(lines, "\n")
 }
 
-// Text is everything that is said in a memory but for what was learnt, a thing a line, by which it is found.
+// Text returns the searched text of a memory: all its texts except the learnings, one per line.
+//
+// The learnings are searched as a field of their own; see search.MemoryFields.
 func (m *Memory) Text() string {
 	var b strings.Builder
 	say := func(texts ...string) {
@@ -148,6 +168,7 @@ func (m *Memory) Text() string {
 	return b.String()
 }
 
+// say passes the texts of a perception, which can be nil, to say.
 func (p *Perception) say(say func(...string)) {
 	if p == nil {
 		return
@@ -162,6 +183,7 @@ func (p *Perception) say(say func(...string)) {
 	say(p.Anomalies...)
 }
 
+// say passes the texts of an action and its result to say.
 func (a *Action) say(say func(...string)) {
 	say(a.FilePath, a.DiffSummary, a.Command, a.Query, a.Scope)
 	if a.Result != nil {

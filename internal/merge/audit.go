@@ -33,6 +33,7 @@ func (a audit) torn(ours, theirs script) bool {
 	}
 	for _, h := range theirs.hunks {
 		for _, l := range a.in.base[h.start:h.end] {
+			// Both sides removed the line at its place, but one of them has it elsewhere.
 			moved := a.counts.ours[l.id] != a.counts.theirs[l.id]
 			if taken[l.id] && moved && a.lone(l.id) {
 				return true
@@ -47,11 +48,13 @@ func (a audit) wrong(out []line) map[rune]bool {
 	lines := map[rune]bool{}
 	got := a.table.counts(out)
 	for _, l := range a.in.base {
+		// Too often: for example, both sides moved the line, to different places.
 		if got[l.id] > 1 && a.lone(l.id) {
 			lines[l.id] = true
 		}
 	}
 	for _, l := range a.in.ours {
+		// Too rarely: for example, one side moved the line to a place that the other changed.
 		if got[l.id] < a.least(l.id) {
 			lines[l.id] = true
 		}

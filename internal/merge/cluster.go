@@ -2,7 +2,8 @@ package merge
 
 import "slices"
 
-// A cluster is a part of the base with the hunks of both sides that change it.
+// A cluster is a part of the base, from line start up to, not including, end, with the hunks of
+// both sides that change it.
 type cluster struct {
 	start, end   int
 	ours, theirs []hunk
@@ -19,6 +20,8 @@ func (w *weaver) cluster() cluster {
 		}
 	}
 	c := cluster{start: start, end: start}
+	// Insertions are taken alone, before hunks that begin at the same line, so that they do not
+	// conflict with them.
 	insertion := func(h hunk) bool { return h.end == start }
 	c.ours, w.hunks.ours = take(w.hunks.ours, insertion)
 	c.theirs, w.hunks.theirs = take(w.hunks.theirs, insertion)
@@ -26,6 +29,8 @@ func (w *weaver) cluster() cluster {
 		return c
 	}
 	c.end = start + 1
+	// A hunk of one side can extend the cluster so that it reaches further hunks of the other, so
+	// repeat until none is added.
 	for before := -1; before < len(c.ours)+len(c.theirs); {
 		before = len(c.ours) + len(c.theirs)
 		var more []hunk
@@ -37,6 +42,8 @@ func (w *weaver) cluster() cluster {
 	return c
 }
 
+// holds reports whether a hunk, which must not be before the cluster, shares a line with it or is
+// inside it.
 func (c *cluster) holds(h hunk) bool { return h.start < c.end }
 
 // append extends the cluster by the hunks more, and returns to with them appended.
@@ -47,7 +54,8 @@ func (c *cluster) append(to, more []hunk) []hunk {
 	return append(to, more...)
 }
 
-// take divides hunks into the longest beginning of wanted ones, and the rest.
+// take divides hunks into the longest prefix of wanted ones, and the rest. Appending to first
+// does not change rest.
 func take(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
 	n := 0
 	for n < len(hunks) && wanted(hunks[n]) {
@@ -56,7 +64,8 @@ func take(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
 	return hunks[:n:n], hunks[n:]
 }
 
-// side returns the part of the base as one side has it.
+// side returns the lines of one side for the cluster: the base with the hunks of the side
+// applied, and with the blank lines above each line as the side has them.
 func (c *cluster) side(base []line, hunks []hunk, above []string) []line {
 	var all []line
 	at := c.start
@@ -93,6 +102,7 @@ const maxSaid = 100
 // hunks of the other side do. If those remove lines, the hunk must have no other lines than theirs,
 // because others could be changed versions of the removed lines.
 func says(one, other []hunk) bool {
+	// False is always safe: the cluster is resolved in another way, or is an overlap.
 	if len(one) != 1 || len(other) > maxSaid {
 		return false
 	}
@@ -116,6 +126,7 @@ func (h hunk) says(small hunk) bool {
 			prefix(small.lines, h.lines[i:]) == len(small.lines)
 	}
 	switch {
+	// The smaller hunk must be inside, and remove fewer lines.
 	case small.start < h.start, small.end > h.end, removed == h.end-h.start:
 		return false
 	case len(small.lines) == 0:
@@ -124,9 +135,11 @@ func (h hunk) says(small hunk) bool {
 		return at(0)
 	case small.end == h.end:
 		return at(len(h.lines) - len(small.lines))
+	// Both replace line by line, so the position of each new line is known.
 	case h.growth() == 0 && small.growth() == 0:
 		return at(small.start - h.start)
 	}
+	// Otherwise the lines can be anywhere in the hunk.
 	for i := range h.lines {
 		if at(i) {
 			return true

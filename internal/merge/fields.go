@@ -9,6 +9,7 @@ import (
 // heads merges frontmatters key by key, and reports whether there is an overlap.
 func heads(in versions[head]) (head, bool) {
 	switch {
+	// Unchanged texts are not taken apart, so that they stay as they are.
 	case in.ours.raw == in.theirs.raw, in.base.raw == in.theirs.raw:
 		return in.ours, false
 	case in.base.raw == in.ours.raw:
@@ -19,6 +20,7 @@ func heads(in versions[head]) (head, bool) {
 		k.add(in.base.get(f.key), f, in.theirs.get(f.key))
 	}
 	for _, f := range in.theirs.fields {
+		// Keys that ours does not have come after those of ours.
 		if in.ours.get(f.key).lines == "" {
 			f.above = k.unsaid(f.above)
 			k.add(in.base.get(f.key), field{}, f)
@@ -41,13 +43,18 @@ func (k *keys) add(base, ours, theirs field) {
 	case ours.lines == theirs.lines, theirs.same(base) && !theirs.outlives(base, ours):
 	case ours.same(base) && !ours.outlives(base, theirs):
 		out = theirs
+	// Ours removed a key that theirs changed: the key stays, because the change would be lost
+	// otherwise.
 	case ours.lines == "":
 		out = theirs
 		k.overlaps = true
+	// Both changed the key: ours stays. It is an overlap unless the values are equal and no
+	// comment of theirs is lost.
 	default:
 		k.overlaps = k.overlaps || theirs.commented() || theirs.lines == "" ||
 			!reflect.DeepEqual(ours.value, theirs.value)
 	}
+	// The key was removed.
 	if out.lines == "" {
 		return
 	}
@@ -74,6 +81,7 @@ func (f field) outlives(base, other field) bool {
 	return f.lines != "" && other.lines == "" && f.above != base.above
 }
 
+// commented reports whether the lines of a field contain a #, which can begin a comment.
 func (f field) commented() bool { return strings.Contains(f.lines, "#") }
 
 // unsaid returns the lines above a field that theirs added, without comments of the base that are
@@ -89,6 +97,7 @@ func (k *keys) unsaid(above string) string {
 	return b.String()
 }
 
+// said reports whether a line is already above a merged field.
 func (k *keys) said(line string) bool { return head{fields: k.fields}.comments(line) }
 
 // comments reports whether a line is among the lines between the fields.

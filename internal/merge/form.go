@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-const mark = "\ufeff" // the UTF-8 byte order mark
+// mark is the UTF-8 byte order mark.
+const mark = "\ufeff"
 
 // The line breaks of a text; "" for a text without any.
 const (
@@ -21,8 +22,9 @@ const (
 	cr     = "cr"     // with a carriage return that is not part of a line break
 )
 
-// A form contains the properties of a text besides its lines. They are merged separately, so that
-// an editor that writes other line breaks has not changed every line.
+// A form contains the properties of a text besides its lines: whether it has a byte order mark,
+// its kind of line breaks, and its end. They are merged separately, so that an editor that writes
+// other line breaks has not changed every line.
 type form struct {
 	mark   bool
 	breaks string
@@ -69,6 +71,8 @@ func (f form) plain(text []byte, mixed bool) string {
 	}
 	switch f.end {
 	case open:
+		// With a line break at its end, the last line can be equal to the same line of another
+		// text.
 		s += lastBreak(s)
 	case cr:
 		s += lf
@@ -97,6 +101,7 @@ func (f form) write(plain string, mixed bool) []byte {
 	case cr:
 		last = strings.TrimSuffix(plain, lf)
 	}
+	// Otherwise the text ends with a blank line, which would be lost.
 	if !strings.HasSuffix(last, lf) {
 		plain = last
 	}

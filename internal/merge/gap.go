@@ -13,6 +13,8 @@ type gap struct{ a0, a1, b0, b1 int }
 // A comparer finds the gaps between two sequences of lines. It first matches lines that occur once
 // in both. The diff module compares the parts between them. Its search is bounded, so it is called
 // again for the gaps that it leaves.
+//
+// The zero value is not usable; see gaps.
 type comparer struct {
 	a, b   []rune
 	effort int // steps that are left; at 0 no more lines are matched
@@ -40,6 +42,7 @@ func (c *comparer) compare(g gap) {
 	if g.a0 < g.a1 && g.b0 < g.b1 {
 		parts = c.parts(g)
 	}
+	// Nothing in the gap matches, or the effort is used up.
 	if len(parts) == 0 || len(parts) == 1 && parts[0] == g {
 		c.gaps = append(c.gaps, g)
 		return
@@ -63,11 +66,14 @@ func (c *comparer) trim(g gap) gap {
 // parts divides a gap at lines that match. It returns nil if the effort is used up.
 func (c *comparer) parts(g gap) []gap {
 	size := g.a1 - g.a0 + g.b1 - g.b0
+	// The cost of a comparison is linear in the size, and quadratic in the changes up to the
+	// width of the search.
 	search := min(size, searchWidth)
 	c.effort -= size + search*search
 	if c.effort < 0 {
 		return nil
 	}
+	// Lines that occur once are reliable, and divide most gaps without a search.
 	if parts := c.between(g, c.anchors(g)); parts != nil {
 		return parts
 	}
@@ -78,7 +84,8 @@ func (c *comparer) parts(g gap) []gap {
 	return parts
 }
 
-// A pair contains the indices of a line of a and of the matching line of b.
+// A pair contains the indices of a line of a and of the matching line of b. A Measure uses it for
+// the numbers of a line and of the line below it.
 type pair struct{ a, b int }
 
 // between returns the parts of a gap between the pairs; nil if there are no pairs.
@@ -125,6 +132,7 @@ func rising(pairs []pair) []pair {
 	before := make([]int, len(pairs)) // the pair before each in its series
 	var ends []int                    // ends[n] is the pair with the least b that ends n+1 of them
 	for i, p := range pairs {
+		// Patience sorting: ends ascends in b, so the position of p is found by binary search.
 		n := sort.Search(len(ends), func(n int) bool { return pairs[ends[n]].b >= p.b })
 		if n > 0 {
 			before[i] = ends[n-1]

@@ -38,6 +38,7 @@ func readNote(text string) (note, bool) {
 		return note{body: text}, true
 	}
 	d := markdown.Parse([]byte(text[:end]))
+	// The parser must agree on the end of the frontmatter.
 	if d.Frontmatter == nil || d.Problem != nil || d.Body != end {
 		return note{}, false
 	}
@@ -45,6 +46,7 @@ func readNote(text string) (note, bool) {
 	h := head{raw: text[:end], open: text[:inner.Start], close: text[inner.End:end]}
 	at := inner.Start
 	for _, e := range d.Frontmatter.Entries {
+		// Entries must have lines of their own, in order: not if several keys share a line.
 		if e.Lines.Start < at || e.Lines.End <= e.Lines.Start || e.Lines.End > inner.End {
 			return note{}, false
 		}
@@ -65,6 +67,7 @@ func headEnd(text string) int {
 		if strings.TrimSpace(line) == "---" {
 			fences++
 		}
+		// A frontmatter begins in the first line of a note.
 		switch fences {
 		case 0:
 			return 0

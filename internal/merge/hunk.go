@@ -26,6 +26,8 @@ func (r Range) First() int {
 const around = 3
 
 // Hunks returns the parts in which two texts differ, by lines and in order.
+//
+// Each hunk has up to three equal lines before and after the differences, like diff -u.
 func Hunks(old, now string) []Hunk {
 	t := newTable()
 	a, b := t.numbers(old), t.numbers(now)
@@ -33,6 +35,7 @@ func Hunks(old, now string) []Hunk {
 	all := gaps(a, b)
 	for i := 0; i < len(all); {
 		n := i + 1
+		// Gaps whose contexts would touch or overlap are in one hunk.
 		for n < len(all) && all[n].a0-all[n-1].a1 <= 2*around {
 			n++
 		}

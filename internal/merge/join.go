@@ -9,11 +9,13 @@ import "slices"
 func (w *weaver) join(ours, theirs []line, below string) {
 	fenced := w.table.fenced(ours) || w.table.fenced(theirs)
 	switch {
+	// Ours contains the insertion of theirs, so it is complete; and the other way round.
 	case within(theirs, ours, fenced):
 		w.put(ours...)
 	case within(ours, theirs, fenced):
 		w.put(theirs...)
 	case fenced:
+		// No lines are matched, so each insertion stays in one piece.
 		w.mingle(ours, theirs, below, []gap{{0, len(ours), 0, len(theirs)}})
 	default:
 		w.mingle(ours, theirs, below, gaps(numbers(ours), numbers(theirs)))
@@ -38,6 +40,7 @@ func within(lines, text []line, whole bool) bool {
 // each gap.
 func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
 	tight := !w.loose(ours) && !w.loose(theirs)
+	// Sentinels after the insertions; that of ours has the blank lines that follow.
 	ours = append(slices.Clone(ours), line{end, below})
 	theirs = append(slices.Clone(theirs), line{id: end})
 	at := 0
@@ -48,6 +51,7 @@ func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
 		w.put(ours[at:g.a1]...)
 		at = g.a1
 		first := theirs[g.b0]
+		// Lines of both sides meet here, so the blank lines between them must be chosen.
 		if g.a0 < g.a1 {
 			first.above = w.parting(longer(ours[at].above, first.above), first, tight)
 		}

@@ -8,10 +8,13 @@ func lines(texts versions[string]) joint {
 	case texts.base == texts.ours:
 		return joint{text: texts.theirs}
 	}
+	// The audit numbers the lines of all three texts.
 	a := newAudit(texts)
 	t, base := a.table, a.in.base
 	ours, theirs := newScript(base, a.in.ours), newScript(base, a.in.theirs)
 	overlaps := a.torn(ours, theirs)
+	// Each round omits the hunks of theirs that made counts of lines wrong. Without any hunk of
+	// theirs, the result is ours, which is never wrong.
 	for round := 0; ; round++ {
 		out, over := t.merge3(base, ours, theirs)
 		overlaps = overlaps || over

@@ -48,12 +48,13 @@ func From(found []byte) Measure {
 	return m
 }
 
+// Numbers that no line of found has.
 const (
-	top     = -1 // the number before the first line
-	unknown = -2 // the number of lines that are not in found
+	top     = -1 // of the position before the first line
+	unknown = -2 // of a line that found does not have
 )
 
-// learn numbers the pairs of words of a line.
+// learn numbers the pairs of words of a line, and returns their numbers.
 func (m *Measure) learn(line []byte) []int {
 	var parts []int
 	for word := range twosOf(line) {
@@ -77,6 +78,8 @@ func (m Measure) To(text []byte) int {
 	if bytes.Equal(m.found, text) {
 		return 0
 	}
+	// The counts are copied, because m can be used concurrently. far begins at 1, because
+	// different bytes can have equal lines and words.
 	c := comparison{Measure: m, left: slices.Clone(m.count), apart: slices.Clone(m.below),
 		more: make([]int, len(m.sizes)), far: 1}
 	above := top
@@ -86,13 +89,13 @@ func (m Measure) To(text []byte) int {
 	return c.sum()
 }
 
-// A comparison is the state of a call of To.
+// A comparison is the state of one call of To.
 type comparison struct {
 	Measure
 	left  []int // by line: occurrences that the text has not had yet
 	apart []int // by pair: the same
 	more  []int // by pair of words: how many more the text has, in lines that differ
-	far   int
+	far   int   // the distance so far
 }
 
 // line compares a line of the text, and returns its number.
@@ -106,6 +109,7 @@ func (c *comparison) line(above int, line []byte) int {
 	} else {
 		c.far++
 	}
+	// An equal line: its words need not be compared.
 	if ok && c.left[at] > 0 {
 		c.left[at]--
 		return at
@@ -125,6 +129,7 @@ func (c *comparison) line(above int, line []byte) int {
 func (c *comparison) sum() int {
 	for at, n := range c.left {
 		c.far += n
+		// Words of lines that only found has are matched with those that only the text has.
 		for _, id := range c.parts[at] {
 			c.more[id] -= n
 		}
@@ -180,6 +185,7 @@ func wordsOf(line []byte) iter.Seq2[int, int] {
 			if r >= utf8.RuneSelf {
 				r, size = utf8.DecodeRune(line[at:])
 			}
+			// Invalid bytes are parts of words.
 			blank, alone := unicode.IsSpace(r), r >= ideographs && r != utf8.RuneError
 			if (blank || alone) && start < at && !yield(start, at) {
 				return

@@ -2,27 +2,31 @@ package merge
 
 import "slices"
 
-// A weaver builds a merged text from the base and the changes of both sides.
+// A weaver builds a merged text from the base and the changes of both sides. It must be used by
+// one goroutine.
 type weaver struct {
 	table    *table
 	base     []line
 	above    versions[[]string] // of ours and theirs: the blank lines above each line of the base
 	hunks    versions[[]hunk]   // of ours and theirs: those that are left
-	out      []line
+	out      []line             // the merged lines so far
 	overlaps bool
 }
 
-// merge3 applies the hunks of both sides to the base, and reports whether some overlap.
+// merge3 applies the hunks of both sides to the base. It returns the merged lines, and reports
+// whether some hunks overlap. It does not change the scripts.
 func (t *table) merge3(base []line, ours, theirs script) (out []line, overlaps bool) {
 	w := &weaver{table: t, base: base}
 	w.above.ours, w.above.theirs = ours.above, theirs.above
+	// Lines that a side put next to an insertion of the other, and that the insertion has too,
+	// are the same edit.
 	w.hunks.ours = t.apart(ours.hunks, theirs.hunks)
 	w.hunks.theirs = t.apart(theirs.hunks, ours.hunks)
 	w.run(0, len(base))
 	return w.out, w.overlaps
 }
 
-// run adds a part of the base with its hunks, which must not reach beyond it.
+// run appends the merged lines of a part of the base. No hunk of w must reach beyond the part.
 func (w *weaver) run(at, to int) {
 	for len(w.hunks.ours)+len(w.hunks.theirs) > 0 {
 		c := w.cluster()
@@ -33,7 +37,7 @@ func (w *weaver) run(at, to int) {
 	w.keep(at, to)
 }
 
-// keep adds lines of the base that neither side changed.
+// keep appends lines of the base that neither side changed, with their merged blank lines.
 func (w *weaver) keep(from, to int) {
 	for i := from; i < to; i++ {
 		l := w.base[i]
@@ -41,13 +45,15 @@ func (w *weaver) keep(from, to int) {
 	}
 }
 
+// put appends lines to the merged text.
 func (w *weaver) put(lines ...line) { w.out = append(w.out, lines...) }
 
-// settle adds the merged lines of a cluster.
+// settle appends the merged lines of a cluster.
 func (w *weaver) settle(c cluster) {
 	ours := c.side(w.base, c.ours, w.above.ours)
 	theirs := c.side(w.base, c.theirs, w.above.theirs)
 	switch {
+	// Only ours changed the part, or both made the same change.
 	case len(c.theirs) == 0, slices.EqualFunc(ours, theirs, same):
 		w.put(w.spaced(c, ours, w.above.theirs)...)
 	case len(c.ours) == 0:
@@ -65,9 +71,9 @@ func (w *weaver) settle(c cluster) {
 	}
 }
 
-// resolve adds a cluster that the sides changed in different ways: the lines that both have, with
-// the lines that either added to them; or line by line, if single lines were changed; or else ours,
-// which is an overlap.
+// resolve appends a cluster that the sides changed in different ways. It tries to keep the lines
+// that both have and to join the lines that either added to them; else to merge changes of single
+// lines; else it appends ours, which is an overlap.
 func (w *weaver) resolve(c cluster, ours, theirs []line) {
 	head := prefix(ours, theirs)
 	tail := suffix(ours[head:], theirs[head:])
@@ -78,6 +84,8 @@ func (w *weaver) resolve(c cluster, ours, theirs []line) {
 		w.join(ours[head:len(ours)-tail], theirs[head:len(theirs)-tail], w.below(c))
 		w.put(ours[len(ours)-tail:]...)
 	case len(split.ours)+len(split.theirs) > len(c.ours)+len(c.theirs) && aligned(split):
+		// Run the single lines of the cluster as a merge of its own, then continue with the other
+		// hunks.
 		rest := w.hunks
 		w.hunks.ours = w.table.apart(split.ours, split.theirs)
 		w.hunks.theirs = w.table.apart(split.theirs, split.ours)

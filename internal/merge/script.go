@@ -49,6 +49,7 @@ func settled(a, b []rune) []gap {
 	limit := len(a)
 	for _, g := range slices.Backward(gaps(a, b)) {
 		g = g.slide(a, b, limit)
+		// The gap was moved down to the one after it, so they become one.
 		if last := len(all) - 1; last >= 0 && g.a1 == limit {
 			all[last].a0, all[last].b0 = g.a0, g.b0
 		} else {
@@ -63,6 +64,7 @@ func settled(a, b []rune) []gap {
 // slide moves a gap that is empty on one side down as far as possible before the limit.
 func (g gap) slide(a, b []rune, limit int) gap {
 	for (g.a0 == g.a1) != (g.b0 == g.b1) && g.a1 < limit {
+		// The gap can move down by a line if its first line is equal to the line after it.
 		first := b[g.b0]
 		if g.b0 == g.b1 {
 			first = a[g.a0]

@@ -10,6 +10,7 @@ func (t *table) apart(hunks, insertions []hunk) []hunk {
 		if !in.inserts() {
 			continue
 		}
+		// Only hunks that end or begin at the insertion are adjacent to it.
 		i, _ := slices.BinarySearchFunc(hunks, in.start, func(h hunk, at int) int { return h.end - at })
 		for ; i < len(hunks) && hunks[i].start <= in.start; i++ {
 			hunks[i] = t.without(hunks[i], in)

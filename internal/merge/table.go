@@ -20,11 +20,12 @@ type table struct {
 // A kind is the meaning of a line for its neighbours.
 type kind uint8
 
+// The kinds of lines.
 const (
-	prose  kind = iota
-	item        // an item of a list
-	inside      // an indented line, such as one of an item
-	fence       // the beginning or the end of a code block
+	prose  kind = iota // any other line
+	item               // an item of a list
+	inside             // an indented line, such as one of an item
+	fence              // the beginning or the end of a code block
 )
 
 // end is the number of an empty line after the last line of every text. Blank lines at the end are
@@ -41,6 +42,7 @@ func (t *table) split(text string) []line {
 	all := make([]line, 0, strings.Count(text, lf)+1)
 	from, at := 0, 0
 	for s := range strings.Lines(text) {
+		// Blank lines are collected until the next line that is not blank.
 		if strings.TrimSpace(s) != "" {
 			all = append(all, line{t.number(s), text[from:at]})
 			from = at + len(s)
@@ -63,6 +65,8 @@ func (t *table) number(s string) rune {
 }
 
 // kindOf returns the kind of a line, judged by the line alone.
+//
+// It knows list marks (-, *, + and numbers), indentation and the fences of code blocks.
 func kindOf(s string) kind {
 	text := strings.TrimSpace(s)
 	mark, _, _ := strings.Cut(text, " ")

@@ -24,6 +24,7 @@ func Texts(base, ours, theirs []byte) Merged {
 		return Merged{Text: theirs}
 	}
 	forms := versions[form]{formOf(base), formOf(ours), formOf(theirs)}
+	// If one text mixes line breaks, lines are compared with their line breaks in all texts.
 	mixed := forms.base.breaks == mixed || forms.ours.breaks == mixed || forms.theirs.breaks == mixed
 	m := notes(versions[string]{
 		forms.base.plain(base, mixed), forms.ours.plain(ours, mixed), forms.theirs.plain(theirs, mixed),
@@ -65,7 +66,7 @@ func differ[T comparable](base, ours, theirs T) bool {
 	return ours != base && theirs != base && ours != theirs
 }
 
-// A joint is a merged text in the form of plain.
+// A joint is a merged text in the form of form.plain, with a report of overlaps.
 type joint struct {
 	text     string
 	overlaps bool
@@ -73,6 +74,8 @@ type joint struct {
 
 // notes merges the frontmatters by key and the bodies by line. If that is impossible, or if the
 // result would not parse to the merged parts, it merges the whole texts by line.
+//
+// As a last resort it returns ours, with an overlap.
 func notes(texts versions[string]) joint {
 	b, okBase := readNote(texts.base)
 	o, okOurs := readNote(texts.ours)
@@ -83,16 +86,19 @@ func notes(texts versions[string]) joint {
 	h, overlaps := heads(versions[head]{b.head, o.head, t.head})
 	body := lines(versions[string]{b.body, o.body, t.body})
 	m := joint{h.raw + body.text, overlaps || body.overlaps}
+	// Check the result: a merged frontmatter can have a syntax error, or end elsewhere.
 	back, ok := readNote(m.text)
 	if ok && back.body == body.text && back.head.equal(h) && (alike(b, o, t) || sound(texts, m)) {
 		return m
 	}
+	// A merge by line can break the frontmatter too; then ours stays.
 	if m = lines(texts); readable(m.text) {
 		return m
 	}
 	return joint{texts.ours, true}
 }
 
+// readable reports whether readNote accepts a text.
 func readable(text string) bool {
 	_, ok := readNote(text)
 	return ok

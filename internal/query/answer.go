@@ -6,27 +6,32 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A Page says which part of an answer is wanted.
+// A Page selects a part of an answer.
 type Page struct {
-	Limit int    // things, at most
-	After string // Answer.Mark of the last thing of the page before; "": the first page
+	Limit int    // maximum number of items
+	After string // Answer.Mark of the last item of the previous page; "": the first page
 }
 
-// An Answer is a page of what a query finds.
+// An Answer is a page of the items that a query finds.
+//
+// Items are in the order of the query: by its sort keys, then by location.
 type Answer struct {
 	Items  []Item
-	Total  int  // on all pages
-	More   bool // there is a page behind this one
-	Visits int  // that the answer took
+	Total  int  // number of items on all pages
+	More   bool // there is a next page
+	Visits int  // cost of the answer; see State.Visits
 
 	sorter *sorter
 }
 
-// Mark is where a page begins that comes behind a thing, for Page.After. It is of no version.
+// Mark returns the position of an item in the order of the answer, for Page.After. It is not
+// bound to a version, so a listing can continue after a write.
 func (a Answer) Mark(i Item) string { return a.sorter.mark(i).String() }
 
-// Find answers a query, which is checked against the schema of the state first. A query that would look
-// at more things than it may is INVALID_QUERY with the reason `cost`, whatever page is asked for.
+// Find returns a page of the items that a query finds. It checks the query against the schema of
+// the state first; see Check. If the answer needs more visits than State.Visits, the error is
+// INVALID_QUERY with reason "cost". A page costs as much as the whole answer, unless the index
+// knows the total.
 func Find(q Query, s State, page Page) (Answer, error) {
 	if err := Check(q, s.World()); err != nil {
 		return Answer{}, err
@@ -44,7 +49,8 @@ func Find(q Query, s State, page Page) (Answer, error) {
 	return a, e.failed
 }
 
-// Select returns everything that a query finds, in the order of the query.
+// Select returns all items that a query finds, in the order of the query. The errors are those of
+// Find.
 func Select(q Query, s State) ([]Item, error) {
 	if err := Check(q, s.World()); err != nil {
 		return nil, err
@@ -54,7 +60,9 @@ func Select(q Query, s State) ([]Item, error) {
 	return items, e.failed
 }
 
-// World is what queries on the state are checked against.
+// World returns the World against which queries on the state are checked.
+//
+// If s.AsWritten, references are not checked.
 func (s State) World() World {
 	w := World{Schema: s.Index.Schema(), Clock: s.Clock}
 	if !s.AsWritten {
@@ -69,9 +77,12 @@ func (s State) World() World {
 	return w
 }
 
-// stream answers a query of one branch of which the index knows how much it finds: it looks only at what
-// is on the page.
+// stream answers a query with a single branch whose total the index knows. It visits only the
+// items of the page. It returns false if the query needs whole.
+//
+// The total is known if the branch has no test, or one that the index answers with a set of traits.
 func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
+	// Several branches can find the same item, and sorting needs all items.
 	if len(q.Branches) != 1 || len(q.Sort) > 0 || q.Limit > 0 {
 		return Answer{}, false
 	}
@@ -86,6 +97,7 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 		from = after.spot()
 	}
 	for i := range p.behind(e, from) {
+		// One item more than the page is visited, to know whether there is a next page.
 		if a.More = len(a.Items) >= page.Limit; a.More {
 			break
 		}
@@ -94,7 +106,8 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 	return a, true
 }
 
-// onPage answers a query of one branch by the order of places: it finds everything, and keeps what is on the page.
+// onPage answers a query with a single branch in the order of locations. It finds all items, but
+// keeps only those of the page.
 func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 	a, from := Answer{}, index.Location{}
 	if after != nil {
@@ -113,7 +126,9 @@ func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 	return a
 }
 
-// whole answers a query by finding everything first.
+// whole answers a query by finding all items first.
+//
+// The next page begins after the mark, even if the item of the mark is gone or has moved.
 func (e *evaluator) whole(q Query, page Page, after *mark) Answer {
 	if len(q.Branches) == 1 && len(q.Sort) == 0 && q.Limit == 0 {
 		return e.onPage(q, page, after)
@@ -122,6 +137,7 @@ func (e *evaluator) whole(q Query, page Page, after *mark) Answer {
 	a := Answer{Total: len(items)}
 	if after != nil {
 		s := e.sorter(q)
+		// The item of the mark can be gone; then the page begins with the next one in the order.
 		first, exact := slices.BinarySearchFunc(items, after, func(i Item, m *mark) int {
 			return s.compare(s.mark(i), m)
 		})
@@ -135,7 +151,10 @@ func (e *evaluator) whole(q Query, page Page, after *mark) Answer {
 	return a
 }
 
-// ordered is everything that a query finds, each thing once, in order, and cut to the limit of the query.
+// ordered returns all items that a query finds, without duplicates, in order, and at most
+// q.Limit. It returns nil on a failure.
+//
+// A query without sort keys needs no sorting if it has one branch, which yields items by location.
 func (e *evaluator) ordered(q Query) []Item {
 	var items []Item
 	for i := range q.Branches {
@@ -145,6 +164,7 @@ func (e *evaluator) ordered(q Query) []Item {
 		return nil
 	}
 	if len(q.Branches) > 1 {
+		// An item that several branches find is adjacent to itself after sorting.
 		slices.SortFunc(items, compareSpots)
 		items = slices.CompactFunc(items, func(a, b Item) bool { return compareSpots(a, b) == 0 })
 	}

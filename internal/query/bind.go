@@ -9,19 +9,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// argumentForm is an argument as a whole.
+// argumentForm matches a text that consists of one argument.
 var argumentForm = regexp.MustCompile(`^\{\{args\.([A-Za-z0-9_-]+)\}\}$`)
 
-// argumentsIn are the arguments in a text.
+// argumentsIn matches an argument in a text.
 var argumentsIn = regexp.MustCompile(`\{\{args\.([A-Za-z0-9_-]+)\}\}`)
 
-// isArgument reports whether a text is nothing but an argument.
+// isArgument reports whether a text consists of one argument.
 func isArgument(text string) bool { return argumentForm.MatchString(text) }
 
-// hasArgument reports whether there is an argument in a text.
+// hasArgument reports whether a text contains an argument.
 func hasArgument(text string) bool { return argumentsIn.MatchString(text) }
 
-// Args are the names of the arguments of a query, in the order in which they first appear.
+// Args returns the names of the arguments of a query, in the order of their first occurrence.
+//
+// An argument has the form {{args.name}}, and can be a part of a longer text.
 func (q Query) Args() []string {
 	var names []string
 	q.texts(func(text *string) {
@@ -34,9 +36,12 @@ func (q Query) Args() []string {
 	return names
 }
 
-// Bind is the query with values in place of its arguments. A value is never read as part of the
-// language. Arguments without a value are MISSING_REQUIRED with their names; values of others are
-// INVALID_VALUE.
+// Bind returns the query with its arguments replaced by values. Values are never parsed as query
+// syntax. The error is MISSING_REQUIRED, with their names, if arguments have no value, and
+// INVALID_VALUE for the value of an unknown argument.
+//
+// Bound values are normalized like parsed ones: a value in the brackets of a reference becomes a
+// reference, and the older name of a type is replaced.
 func (q Query) Bind(inputs map[string]string) (Query, error) {
 	names := q.Args()
 	var missing []string
@@ -56,6 +61,7 @@ func (q Query) Bind(inputs map[string]string) (Query, error) {
 		return q, fault.New(fault.MissingRequired, "the query needs a value for each of its arguments").
 			With("argument", "inputs").With("missing", missing)
 	}
+	// The caller's query stays unchanged.
 	q.Branches = copyBranches(q.Branches)
 	q.texts(func(text *string) {
 		*text = argumentsIn.ReplaceAllStringFunc(*text, func(arg string) string {
@@ -66,7 +72,8 @@ func (q Query) Bind(inputs map[string]string) (Query, error) {
 	return q, nil
 }
 
-// settle gives bound values the form that they have where they are written.
+// settle normalizes the parts of a query that came from bound values, as the parser does: names
+// of types, references and targets.
 func (q Query) settle() {
 	var branches func([]Branch)
 	var test func(*Test)
@@ -82,11 +89,14 @@ func (q Query) settle() {
 		if t == nil {
 			return
 		}
+		// A bound value in the brackets of a reference is a reference, as if it had been written
+		// in the query.
 		for i, v := range t.Values {
 			if !v.Ref {
 				t.Values[i] = valueOf(v.Text, v.at)
 			}
 		}
+		// The target can have been bound to a reference in brackets.
 		if ref, ok := vault.ParseRef(t.Target); ok {
 			t.Target = string(ref)
 		}
@@ -98,9 +108,10 @@ func (q Query) settle() {
 	branches(q.Branches)
 }
 
-// texts calls a function with all texts in which an argument may be, in the order of the query.
+// texts calls f with each text that can contain an argument, in the order of the query.
 func (q Query) texts(f func(text *string)) { branchTexts(q.Branches, f) }
 
+// branchTexts does the same for some branches.
 func branchTexts(all []Branch, f func(*string)) {
 	for i := range all {
 		f(&all[i].Name)
@@ -108,6 +119,7 @@ func branchTexts(all []Branch, f func(*string)) {
 	}
 }
 
+// texts does the same for a test, which can be nil.
 func (t *Test) texts(f func(*string)) {
 	if t == nil {
 		return
@@ -123,7 +135,7 @@ func (t *Test) texts(f func(*string)) {
 	}
 }
 
-// copyBranches is a copy that may be changed.
+// copyBranches returns a deep copy of the parts that Bind changes.
 func copyBranches(all []Branch) []Branch {
 	branches := slices.Clone(all)
 	for i := range branches {
@@ -132,6 +144,7 @@ func copyBranches(all []Branch) []Branch {
 	return branches
 }
 
+// copied returns a deep copy of a test, which can be nil.
 func (t *Test) copied() *Test {
 	if t == nil {
 		return nil

@@ -8,17 +8,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// reads makes the getter of a field that needs nothing but the thing.
+// reads returns a getter that needs only the item.
 func reads(get func(Item) any) func(*evaluator, Item) any {
 	return func(_ *evaluator, i Item) any { return get(i) }
 }
 
-// ofObject makes the getter of a field of an object.
+// ofObject returns a getter for a field of an object.
 func ofObject(get func(index.Object) any) func(*evaluator, Item) any {
 	return func(_ *evaluator, i Item) any { return get(i.Object) }
 }
 
-// ofSection makes the getter of a field of a section.
+// ofSection returns a getter for a field of a section; its value is nil for a note.
 func ofSection(get func(*index.Section) any) func(*evaluator, Item) any {
 	return func(_ *evaluator, i Item) any {
 		if i.Object.Section == nil {
@@ -28,12 +28,12 @@ func ofSection(get func(*index.Section) any) func(*evaluator, Item) any {
 	}
 }
 
-// ofLink makes the getter of a field of a link.
+// ofLink returns a getter for a field of a link.
 func ofLink(get func(*index.NoteLink) any) func(*evaluator, Item) any {
 	return func(_ *evaluator, i Item) any { return get(i.Link) }
 }
 
-// orNone is a text, or nil for the empty one.
+// orNone returns a text, or nil if it is empty.
 func orNone(s string) any {
 	if s == "" {
 		return nil
@@ -41,7 +41,7 @@ func orNone(s string) any {
 	return s
 }
 
-// orEnd is a line, or nil for the end of the note.
+// orEnd returns a line as a number, or nil for 0, which is the end of the note.
 func orEnd(line int) any {
 	if line == 0 {
 		return nil
@@ -49,7 +49,7 @@ func orEnd(line int) any {
 	return float64(line)
 }
 
-// Fields that several kinds of things have.
+// Fields that items of several kinds have.
 var (
 	idField   = fieldDef{get: reads(func(i Item) any { return i.ID() })}
 	pathField = fieldDef{get: reads(func(i Item) any { return i.note().Path })}
@@ -58,6 +58,7 @@ var (
 	lastSeen  = fieldDef{class: moment, get: reads(func(i Item) any { _, modified := timesOf(i); return modified })}
 )
 
+// objectFields are the built-in fields of objects.
 var objectFields = map[string]fieldDef{
 	"id": idField, "file_path": pathField, "tags": tagsField,
 	"type":          {class: choice, get: ofObject(func(o index.Object) any { return o.Type() })},
@@ -68,6 +69,7 @@ var objectFields = map[string]fieldDef{
 	"first_seen_at": firstSeen, "last_modified_at": lastSeen, "created": firstSeen, "modified": lastSeen,
 }
 
+// sectionFields are the fields of sections.
 var sectionFields = map[string]fieldDef{
 	"id": idField, "file_path": pathField, "tags": tagsField,
 	"file_object_id":   {get: ofObject(func(o index.Object) any { return o.Note.ID })},
@@ -87,6 +89,7 @@ var sectionFields = map[string]fieldDef{
 	"first_seen_at": firstSeen, "last_modified_at": lastSeen, "created": firstSeen, "modified": lastSeen,
 }
 
+// traitFields are the built-in fields of traits. The field value comes from the schema.
 var traitFields = map[string]fieldDef{
 	"id": idField, "file_path": pathField,
 	"line_number":   {class: numeric, get: reads(func(i Item) any { return float64(i.Trait.Line) })},
@@ -94,6 +97,7 @@ var traitFields = map[string]fieldDef{
 	"first_seen_at": firstSeen, "last_modified_at": lastSeen, "created": firstSeen, "modified": lastSeen,
 }
 
+// linkFields are the fields of links.
 var linkFields = map[string]fieldDef{
 	"source_id":      idField,
 	"source_type":    {get: ofObject(func(o index.Object) any { return o.Type() })},
@@ -110,6 +114,7 @@ var linkFields = map[string]fieldDef{
 	"normalized_key": {exact: true, get: reads(func(i Item) any { return i.Link.Key(i.Object.Note) })},
 }
 
+// lineStart returns the line in which an object begins, from 1.
 func lineStart(o index.Object) any {
 	if o.Section == nil {
 		return 1.0
@@ -117,7 +122,9 @@ func lineStart(o index.Object) any {
 	return float64(o.Section.Line)
 }
 
-// timesOf are when a thing was first seen and when it last changed.
+// timesOf returns when an item was created and last modified.
+//
+// An object or a link has the times of its section or note.
 func timesOf(i Item) (created, modified any) {
 	switch {
 	case i.Kind == Traits:
@@ -128,13 +135,17 @@ func timesOf(i Item) (created, modified any) {
 	return i.Object.Note.Created, i.Object.Note.Modified
 }
 
-// tagsOf are the tags of a note, and all that they are below.
+// tagsOf returns the tags of a note with all their ancestors: for a/b also a. It returns nil if
+// the note has none.
+//
+// So a test of a tag also finds notes with tags below it.
 func tagsOf(n *index.Note) any {
 	if len(n.Tags) == 0 {
 		return nil
 	}
 	list := []any{}
 	for _, t := range n.Tags {
+		// The tag, then each of its ancestors.
 		for name := strings.Trim(t.Name, "/"); name != ""; {
 			list = append(list, name)
 			name = name[:max(0, strings.LastIndexByte(name, '/'))]
@@ -143,7 +154,9 @@ func tagsOf(n *index.Note) any {
 	return list
 }
 
-// aliasesOf are the other names of an object, as its fields alias and aliases say them.
+// aliasesOf returns the values of the fields alias and aliases of an object; nil if it has none.
+//
+// Each of the two fields can be a single value or a list.
 func aliasesOf(o index.Object) any {
 	var list []any
 	for _, name := range []string{"alias", "aliases"} {
@@ -161,8 +174,8 @@ func aliasesOf(o index.Object) any {
 	return list
 }
 
-// schemaValue is the value of a field of an object: as it is written, else the default of its type; nil if
-// it has none. A daily note has its date by its path.
+// schemaValue returns the value of a field of an object: the value in the note, else the default
+// of its type, else nil. The date of a daily note comes from its path.
 func (e *evaluator) schemaValue(o index.Object, name string) any {
 	daily := o.Section == nil && o.Note.Type == vault.Daily
 	if daily && name == "date" {
@@ -171,12 +184,13 @@ func (e *evaluator) schemaValue(o index.Object, name string) any {
 		}
 	}
 	fields := o.Fields()
-	for i := len(fields) - 1; i >= 0; i-- { // of two of a name the last counts
+	for i := len(fields) - 1; i >= 0; i-- { // the last one of the same name counts
 		if fields[i].Name == name && (o.Section == nil || name != "id") {
 			return fields[i].Value
 		}
 	}
 	t, known := e.schema.Type(o.Type())
+	// A quarantined note has no fields, so defaults do not apply either.
 	if daily || !known || o.Note.Quarantine != nil {
 		return nil
 	}

@@ -10,19 +10,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A World is what a query is checked against.
+// A World contains what a query is checked against.
 type World struct {
 	Schema *vault.Schema
 	Clock  vault.Clock
 
-	// Leads says what a reference in a query leads to: an id, or several that it may mean, or none, and then
-	// those that are near. Nil: references are not checked.
+	// Leads resolves a reference of a query. It returns the id of the target; or, if the
+	// reference is ambiguous, the ids of all matches; or, if it has no target, similar ids. Nil:
+	// references are not checked.
 	Leads func(text string) (id string, matches, near []string)
 }
 
-// Check reports what a query asks for that cannot be: types, traits and fields that the schema does not
-// have, values that a field can never have, predicates that mean nothing where they are, and references
-// that lead nowhere. Several problems come together as VALIDATION_FAILED. An argument may be anything.
+// Check reports the invalid parts of a query: types, traits and fields that are not in the
+// schema, values that a field cannot have, predicates that are not valid for their items, and
+// references that do not resolve to one target. Several problems are joined to one
+// VALIDATION_FAILED. Arguments are not checked.
 func Check(q Query, w World) error {
 	c := &checker{World: w, fields: schemaFields{w.Schema}}
 	for _, b := range q.Branches {
@@ -36,13 +38,17 @@ func Check(q Query, w World) error {
 }
 
 // A checker collects the problems of a query.
+//
+// It continues after a problem, so that a caller can correct all of them at once.
 type checker struct {
 	World
 	fields   schemaFields
 	problems []*fault.Fault
 }
 
-// report adds a problem at a place.
+// report adds a problem with its place.
+//
+// A query as text has a column, a filter a pointer.
 func (c *checker) report(f *fault.Fault, at Place) {
 	if at.Column > 0 {
 		f = f.With("column", at.Column)
@@ -52,7 +58,10 @@ func (c *checker) report(f *fault.Fault, at Place) {
 	c.problems = append(c.problems, f)
 }
 
-// illegal is INVALID_QUERY: what it says cannot be said there.
+// illegal reports an INVALID_QUERY with reason "legality": a predicate that is not valid in its
+// place.
+//
+// fix is a sentence with the correct form; "": none.
 func (c *checker) illegal(at Place, fix, format string, args ...any) {
 	f := fault.New(fault.InvalidQuery, format, args...).With("reason", "legality")
 	if fix != "" {
@@ -61,8 +70,10 @@ func (c *checker) illegal(at Place, fix, format string, args ...any) {
 	c.report(f, at)
 }
 
+// branch checks a branch.
 func (c *checker) branch(b Branch) {
 	switch {
+	// Any type can be bound to an argument.
 	case hasArgument(b.Name) || b.Name == Any:
 	case b.Kind == Objects && b.Name == vault.Section:
 		c.illegal(b.at, "write section instead of type:section", "sections have their own root")
@@ -79,12 +90,15 @@ func (c *checker) branch(b Branch) {
 	c.test(b, b.Where)
 }
 
-// keys checks by what is sorted: each key is a field of a branch at least.
+// keys checks the sort keys: each must be a field of at least one branch.
+//
+// Items without a value are sorted last.
 func (c *checker) keys(q Query) {
 	for _, k := range q.Sort {
 		known, names := false, []string{}
 		for _, b := range q.Branches {
 			_, ok := c.fields.field(b, k.Field)
+			// One branch with the field is sufficient.
 			known = known || ok
 			names = append(names, c.fields.names(b)...)
 		}
@@ -94,6 +108,7 @@ func (c *checker) keys(q Query) {
 	}
 }
 
+// test checks a test of items of a branch; t can be nil.
 func (c *checker) test(b Branch, t *Test) {
 	switch {
 	case t == nil:
@@ -101,6 +116,7 @@ func (c *checker) test(b Branch, t *Test) {
 		for _, part := range t.Parts {
 			c.test(b, part)
 		}
+	// A test that is not valid for the kind of items is not checked further.
 	case !legalOn(t.Op, b.Kind):
 		c.misplaced(b, t)
 	case t.Field != "":
@@ -116,7 +132,7 @@ func (c *checker) test(b Branch, t *Test) {
 	}
 }
 
-// legal are the kinds of things that a function is about, where it is not about all.
+// legal lists the kinds of items that a function can test, if it cannot test all kinds.
 var legal = map[Op][]Kind{
 	Exists: {Objects, Sections, Traits}, AnyOf: {Objects, Sections, Traits}, AllOf: {Objects, Sections, Traits},
 	NoneOf: {Objects, Sections, Traits},
@@ -125,15 +141,18 @@ var legal = map[Op][]Kind{
 	Refd: {Objects, Sections}, LinksTo: {Objects, Sections, Traits}, Content: {Objects, Sections, Traits},
 }
 
-// nestable are the kinds of things that a nested query of a function finds.
+// nestable lists the kinds of items that the nested query of a function can find.
 var nestable = map[Op][]Kind{
 	Has: {Objects, Sections, Traits}, Contains: {Objects, Sections, Traits}, At: {Traits},
 	In: {Objects, Sections}, Within: {Objects, Sections}, Refs: {Objects, Sections},
 	Refd: {Objects, Sections, Traits},
 }
 
+// legalOn reports whether a function can test items of a kind.
 func legalOn(op Op, k Kind) bool { return among(legal, op, k) }
 
+// among reports whether a table allows a kind for a function. A function that is not in the table
+// allows all kinds.
 func among(table map[Op][]Kind, op Op, k Kind) bool {
 	kinds, limited := table[op]
 	if !limited {
@@ -147,7 +166,7 @@ func among(table map[Op][]Kind, op Op, k Kind) bool {
 	return false
 }
 
-// rootsOf are the roots of some kinds, as a message lists them.
+// rootsOf returns the roots of some kinds, for a message.
 func rootsOf(kinds []Kind) string {
 	var names []string
 	for _, k := range kinds {
@@ -156,6 +175,7 @@ func rootsOf(kinds []Kind) string {
 	return strings.Join(names, ", ")
 }
 
+// rootName returns the root of a kind, for a message.
 func rootName(k Kind) string {
 	if k == Objects || k == Traits {
 		return string(k) + ":"
@@ -163,7 +183,7 @@ func rootName(k Kind) string {
 	return string(k)
 }
 
-// meant are the forms that are meant where a function is about something else.
+// meant lists the fixes for a function that is used on items of a kind that it cannot test.
 var meant = map[Op]map[Kind]string{
 	Has:      {Traits: "write at(trait:…) for another trait of the line", Links: "write within(type:…)"},
 	Contains: {Traits: "write at(trait:…) for another trait of the line", Links: "write within(type:…)"},
@@ -175,13 +195,13 @@ var meant = map[Op]map[Kind]string{
 	Content:  {Links: "write within(type:… content(…))"},
 }
 
-// misplaced reports a function that is about other things than the branch.
+// misplaced reports a function that cannot test the items of the branch.
 func (c *checker) misplaced(b Branch, t *Test) {
 	name := strings.TrimSuffix(string(t.Op), "(")
 	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s", name, rootsOf(legal[t.Op]), rootName(b.Kind))
 }
 
-// nested checks the query of a function.
+// nested checks the nested query of a function.
 func (c *checker) nested(t *Test) {
 	for _, b := range t.Query {
 		if !among(nestable, t.Op, b.Kind) {
@@ -192,13 +212,14 @@ func (c *checker) nested(t *Test) {
 	}
 }
 
-// links checks the tests of a link: they are of its fields.
+// links checks the tests of links(), which must be tests of fields.
 func (c *checker) links(t *Test) {
 	for _, part := range t.Parts {
 		c.ofLink(part)
 	}
 }
 
+// ofLink checks a test of a link.
 func (c *checker) ofLink(t *Test) {
 	switch {
 	case t.Op == And || t.Op == Or || t.Op == Not:
@@ -212,7 +233,7 @@ func (c *checker) ofLink(t *Test) {
 	}
 }
 
-// content checks a text of which the words are looked for.
+// content checks the text of content(): it must contain a word, unless the items are traits.
 func (c *checker) content(b Branch, t *Test) {
 	if hasArgument(t.Text) || b.Kind == Traits && t.Text != "" {
 		return
@@ -222,7 +243,10 @@ func (c *checker) content(b Branch, t *Test) {
 	}
 }
 
-// reference checks that a reference leads to one thing.
+// reference checks that a reference resolves to one target.
+//
+// A reference to several targets is AMBIGUOUS_REF with their ids, and one without a target is
+// INVALID_REF with similar ids.
 func (c *checker) reference(text string, at Place) {
 	if c.Leads == nil || hasArgument(text) {
 		return
@@ -243,13 +267,13 @@ func (c *checker) reference(text string, at Place) {
 	}
 }
 
-// noField is INVALID_FIELD with the fields that there are.
+// noField returns an INVALID_FIELD fault that lists the valid names.
 func noField(name string, names []string, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidField, format, args...).With("field", name).
 		With("allowed", vault.Offered(names)).Suggest(name, names)
 }
 
-// subjectOf is what a message calls the things of a branch.
+// subjectOf returns the begin of a message about a field that the items of a branch do not have.
 func subjectOf(b Branch) string {
 	switch {
 	case b.Kind == Objects && b.Name == Any:

@@ -8,8 +8,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// ofField checks a test of a field: that there is the field, that its values can be tested so, and that
-// it can have the values.
+// ofField checks a test of a field: that the field exists, that the test is valid for its class,
+// and that the field can have the values.
+//
+// If types define the field differently, the test must be valid for at least one of them, and the
+// problems of the first one are reported otherwise.
 func (c *checker) ofField(b Branch, t *Test) {
 	d, ok := c.fields.field(b, t.Field)
 	if !ok {
@@ -21,11 +24,14 @@ func (c *checker) ofField(b Branch, t *Test) {
 		return
 	}
 	defs := c.fields.defs(b, t.Field)
+	// The field type can only have the names of types.
 	if t.Field == "type" && b.Kind == Objects && d.get != nil {
 		defs = []fieldDef{{class: choice, values: c.Schema.TypeNames(), get: d.get}}
 	}
 	var first []*fault.Fault
-	for _, d := range defs { // of several definitions one must take it
+	for _, d := range defs { // the test must be valid for one of them
+		// Problems are collected separately, because they count only if the test is valid for
+		// none.
 		try := &checker{World: c.World, fields: c.fields}
 		try.values(t, d)
 		if len(try.problems) == 0 {
@@ -38,7 +44,9 @@ func (c *checker) ofField(b Branch, t *Test) {
 	c.problems = append(c.problems, first...)
 }
 
-// values checks a test of a field against one of its definitions.
+// values checks a test of a field against one of its definitions. exists() is valid for all
+// fields. any(), all() and none() are valid for lists and undeclared fields. Functions of text
+// are not valid for lists, numbers, Booleans and times.
 func (c *checker) values(t *Test, d fieldDef) {
 	switch {
 	case t.Op == Exists:
@@ -57,9 +65,10 @@ func (c *checker) values(t *Test, d fieldDef) {
 	}
 }
 
-// element checks a test of an element.
+// element checks a test of an element of a list.
 func (c *checker) element(t *Test, d fieldDef) {
 	one := d
+	// An element is compared like a field that is not a list.
 	one.list = false
 	if t.Op == And || t.Op == Or || t.Op == Not {
 		for _, part := range t.Parts {
@@ -70,7 +79,7 @@ func (c *checker) element(t *Test, d fieldDef) {
 	c.values(t, one)
 }
 
-// inText checks a function that looks into a text.
+// inText checks a function that searches a text.
 func (c *checker) inText(t *Test, d fieldDef) {
 	switch {
 	case d.list:
@@ -84,13 +93,16 @@ func (c *checker) inText(t *Test, d fieldDef) {
 	}
 }
 
-// value checks a value that a field is compared with.
+// value checks a value with which a field is compared. Booleans and references have no order. A
+// number, a Boolean, a choice or a time must be a valid value of its class; a reference must
+// resolve. Any value is valid for a text.
 func (c *checker) value(t *Test, v Value, d fieldDef) {
 	ordering := t.Op != Equal && t.Op != Differs && t.Op != OneOf
 	isRef := v.Ref || d.class == leads
 	switch {
 	case ordering && (d.class == truth || isRef):
 		c.illegal(t.at, "use == or !=", "%s has no order", c.named(t))
+	// The value is checked after Bind.
 	case hasArgument(v.Text):
 	case isRef:
 		c.reference(v.Text, v.at)
@@ -111,7 +123,7 @@ func (c *checker) value(t *Test, v Value, d fieldDef) {
 	}
 }
 
-// named is what a message calls the subject of a test.
+// named returns the subject of a test, for a message.
 func (c *checker) named(t *Test) string {
 	if t.Field == "" {
 		return "the element"
@@ -119,7 +131,7 @@ func (c *checker) named(t *Test) string {
 	return "field " + strconv.Quote(t.Field)
 }
 
-// wrong reports a value that a field can never have.
+// wrong reports a value that a field cannot have.
 func (c *checker) wrong(t *Test, v Value, wants string, allowed ...string) {
 	f := fault.New(fault.InvalidValue, "%s can only be compared with %s", c.named(t), wants)
 	if t.Field != "" {
@@ -131,10 +143,13 @@ func (c *checker) wrong(t *Test, v Value, wants string, allowed ...string) {
 	c.report(f, v.at)
 }
 
-// open are the comparisons with a time without an end that are always or never true, and what is meant.
+// open lists the comparisons with an unbounded time that are always or never true, with the
+// comparison that was meant.
 var open = map[string]string{"<past": "==past", ">=past": "!=past", ">future": "==future", "<=future": "!=future"}
 
-// moment checks a time.
+// moment checks a value of a field with class moment.
+//
+// Any form that vault.ParseTime accepts is valid, such as a date, an instant or a relative time.
 func (c *checker) moment(t *Test, v Value) {
 	if _, err := vault.ParseTime(v.Text, c.Clock); err != nil {
 		c.wrong(t, v, "a time", vault.TimeForms()...)

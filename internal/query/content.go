@@ -7,8 +7,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// content makes the term of the things in whose text all words of a text are. Of a trait it is the line,
-// in which the text is as it is.
+// content returns the term of content(). It holds for items whose text has all words of a text.
+// For traits, it holds if the content of the line contains the text as it is, ignoring case.
+//
+// Words can be in different passages of the text. The words of a phrase must be in one passage.
 func (e *evaluator) content(b Branch, t *Test) term {
 	if b.Kind == Traits {
 		part := folded(t.Text)
@@ -19,6 +21,7 @@ func (e *evaluator) content(b Branch, t *Test) term {
 	words := once(func() []wordUnits { return e.wordsIn(t.Text) })
 	out := term{most: unknown, price: nested}
 	out.holds = func(i Item) bool {
+		// The text of a note is all of it; that of a section is its subtree.
 		from, to := 1, int(^uint(0)>>1)
 		if s := i.Object.Section; s != nil {
 			from, to = s.Line, endOf(s)-1
@@ -36,13 +39,17 @@ func (e *evaluator) content(b Branch, t *Test) term {
 	return out
 }
 
-// wordUnits are the lines of the units that have a word, by the paths of their notes.
+// wordUnits contains the first lines of the passages that have a word, by the path of their note.
+//
+// The first line identifies the section of a passage well enough, because passages never cross
+// sections.
 type wordUnits struct {
-	not   bool
+	not   bool // items must not have the word
 	lines map[string][]int
 }
 
-// within reports whether the word is in a unit that begins in some lines of a note.
+// within reports whether a passage of a note with the word begins in a range of lines, both
+// inclusive.
 func (w wordUnits) within(path string, from, to int) bool {
 	for _, line := range w.lines[path] {
 		if line >= from && line <= to {
@@ -52,7 +59,8 @@ func (w wordUnits) within(path string, from, to int) bool {
 	return false
 }
 
-// searchIndex is the search index of the state, if it has one.
+// searchIndex returns the search index of the state and its texts; false if there is none, or
+// after a failure.
 func (e *evaluator) searchIndex() (*search.Index, func(string) ([]byte, error), bool) {
 	if e.search == nil && e.Search != nil && e.failed == nil {
 		e.search, e.textOn, e.failed = e.Search()
@@ -60,7 +68,9 @@ func (e *evaluator) searchIndex() (*search.Index, func(string) ([]byte, error), 
 	return e.search, e.textOn, e.search != nil && e.failed == nil
 }
 
-// wordsIn finds the units with each of the words of a text.
+// wordsIn returns the passages with each word of a text. A passage counts as a visit.
+//
+// It returns nil on a failure, which e.failed contains.
 func (e *evaluator) wordsIn(text string) []wordUnits {
 	x, textOn, ok := e.searchIndex()
 	if !ok {
@@ -74,6 +84,7 @@ func (e *evaluator) wordsIn(text string) []wordUnits {
 		}
 		w := wordUnits{p.Not, map[string][]int{}}
 		for _, u := range units {
+			// Passages count as visits, because a frequent word has many.
 			if !e.visit(1) {
 				return nil
 			}
@@ -84,7 +95,8 @@ func (e *evaluator) wordsIn(text string) []wordUnits {
 	return all
 }
 
-// counted reads texts, and counts what is read as a regular expression would be.
+// counted wraps a function that returns texts. It counts a visit for each text, and more for long
+// ones, as for regular expressions.
 func (e *evaluator) counted(textOn func(string) ([]byte, error)) func(string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		if !e.visit(1) {
@@ -96,10 +108,11 @@ func (e *evaluator) counted(textOn func(string) ([]byte, error)) func(string) ([
 	}
 }
 
-// narrowByWords gives a term the notes with the word that the fewest have.
+// narrowByWords restricts a term to the notes with the word that is in the fewest notes.
 func (e *evaluator) narrowByWords(words []wordUnits, out *term) {
 	var least *wordUnits
 	for i, w := range words {
+		// An excluded word does not limit the notes.
 		if !w.not && (least == nil || len(w.lines) < len(least.lines)) {
 			least = &words[i]
 		}

@@ -10,36 +10,43 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// MaxVisits is how many visits a query makes at most, where nothing else is said.
+// MaxVisits is the default limit of the visits of a query.
 const MaxVisits = 1_000_000
 
-// What visits count, and how often they look whether the call goes on.
+// How visits are counted, and how often Ended is called.
 const (
-	matchedBytes = 100  // that a regular expression reads are one visit more
-	lookEvery    = 1024 // visits
+	matchedBytes = 100  // bytes that a regular expression reads per additional visit
+	lookEvery    = 1024 // visits between calls of Ended
 )
 
-// A State is the state of a vault that queries are answered on.
+// A State is the state of a vault on which queries are answered.
+//
+// A State can be used by several queries at the same time if Search and Ended allow it.
 type State struct {
 	Index *index.Index
 	Clock vault.Clock
 
-	// Search is the search index of the same version, and the texts of the notes. It is asked for by queries
-	// with content() alone. Nil: these find nothing.
+	// Search returns the search index of the same version, and a function for the texts of notes.
+	// It is called only for queries with content(). If it is nil, content() of objects and
+	// sections matches nothing.
 	Search func() (*search.Index, func(path string) ([]byte, error), error)
 
-	// Visits is how many visits a query makes at most; 0: MaxVisits.
+	// Visits is the maximum number of visits of a query, which is about the number of items that
+	// it tests; 0: MaxVisits.
 	Visits int
 
-	// Ended is asked from time to time why to stop. Nil: nothing stops a query.
+	// Ended is called from time to time. If it returns an error, the query stops with that error.
+	// Nil: the query is never stopped.
 	Ended func() error
 
-	// AsWritten says that a reference in the query that leads nowhere is compared as it is written, and is no
-	// problem.
+	// AsWritten disables the check of references: a reference in the query that does not resolve
+	// is compared as text.
 	AsWritten bool
 }
 
-// An evaluator answers one query on one state.
+// An evaluator answers one query on one state. It must be used by one goroutine.
+//
+// A failure stops it: visit returns false from then on, and Find returns failed.
 type evaluator struct {
 	State
 	schema schemaFields
@@ -50,12 +57,14 @@ type evaluator struct {
 	textOn func(path string) ([]byte, error)
 
 	visits int
-	failed error // why it stopped
+	failed error // why it stopped; nil while it runs
 
+	// targets and plans are caches.
 	targets map[*index.Mention]aim
 	plans   map[*Branch]*plan
 }
 
+// newEvaluator returns an evaluator, with defaults for the limit of visits and the time zone.
 func newEvaluator(s State) *evaluator {
 	if s.Visits == 0 {
 		s.Visits = MaxVisits
@@ -70,7 +79,8 @@ func newEvaluator(s State) *evaluator {
 	return e
 }
 
-// visit counts visits. It reports whether to go on: loops over what is visited end when it does not.
+// visit counts n visits. It returns false if the query must stop: the limit is exceeded, or Ended
+// returned an error. Callers then end their loops.
 func (e *evaluator) visit(n int) bool {
 	if e.failed != nil {
 		return false
@@ -81,13 +91,14 @@ func (e *evaluator) visit(n int) bool {
 		e.failed = costs(e.Visits)
 		return false
 	}
+	// n can be greater than lookEvery, so compare quotients and not remainders.
 	if e.Ended != nil && before/lookEvery != e.visits/lookEvery {
 		e.failed = e.Ended()
 	}
 	return e.failed == nil
 }
 
-// costs is the fault of a query that would make more visits than it may.
+// costs returns the fault of a query that exceeds the limit of visits.
 func costs(budget int) *fault.Fault {
 	return fault.New(fault.InvalidQuery,
 		"the query would read more than %d objects; narrow it", budget).
@@ -97,40 +108,46 @@ func costs(budget int) *fault.Fault {
 		Fix("use an id in refs(…) or within(…) instead of a nested query")
 }
 
-// A term is a test of a branch, as the evaluator runs it.
+// A term is a compiled test of the items of a branch.
+//
+// A term can be evaluated in two ways: holds tests a single item, and notes, set and traits
+// restrict the items that must be tested.
 type term struct {
 	holds func(Item) bool
 
-	// most is how many notes at most have things for which it holds; notes are these notes, or more, by
-	// path. -1: that is not known, and there are no notes.
+	// most is the maximum number of notes with items for which the term holds. notes returns
+	// these notes, and possibly others, sorted by path. If most is unknown (-1), notes must not
+	// be called.
 	most  int
 	notes func() []*index.Note
 
-	price int // the terms with the lowest are tried first
+	price int // terms with lower prices are evaluated first
 
-	// says reports whether traits that say this may pass; nil: they may. set are the traits that pass, if
-	// that is known: then says is exact.
+	// says reports whether traits with a value can pass; nil: all can. set contains the traits
+	// that pass, if the index has it; then says is exact.
 	says func(*index.TraitValue) bool
 	set  *index.TraitSet
 
-	// traits are the traits of the branch in a note that may pass, in reading order; nil: any may.
+	// traits returns the traits of a note that can pass, in reading order; nil: all can.
 	traits func(*index.Note) []*index.Trait
 }
 
 // The prices of terms.
 const (
-	cheap  = iota // it looks at a field
-	dear          // it looks at a list, a pattern
-	nested        // it needs the answer of a nested query
+	cheap  = iota // reads a field
+	dear          // reads a list, or matches a pattern
+	nested        // needs the answer of a nested query
 )
 
+// unknown is the value of most if the number of notes is not known.
 const unknown = -1
 
-// all is the term of several that must all hold.
+// all returns the term that holds where all of some terms hold. It sorts them by price.
 func all(terms []term) term {
 	slices.SortStableFunc(terms, func(a, b term) int { return a.price - b.price })
 	t := term{most: unknown}
 	for _, each := range terms {
+		// All terms must pass, so the notes of any one suffice: take the fewest.
 		if each.most != unknown && (t.most == unknown || each.most < t.most) {
 			t.most, t.notes = each.most, each.notes
 		}
@@ -153,12 +170,14 @@ func all(terms []term) term {
 	return t
 }
 
-// any is the term of several of which one must hold. Its notes are theirs, if each has some.
+// anyOf returns the term that holds where at least one of some terms holds. Its notes are known
+// if those of all terms are.
 func anyOf(terms []term) term {
 	slices.SortStableFunc(terms, func(a, b term) int { return a.price - b.price })
 	t := term{}
 	for _, each := range terms {
 		if each.most == unknown || t.most == unknown {
+			// Items of any note can pass the term whose notes are unknown.
 			t.most = unknown
 		} else {
 			t.most += each.most
@@ -178,12 +197,16 @@ func anyOf(terms []term) term {
 	return t
 }
 
-// not is the term that holds where another does not.
+// not returns the term that holds where another one does not.
 func not(t term) term {
+	// The notes of t do not limit the items for which it does not hold.
 	return term{holds: func(i Item) bool { return !t.holds(i) }, most: unknown, price: t.price}
 }
 
-// compile makes the term of a test of the things of a branch.
+// compile returns the term of a test of the items of a branch.
+//
+// It can use the index already, to find the notes of the term. Nested queries are answered when
+// the term is first tested.
 func (e *evaluator) compile(b Branch, t *Test) term {
 	switch {
 	case t.Op == And || t.Op == Or:

@@ -7,32 +7,34 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A class says how the values of a field are compared.
+// A class determines how the values of a field are compared.
 type class int
 
-// The classes of values.
+// The classes of fields.
 const (
 	text class = iota
 	numeric
 	truth  // true or false
-	choice // one of some words
-	moment // a day or a time
+	choice // one of a list of words
+	moment // a date or a time
 	leads  // a reference
 )
 
-// A fieldDef is what is known of a field of a root.
+// A fieldDef is the definition of a field of the items of a branch.
+//
+// The zero value is a text field of the schema.
 type fieldDef struct {
 	class  class
 	list   bool
-	open   bool                // no type declares it: it may have any value
-	exact  bool                // the case of letters counts
-	values []string            // of a choice
-	fold   func(string) string // the form in which texts are equal; nil: folded
+	open   bool                // not declared by a type: can have any value
+	exact  bool                // comparison is case-sensitive
+	values []string            // of class choice, in order
+	fold   func(string) string // normalizes texts that are compared for equality; nil: folded
 	def    *vault.Field
-	get    func(*evaluator, Item) any // nil: it is a field of the schema
+	get    func(*evaluator, Item) any // nil for a field of the schema
 }
 
-// schemaField is the definition of a field of the schema.
+// schemaField returns the definition of a field of the schema.
 func schemaField(def *vault.Field) fieldDef {
 	d := fieldDef{def: def, list: strings.HasSuffix(def.Type, "[]"), values: def.Values}
 	switch strings.TrimSuffix(def.Type, "[]") {
@@ -50,10 +52,12 @@ func schemaField(def *vault.Field) fieldDef {
 	return d
 }
 
-// undeclared is a field that no type declares.
+// undeclared is the definition of a field that no type declares.
 var undeclared = fieldDef{open: true}
 
-// builtins are the fields that things of a kind have, whatever the schema says of them.
+// builtins returns the fields that items of a kind have independently of the schema.
+//
+// The caller must not change the map.
 func builtins(k Kind) map[string]fieldDef {
 	switch k {
 	case Sections:
@@ -66,10 +70,13 @@ func builtins(k Kind) map[string]fieldDef {
 	return objectFields
 }
 
-// ofType is the field that objects of a type have under a name.
+// ofType returns the definition of a field of objects of a type. A built-in field takes
+// precedence, except that a type can declare created and modified. Only pages have undeclared
+// fields.
 func ofType(t *vault.Type, name string) (fieldDef, bool) {
 	def, declared := t.Field(name)
 	builtin, known := objectFields[name]
+	// A type can declare created and modified of its own.
 	if known && (!declared || name != "created" && name != "modified") {
 		return builtin, true
 	}
@@ -79,11 +86,11 @@ func ofType(t *vault.Type, name string) (fieldDef, bool) {
 	return undeclared, t.Name == vault.Page
 }
 
-// A schemaFields finds the fields of roots.
+// A schemaFields looks up the fields of the items of a branch.
 type schemaFields struct{ *vault.Schema }
 
-// field is the field that things of a branch have under a name. Of objects of every type it is that of the
-// first type that has it.
+// field returns the definition of a field of the items of a branch; false if there is none. For
+// objects of any type, it is that of the first type with the field.
 func (s schemaFields) field(b Branch, name string) (fieldDef, bool) {
 	switch {
 	case hasArgument(b.Name):
@@ -107,7 +114,8 @@ func (s schemaFields) field(b Branch, name string) (fieldDef, bool) {
 	return ofType(t, name)
 }
 
-// ofAny is the field that some type has under a name.
+// ofAny returns the definition of a field from the first type that declares it; false if none
+// does.
 func (s schemaFields) ofAny(name string) (fieldDef, bool) {
 	for _, t := range s.Types {
 		if d, ok := ofType(t, name); ok && !d.open && t.Name != vault.Section {
@@ -117,8 +125,10 @@ func (s schemaFields) ofAny(name string) (fieldDef, bool) {
 	return undeclared, false
 }
 
-// defs are the definitions that a field of a branch has: of objects of every type, one of each type that
-// declares it.
+// defs returns the definitions of a field of the items of a branch. For objects of any type,
+// there is one for each type that declares the field.
+//
+// It stops at a built-in field, whose definition is the same for all types.
 func (s schemaFields) defs(b Branch, name string) []fieldDef {
 	if b.Kind != Objects || b.Name != Any {
 		d, _ := s.field(b, name)
@@ -128,20 +138,24 @@ func (s schemaFields) defs(b Branch, name string) []fieldDef {
 	for _, t := range s.Types {
 		if d, ok := ofType(t, name); ok && !d.open && t.Name != vault.Section {
 			if all = append(all, d); d.get != nil {
-				break // it is the same for all
+				break // a built-in field is the same for all types
 			}
 		}
 	}
 	return all
 }
 
-// names are the fields that things of a branch have.
+// names returns the names of the fields of the items of a branch.
+//
+// The fields and traits of types come first, in the order of the schema, then the built-in fields,
+// sorted by name. For objects of any type, those of all types are sorted too.
 func (s schemaFields) names(b Branch) []string {
 	var names []string
 	for name := range builtins(b.Kind) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	// value depends on the trait, so it is not a built-in field.
 	if b.Kind == Traits {
 		return append([]string{"value"}, names...)
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// ofField makes the term of a test of a field.
+// ofField returns the term of a test of a field.
+//
+// A test of a field whose value is missing does not pass, except a negated one.
 func (e *evaluator) ofField(b Branch, t *Test) term {
 	get, check := e.getter(b, t.Field), e.onField(b, t)
 	out := term{most: unknown, price: cheap}
@@ -26,7 +28,11 @@ func (e *evaluator) ofField(b Branch, t *Test) term {
 	return out
 }
 
-// getter makes the function that returns the value of a field of a thing.
+// getter returns a function that returns the value of a field of an item; nil if the item has
+// none.
+//
+// For objects of any type, a field that the object's own type declares takes precedence over the
+// built-in one.
 func (e *evaluator) getter(b Branch, name string) func(Item) any {
 	d, _ := e.schema.field(b, name)
 	switch {
@@ -34,7 +40,7 @@ func (e *evaluator) getter(b Branch, name string) func(Item) any {
 		return func(i Item) any { return e.traitValue(b.Name, i.Trait.TraitValue) }
 	case d.get != nil && (b.Kind != Objects || b.Name != Any):
 		return func(i Item) any { return d.get(e, i) }
-	case d.get != nil: // a type may have a field of its own of that name
+	case d.get != nil: // a type can declare a field with the same name
 		return func(i Item) any {
 			if own := e.defOf(i, name); own.get == nil && !own.open {
 				return e.schemaValue(i.Object, name)
@@ -45,8 +51,8 @@ func (e *evaluator) getter(b Branch, name string) func(Item) any {
 	return func(i Item) any { return e.schemaValue(i.Object, name) }
 }
 
-// traitValue is what traits of a type that say something have as their value, with references as they are
-// written.
+// traitValue returns the value of traits of a type, converted to the type that the schema
+// declares. References stay as written.
 func (e *evaluator) traitValue(typ string, s *index.TraitValue) any {
 	def, ok := e.schema.Trait(typ)
 	if !ok {
@@ -56,7 +62,7 @@ func (e *evaluator) traitValue(typ string, s *index.TraitValue) any {
 	return v
 }
 
-// defOf is the field that an object has under a name, by its own type.
+// defOf returns the definition of a field by the type of an object.
 func (e *evaluator) defOf(i Item, name string) fieldDef {
 	t, ok := e.schema.Type(i.Object.Type())
 	if !ok {
@@ -66,15 +72,15 @@ func (e *evaluator) defOf(i Item, name string) fieldDef {
 	return d
 }
 
-// onField makes the test of the value of a field of a thing. Of objects of every type each is tested by
-// the definition of its own type.
+// onField returns the test of the value of a field of an item. Objects of any type are tested by
+// the definition of their own type.
 func (e *evaluator) onField(b Branch, t *Test) func(Item, any) bool {
 	if b.Kind != Objects || b.Name != Any {
 		d, _ := e.schema.field(b, t.Field)
 		p := e.predicate(t, d)
 		where := func(i Item) *index.Note { return i.note() }
 		if b.Kind == Traits && t.Field == "value" {
-			where = func(Item) *index.Note { return nil } // as its answer tells the value
+			where = func(Item) *index.Note { return nil } // references do not depend on it
 		}
 		return func(i Item, v any) bool { return p(v, where(i)) }
 	}
@@ -90,7 +96,10 @@ func (e *evaluator) onField(b Branch, t *Test) func(Item, any) bool {
 	}
 }
 
-// predicate makes the test of a value, which may be null or a list.
+// predicate returns the test of a value that can be nil or a list. A list passes if an element
+// does, except for !=, where all elements must differ.
+//
+// For nil, no operation passes, not even !=.
 func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 	switch {
 	case t.Op == Exists:
@@ -98,6 +107,7 @@ func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 	case t.Op.quantifies():
 		return e.quantified(t, d)
 	case t.Op == Differs:
+		// A value that is nil does not differ: it passes neither == nor !=.
 		same := e.single(&Test{Op: Equal, Values: t.Values}, d)
 		return func(v any, n *index.Note) bool {
 			list, isList := v.([]any)
@@ -117,7 +127,7 @@ func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 	}
 }
 
-// single makes the test of one value that is not null and no list.
+// single returns the test of a value that is neither nil nor a list.
 func (e *evaluator) single(t *Test, d fieldDef) predicate {
 	switch {
 	case t.Op.matchesText():
@@ -134,12 +144,13 @@ func (e *evaluator) single(t *Test, d fieldDef) predicate {
 	return e.compare(t.Op, e.literal(t.Values[0], d), d)
 }
 
-// quantified makes the test of the elements of a list. A single value of a field that is a list is one of
-// one element; any other value is no list.
+// quantified returns the test of the elements of a list. A single value of a list field counts as
+// a list of one element; other values that are not lists fail.
 func (e *evaluator) quantified(t *Test, d fieldDef) predicate {
 	one := e.element(t.Parts[0], d)
 	return func(v any, n *index.Note) bool {
 		list, isList := v.([]any)
+		// In YAML, a list of one element is often written without brackets.
 		if !isList && d.list && v != nil {
 			list, isList = []any{v}, true
 		}
@@ -154,7 +165,7 @@ func (e *evaluator) quantified(t *Test, d fieldDef) predicate {
 	}
 }
 
-// element makes the test of an element.
+// element returns the test of an element. Elements that are nil or lists fail a comparison.
 func (e *evaluator) element(t *Test, d fieldDef) predicate {
 	var parts []predicate
 	for _, part := range t.Parts {
@@ -179,8 +190,9 @@ func (e *evaluator) element(t *Test, d fieldDef) predicate {
 	}
 }
 
-// ofSaying makes the term of a test of the values of traits: what traits say alike is tested once, and the
-// notes with what passes are known.
+// ofSaying sets the functions of a term that tests the values of traits. Traits with the same
+// value are tested once. If the index has the set of traits that pass, the notes of the term are
+// known.
 func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
 	check, tried := e.onField(b, t), map[*index.TraitValue]bool{}
 	out.says = func(s *index.TraitValue) bool {
@@ -199,7 +211,8 @@ func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
 	return out
 }
 
-// traitSet is the set of the traits of a branch whose value passes a test, if the index has it.
+// traitSet returns the set of the traits of a branch whose value passes a test; false if the
+// index does not have it.
 func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 	def, ok := e.schema.Trait(b.Name)
 	if !ok || strings.HasSuffix(def.Type, "[]") || t.Op.matchesText() || t.Op == Exists || t.Op.quantifies() {
@@ -227,11 +240,13 @@ func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 	return e.Index.TraitsWith(b.Name, id), id != ""
 }
 
-// farZones is how many days apart one instant is in any two zones, at most.
+// farZones is the maximum number of days between the dates of one instant in two time zones.
 const farZones = 2
 
-// daysAround are texts between which all values are that pass a comparison with a time: dates and instants
-// sort as texts do. The empty text is an open end.
+// daysAround returns bounds of the texts of all values that pass a comparison with a time. Dates
+// and times sort like their texts. "" is an open bound.
+//
+// The bounds include a margin of farZones, because values can be in other time zones.
 func (e *evaluator) daysAround(t *Test, d fieldDef) (from, to string) {
 	if d.class != moment || !t.Op.compares() || t.Op == Differs {
 		return "", ""
@@ -247,22 +262,26 @@ func (e *evaluator) daysAround(t *Test, d fieldDef) (from, to string) {
 		to = string(vault.DateOf(x.To.In(e.zone)).Add(farZones + 1))
 	}
 	if len(from) > len(sampleDate) || len(to) > len(sampleDate) {
-		return "", "" // a year of five digits does not sort
+		return "", "" // years of five digits do not sort as texts
 	}
 	return from, to
 }
 
-// sampleDate has the length of all dates.
+// sampleDate has the length of every date.
 const sampleDate = "2026-03-02"
 
-// narrow gives a term the notes that the index finds by a field.
+// narrow restricts a term to notes that the index finds by the value of a field.
+//
+// The term still tests each item of these notes: narrowing only saves visits.
 func (e *evaluator) narrow(b Branch, t *Test, out *term) {
 	d, _ := e.schema.field(b, t.Field)
+	// Other operators exclude too few notes, except comparisons of times.
 	if t.Op != Equal && (d.class != moment || t.Op == Differs || !t.Op.compares()) {
 		return
 	}
 	switch {
 	case d.get != nil && t.Field == "id" && b.Kind != Traits:
+		// Ids are compared without case, so several notes can match.
 		id, _, _ := strings.Cut(t.Values[0].Text, "#")
 		notes := e.Index.NotesFolded(id + ".md")
 		out.most, out.notes = len(notes), func() []*index.Note { return notes }
@@ -281,16 +300,19 @@ func (e *evaluator) narrow(b Branch, t *Test, out *term) {
 	}
 }
 
-// manyNotes is the share of the notes from which on it is no use to know those that were modified.
+// manyNotes is the divisor of the number of notes: sinceTime is used only if at most 1/manyNotes
+// of the notes changed.
 const manyNotes = 32
 
-// sinceTime gives a term the notes that changed after a time, if they are few: nothing in another passes.
+// sinceTime restricts a term to the notes that were modified after a time, if they are few. Items
+// in other notes cannot pass.
 func (e *evaluator) sinceTime(t *Test, out *term) {
 	x, err := vault.ParseTime(t.Values[0].Text, e.Clock)
 	if err != nil || t.Op == Less || t.Op == AtMost || x.From.IsZero() {
 		return
 	}
 	since := x.From
+	// An interval is compared with days, so begin with the whole first day.
 	if !x.Instant() {
 		since = vault.DateOf(since.In(e.zone)).Start(e.zone)
 	}
@@ -302,7 +324,7 @@ func (e *evaluator) sinceTime(t *Test, out *term) {
 	out.most, out.notes = len(notes), func() []*index.Note { return notes }
 }
 
-// firstNotes are the notes of a sequence, if there are not more than a number.
+// firstNotes returns the notes of a sequence; false if there are more than most.
 func firstNotes(all iter.Seq[*index.Note], most int) ([]*index.Note, bool) {
 	var few []*index.Note
 	for n := range all {
@@ -313,7 +335,7 @@ func firstNotes(all iter.Seq[*index.Note], most int) ([]*index.Note, bool) {
 	return few, true
 }
 
-// byPath sorts notes by path, each once.
+// byPath sorts notes by path and removes duplicates, in place.
 func byPath(notes []*index.Note) []*index.Note {
 	sort.Slice(notes, func(i, j int) bool { return notes[i].Path < notes[j].Path })
 	return slices.Compact(notes)

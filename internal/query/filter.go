@@ -14,8 +14,38 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// FromJSON reads a filter: the branches of a query as JSON. What cannot be read is INVALID_QUERY with
-// `pointer`, which says where it is in the filter (RFC 6901).
+// FromJSON parses a filter, which is the JSON form of the branches of a query. A syntax error is
+// INVALID_QUERY with the JSON pointer (RFC 6901) of its position as "pointer".
+//
+// A filter is a branch, or a list of branches. A branch has a root and an optional predicate:
+//
+//	{"type": NAME, "where": predicate}    NAME can be "*"
+//	{"trait": NAME, "where": predicate}
+//	{"section": true, "where": predicate}
+//	{"link": true, "where": predicate}
+//
+// A predicate is an object with one or more of these keys, all of which must pass:
+//
+//	"all", "any"                     a list of predicates
+//	"not"                            a predicate
+//	"fields"                         an object of conditions by field
+//	"has", "contains", "at"          a filter
+//	"in", "within", "refs", "refd"   a filter, an id or a name
+//	"links"                          true, or a predicate of the link
+//	"content"                        a text
+//
+// A condition is a value that the field must be equal to, or an object with one or more of these
+// keys:
+//
+//	"==", "!=", "<", "<=", ">", ">="                  a value
+//	"exists"                                          true or false
+//	"oneof"                                           a list of values
+//	"includes", "startswith", "endswith", "matches"   a text
+//	"case"                                            true: the texts are case-sensitive
+//	"any", "all", "none"                              a condition of the elements of a list
+//
+// A condition of elements is a value or an object too. Instead of "exists", "oneof", "any", "all"
+// and "none" for lists, it has "all", "any" (lists of conditions) and "not" (a condition).
 func FromJSON(data []byte) (Query, error) {
 	if len(data) > MaxText {
 		return Query{}, tooMuch("length", "a filter has at most %d bytes", MaxText)
@@ -24,6 +54,7 @@ func FromJSON(data []byte) (Query, error) {
 	d.UseNumber()
 	var v any
 	err := d.Decode(&v)
+	// Anything after the first value is an error too.
 	if _, more := d.Token(); err != nil || more != io.EOF {
 		return Query{}, fault.New(fault.InvalidQuery, "the filter is not JSON").
 			With("reason", "syntax").With("pointer", "")
@@ -31,7 +62,7 @@ func FromJSON(data []byte) (Query, error) {
 	return FromValue(v)
 }
 
-// FromValue reads a filter that is read as JSON already. Numbers are json.Number or float64.
+// FromValue parses a filter that was decoded from JSON. Numbers must be json.Number or float64.
 func FromValue(v any) (Query, error) {
 	r := &filterReader{}
 	q := Query{Branches: r.filter(v, "")}
@@ -41,13 +72,15 @@ func FromValue(v any) (Query, error) {
 	return q, nil
 }
 
-// A filterReader reads a filter. After a failure it reads nothing more.
+// A filterReader parses a filter. After the first error it stops.
+//
+// Its functions can return nil or incomplete values after an error.
 type filterReader struct {
 	depth, tests int
 	failed       *fault.Fault
 }
 
-// fail keeps the first failure.
+// fail records an error, unless there is one already.
 func (r *filterReader) fail(pointer, format string, args ...any) {
 	f := fault.New(fault.InvalidQuery, "%s: "+format, append([]any{nameOf(pointer)}, args...)...).
 		With("reason", "syntax").With("pointer", pointer)
@@ -56,23 +89,25 @@ func (r *filterReader) fail(pointer, format string, args ...any) {
 	}
 }
 
-// nameOf is how a message names a place of a filter.
+// nameOf returns the name of a position in a filter, for a message.
 func nameOf(pointer string) string {
 	if pointer == "" {
 		return "filter"
 	}
+	// Messages stay short; the pointer is in the fault.
 	if len(pointer) > 200 {
 		return "filter, far inside"
 	}
 	return "filter" + pointer
 }
 
-// below is the pointer to a member.
+// below returns the pointer to a member or element.
 func below(pointer, key string) string {
 	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// enter is one more level; leave ends it.
+// enter begins a level of nesting, which leave ends. It returns false if there was an error, such
+// as too many levels.
 func (r *filterReader) enter(pointer string) bool {
 	if r.depth++; r.depth > MaxDepth && r.failed == nil {
 		r.failed = tooMuch("depth", "a filter nests at most %d levels", MaxDepth).With("pointer", pointer)
@@ -82,14 +117,14 @@ func (r *filterReader) enter(pointer string) bool {
 
 func (r *filterReader) leave() { r.depth-- }
 
-// count counts a predicate.
+// count counts a predicate against MaxTests.
 func (r *filterReader) count(pointer string) {
 	if r.tests++; r.tests > MaxTests && r.failed == nil {
 		r.failed = tooMuch("size", "a filter has at most %d predicates", MaxTests).With("pointer", pointer)
 	}
 }
 
-// filter reads one branch, or a list of them.
+// filter parses one branch, or a list of branches.
 func (r *filterReader) filter(v any, pointer string) []Branch {
 	list, ok := v.([]any)
 	if !ok {
@@ -108,7 +143,8 @@ func (r *filterReader) filter(v any, pointer string) []Branch {
 	return all
 }
 
-// object reads an object with only some keys.
+// object returns v as an object; nil, after an error, if it is not one or has a key that is not
+// allowed.
 func (r *filterReader) object(v any, pointer string, allowed []string) map[string]any {
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -118,6 +154,7 @@ func (r *filterReader) object(v any, pointer string, allowed []string) map[strin
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(allowed, key) {
 			r.fail(below(pointer, key), "there is no such key; the keys are %s", strings.Join(allowed, ", "))
+			// r.failed is set: fail keeps the first error, and parsing stops after it.
 			r.failed = r.failed.With("allowed", allowed).Suggest(key, allowed)
 			return nil
 		}
@@ -125,8 +162,10 @@ func (r *filterReader) object(v any, pointer string, allowed []string) map[strin
 	return o
 }
 
+// branchKeys are the keys of a branch.
 var branchKeys = []string{"type", "trait", "section", "link", "where"}
 
+// branch parses a branch.
 func (r *filterReader) branch(v any, pointer string) Branch {
 	b := Branch{at: Place{Pointer: pointer}}
 	o := r.object(v, pointer, branchKeys)
@@ -153,7 +192,7 @@ func (r *filterReader) branch(v any, pointer string) Branch {
 	return b
 }
 
-// root reads the name of a root, or true.
+// root parses the value of a root: the name of a type or trait, or true for sections and links.
 func (r *filterReader) root(kind Kind, v any, pointer string) string {
 	if kind == Sections || kind == Links {
 		if v != true {
@@ -177,12 +216,12 @@ func (r *filterReader) root(kind Kind, v any, pointer string) string {
 	return name
 }
 
-// testKeys are the keys of a predicate, in the order in which they are tested.
+// testKeys are the keys of a predicate, in the order in which they are parsed.
 var testKeys = []string{
 	"all", "any", "not", "fields", "has", "contains", "at", "in", "within", "refs", "refd", "links", "content",
 }
 
-// test reads a predicate. Several keys are all wanted.
+// test parses a predicate. All of its keys must pass.
 func (r *filterReader) test(v any, pointer string) *Test {
 	if !r.enter(pointer) {
 		return nil
@@ -198,10 +237,11 @@ func (r *filterReader) test(v any, pointer string) *Test {
 			parts = append(parts, r.member(key, member, below(pointer, key))...)
 		}
 	}
+	// A single key needs no And.
 	return joined(And, parts, Place{Pointer: pointer})
 }
 
-// member reads one key of a predicate.
+// member parses one key of a predicate.
 func (r *filterReader) member(key string, v any, pointer string) []*Test {
 	at := Place{Pointer: pointer}
 	switch op := Op(key); {
@@ -226,7 +266,7 @@ func (r *filterReader) member(key string, v any, pointer string) []*Test {
 	}
 }
 
-// list reads a list of tests, all or any of which are wanted.
+// list parses a list of tests that op joins.
 func (r *filterReader) list(op Op, v any, pointer string, read func(any, string) *Test) []*Test {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
@@ -243,11 +283,12 @@ func (r *filterReader) list(op Op, v any, pointer string, read func(any, string)
 	return []*Test{joined(op, parts, Place{Pointer: pointer})}
 }
 
-// nested reads a function that takes a filter, or an id or a name in its place.
+// nested parses a function that takes a filter or, if the function allows it, an id or name.
 func (r *filterReader) nested(op Op, v any, pointer string) *Test {
 	t := &Test{Op: op, at: Place{Pointer: pointer}}
 	target, ok := v.(string)
 	if !ok {
+		// A nested filter is a level of its own.
 		if r.enter(pointer) {
 			t.Query = r.filter(v, pointer)
 		}
@@ -268,7 +309,7 @@ func (r *filterReader) nested(op Op, v any, pointer string) *Test {
 	return t
 }
 
-// text reads a text that is not empty.
+// text parses a string.
 func (r *filterReader) text(v any, pointer string) string {
 	s, ok := v.(string)
 	if !ok {
@@ -277,7 +318,7 @@ func (r *filterReader) text(v any, pointer string) string {
 	return s
 }
 
-// scalar is the text of a value that is no list and no object.
+// scalar returns a value as text; false if it is a list, an object or null.
 func scalar(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -292,6 +333,7 @@ func scalar(v any) (string, bool) {
 	return "", false
 }
 
+// value parses a scalar value.
 func (r *filterReader) value(v any, pointer string) Value {
 	s, ok := scalar(v)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// fields reads tests by the names of fields.
+// fields parses an object with tests by the name of their field.
 func (r *filterReader) fields(v any, pointer string) []*Test {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) == 0 {
@@ -25,7 +25,7 @@ func (r *filterReader) fields(v any, pointer string) []*Test {
 	return all
 }
 
-// Keys of the tests of a field and of an element, in the order in which they are tested.
+// The keys of the tests of a field and of an element, in the order in which they are parsed.
 var (
 	textKeys  = []string{"includes", "startswith", "endswith", "matches"}
 	fieldKeys = slices.Concat([]string{"==", "!=", "<", "<=", ">", ">=", "exists", "oneof"}, textKeys,
@@ -34,9 +34,10 @@ var (
 		[]string{"case", "all", "any", "not"})
 )
 
-// ofField reads the tests of one field: a value that it is, or an object of tests.
+// ofField parses the tests of one field: a value that it must be equal to, or an object of tests.
 func (r *filterReader) ofField(name string, v any, pointer string) []*Test {
 	at := Place{Pointer: pointer}
+	// The short form: {"status": "open"}.
 	if _, ok := scalar(v); ok {
 		r.count(pointer)
 		return []*Test{{Op: Equal, Field: name, Values: []Value{r.value(v, pointer)}, at: at}}
@@ -45,6 +46,7 @@ func (r *filterReader) ofField(name string, v any, pointer string) []*Test {
 	var all []*Test
 	for _, key := range fieldKeys {
 		member, ok := o[key]
+		// case is not a test; it modifies the tests of text beside it.
 		if !ok || key == "case" || r.failed != nil {
 			continue
 		}
@@ -54,7 +56,9 @@ func (r *filterReader) ofField(name string, v any, pointer string) []*Test {
 	return all
 }
 
-// keyed reads an object of tests, with `case` only beside what it is about.
+// keyed parses an object of tests. The key case is allowed only together with a test of text.
+//
+// It fails for an object without tests.
 func (r *filterReader) keyed(v any, pointer string, keys []string) map[string]any {
 	o := r.object(v, pointer, keys)
 	if r.failed != nil {
@@ -74,13 +78,14 @@ func (r *filterReader) keyed(v any, pointer string, keys []string) map[string]an
 	return o
 }
 
-// fieldTest reads one test of a field.
+// fieldTest parses one test of a field.
 func (r *filterReader) fieldTest(name, key string, v any, cased bool, pointer string) *Test {
 	t := &Test{Op: Op(key), Field: name, at: Place{Pointer: pointer}}
 	switch {
 	case t.Op.matchesText():
 		r.textTest(t, v, cased, pointer)
 	case key == "exists":
+		// {"exists": false} has no operation of its own.
 		if v == false {
 			return &Test{Op: Not, Parts: []*Test{t}, at: t.at}
 		}
@@ -90,6 +95,7 @@ func (r *filterReader) fieldTest(name, key string, v any, cased bool, pointer st
 	case key == "oneof":
 		t.Values = r.values(v, pointer)
 	case key == "any" || key == "all" || key == "none":
+		// The operations on elements have names of their own, because all and any are And and Or.
 		t.Op = Op(key + "(")
 		t.Parts = []*Test{r.element(v, pointer)}
 	default:
@@ -98,6 +104,7 @@ func (r *filterReader) fieldTest(name, key string, v any, cased bool, pointer st
 	return t
 }
 
+// textTest parses the text of a function that searches a text.
 func (r *filterReader) textTest(t *Test, v any, cased bool, pointer string) {
 	t.Text, t.Case = r.text(v, pointer), cased
 	if t.Op == Matches && len(t.Text) > MaxPattern && r.failed == nil {
@@ -106,6 +113,7 @@ func (r *filterReader) textTest(t *Test, v any, cased bool, pointer string) {
 	}
 }
 
+// values parses a list of values.
 func (r *filterReader) values(v any, pointer string) []Value {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
@@ -124,7 +132,7 @@ func (r *filterReader) values(v any, pointer string) []Value {
 	return all
 }
 
-// element reads a test of the element of a list. Several keys are all wanted.
+// element parses a test of an element of a list. All of its keys must pass.
 func (r *filterReader) element(v any, pointer string) *Test {
 	at := Place{Pointer: pointer}
 	if !r.enter(pointer) {
@@ -147,6 +155,7 @@ func (r *filterReader) element(v any, pointer string) *Test {
 	return joined(And, all, at)
 }
 
+// elementTest parses one key of a test of an element.
 func (r *filterReader) elementTest(key string, v any, cased bool, pointer string) []*Test {
 	t := &Test{Op: Op(key), at: Place{Pointer: pointer}}
 	switch {

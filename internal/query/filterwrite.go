@@ -8,18 +8,21 @@ import (
 	"strings"
 )
 
-// JSON is the filter of the query: its branches, in the form that FromJSON reads. Sort, Limit and Count
-// are no part of a filter.
+// JSON returns the filter of the query: its branches, in the form that FromJSON parses. It omits
+// Sort, Limit and Count.
+//
+// FromJSON(q.JSON()) is equal to q, apart from these, for each q that Parse or FromJSON returned.
 func (q Query) JSON() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(filterOf(q.Branches)); err != nil {
-		panic("query: a filter that is no JSON: " + err.Error()) // maps of texts always are
+		panic("query: a filter that is no JSON: " + err.Error()) // impossible: maps and texts
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
+// filterOf returns the filter of some branches.
 func filterOf(all []Branch) any {
 	var list []any
 	for _, b := range all {
@@ -32,14 +35,17 @@ func filterOf(all []Branch) any {
 		}
 		list = append(list, o)
 	}
+	// A single branch needs no list.
 	if len(list) == 1 {
 		return list[0]
 	}
 	return list
 }
 
-// testJSON is a test as a predicate of a filter. Parts of an `and` that one object would reorder or
-// merge are a list.
+// testJSON returns a test as a predicate of a filter. An And becomes one object only if that
+// keeps the order and number of its parts; otherwise it becomes a list.
+//
+// Parsing the result returns an equal test.
 func testJSON(t *Test) map[string]any {
 	if t.Op == And && inOrder(t.Parts) {
 		merged := map[string]any{}
@@ -53,7 +59,7 @@ func testJSON(t *Test) map[string]any {
 	return one
 }
 
-// mergeInto adds the key of a test to a predicate.
+// mergeInto adds a test to a predicate.
 func mergeInto(o map[string]any, t *Test) {
 	key := keyOf(t)
 	switch {
@@ -83,7 +89,7 @@ func mergeInto(o map[string]any, t *Test) {
 	}
 }
 
-// keyOf is the key of a predicate that a test is under.
+// keyOf returns the key of a test in a predicate.
 func keyOf(t *Test) string {
 	if t.Field != "" {
 		return "fields"
@@ -91,9 +97,12 @@ func keyOf(t *Test) string {
 	return string(t.Op)
 }
 
-// inOrder reports whether one object can hold the tests, and is read in their order.
+// inOrder reports whether one object can contain the tests, so that parsing it returns them in
+// the same order.
 func inOrder(tests []*Test) bool {
 	for i, t := range tests[1:] {
+		// Keys are parsed in the order of testKeys, and fields in the order of their names. Two
+		// tests with the same key cannot be in one object, except tests of different fields.
 		before, at := slices.Index(testKeys, keyOf(tests[i])), slices.Index(testKeys, keyOf(t))
 		if before > at || before == at && tests[i].Field >= t.Field {
 			return false
@@ -102,7 +111,7 @@ func inOrder(tests []*Test) bool {
 	return true
 }
 
-// fieldJSON is what a test says of its field.
+// fieldJSON returns the value of a test in the object of its field.
 func fieldJSON(t *Test) any {
 	switch {
 	case t.Op == Equal:
@@ -123,6 +132,7 @@ func fieldJSON(t *Test) any {
 	return textJSON(t)
 }
 
+// textJSON returns the JSON of a function that searches a text.
 func textJSON(t *Test) map[string]any {
 	o := map[string]any{string(t.Op): t.Text}
 	if t.Case {
@@ -131,7 +141,7 @@ func textJSON(t *Test) map[string]any {
 	return o
 }
 
-// elementJSON is a test of the element of a list.
+// elementJSON returns a test of an element as JSON.
 func elementJSON(t *Test) any {
 	switch {
 	case t.Op == And || t.Op == Or:
@@ -150,10 +160,11 @@ func elementJSON(t *Test) any {
 	return textJSON(t)
 }
 
-// numberForm is a number as JSON spells it.
+// numberForm matches a number in the only form that JSON preserves.
 var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
-// valueJSON is a value: a number or a truth where JSON spells it the same way, else a text.
+// valueJSON returns a value as JSON: as a number or Boolean if parsing returns the same text,
+// else as a string.
 func valueJSON(v Value) any {
 	switch {
 	case v.Ref:

@@ -9,15 +9,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An Item is one thing that a query finds.
+// An Item is one result of a query. Only the fields of its kind are set.
 type Item struct {
 	Kind   Kind
-	Object index.Object    // of Objects and Sections; of Links, what the link is in
-	Trait  *index.Trait    // of Traits
-	Link   *index.NoteLink // of Links
+	Object index.Object    // of an object or a section; for a link, its source
+	Trait  *index.Trait    // of a trait
+	Link   *index.NoteLink // of a link
 }
 
-// ID is the id of the thing; of a link, that of what it is in.
+// ID returns the id of the item; for a link, that of its source.
 func (i Item) ID() string {
 	if i.Kind == Traits {
 		return i.Trait.ID
@@ -25,7 +25,7 @@ func (i Item) ID() string {
 	return i.Object.ID()
 }
 
-// Spot is where the thing is in lists.
+// Spot returns the location of the item, which determines its position in lists.
 func (i Item) Spot() index.Location {
 	switch i.Kind {
 	case Traits:
@@ -36,7 +36,7 @@ func (i Item) Spot() index.Location {
 	return i.Object.Spot()
 }
 
-// note is the note that the thing is in.
+// note returns the note that contains the item.
 func (i Item) note() *index.Note {
 	if i.Kind == Traits {
 		return i.Trait.Note
@@ -44,7 +44,10 @@ func (i Item) note() *index.Note {
 	return i.Object.Note
 }
 
-// scope is the position of the section that the thing is, or is in; -1: the note.
+// scope returns the position, in its note, of the section that the item is or is in; -1 if it is
+// the note.
+//
+// It is the index of the section in Note.Sections.
 func (i Item) scope() int {
 	if i.Kind == Traits {
 		return i.Trait.Scope
@@ -52,20 +55,22 @@ func (i Item) scope() int {
 	return i.Object.Number()
 }
 
-// kinds are the kinds in their order at one spot.
+// kinds contains the kinds in the order in which items at the same location are sorted.
 var kinds = []Kind{Objects, Sections, Traits, Links}
 
-// compareSpots orders things by where they are.
+// compareSpots compares items by location, then by kind.
+//
+// The order is by path, line, position and kind.
 func compareSpots(a, b Item) int {
 	s, t := a.Spot(), b.Spot()
 	return cmp.Or(strings.Compare(s.Path, t.Path), s.Line-t.Line, s.Position-t.Position,
 		slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
 }
 
-// isPlain reports whether an object is a section that declares nothing.
+// isPlain reports whether an object is a section without a declaration.
 func isPlain(o index.Object) bool { return o.Section != nil && o.Type() == vault.Section }
 
-// itemOf is an object as a thing.
+// itemOf returns an object as an item.
 func itemOf(o index.Object) Item {
 	if isPlain(o) {
 		return Item{Kind: Sections, Object: o}

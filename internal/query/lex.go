@@ -10,16 +10,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A token is a word of the language, or a sign.
+// A token is a word, a value or an operator of the language.
 type token struct {
 	kind   tokenKind
-	text   string // of a string without its quotes and escapes
-	column int    // in characters, from 1
-	start  int    // in bytes
-	bad    *fault.Fault
+	text   string       // without the quotes and escapes of a string
+	column int          // in characters, from 1
+	start  int          // offset in bytes
+	bad    *fault.Fault // the error of an invalid token
 }
 
-// A tokenKind is a kind of token.
+// A tokenKind is the kind of a token.
+//
+// Words and numbers are separate kinds only where a dot is part of the token: 1.5 is a number, and
+// 15 and 2026-03-02 are words.
 type tokenKind int
 
 // The kinds of tokens.
@@ -36,18 +39,20 @@ const (
 	invalid
 )
 
-// A lexer cuts a text into tokens.
+// A lexer splits a text into tokens.
+//
+// Tokens have columns in characters, as people count them, and offsets in bytes.
 type lexer struct {
 	text   string
-	at     int // in bytes
-	column int
+	at     int // offset in bytes
+	column int // in characters, from 1
 	tokens []token
 }
 
-// signs are what stands for itself, the longer ones first.
+// signs are the operators and the punctuation, longer ones before their prefixes.
 var signs = []string{"|>", "==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", ",", "|", "!", ":", "*", "{", "}", "="}
 
-// lex cuts a text into tokens. The last one is atEnd, or invalid.
+// lex splits a text into tokens. The last token has kind atEnd or invalid.
 func lex(text string) []token {
 	l := &lexer{text: text, column: 1}
 	for {
@@ -60,7 +65,7 @@ func lex(text string) []token {
 	}
 }
 
-// blank passes over white space.
+// blank skips white space.
 func (l *lexer) blank() {
 	for l.at < len(l.text) {
 		r, n := utf8.DecodeRuneInString(l.text[l.at:])
@@ -71,7 +76,7 @@ func (l *lexer) blank() {
 	}
 }
 
-// pass goes on by some bytes, and returns them.
+// pass advances by n bytes and returns them.
 func (l *lexer) pass(n int) string {
 	passed := l.text[l.at : l.at+n]
 	l.at += n
@@ -79,6 +84,7 @@ func (l *lexer) pass(n int) string {
 	return passed
 }
 
+// next reads the next token.
 func (l *lexer) next() token {
 	t := token{kind: atEnd, column: l.column, start: l.at}
 	rest := l.text[l.at:]
@@ -88,7 +94,7 @@ func (l *lexer) next() token {
 		l.quoted(&t)
 	case strings.HasPrefix(rest, `r"`):
 		l.raw(&t)
-	case strings.HasPrefix(rest, "[[") && !strings.HasPrefix(rest, "[[["): // a reference is in a list
+	case strings.HasPrefix(rest, "[[") && !strings.HasPrefix(rest, "[[["): // not a list
 		l.reference(&t)
 	case strings.HasPrefix(rest, "{{"):
 		l.argument(&t)
@@ -104,12 +110,14 @@ func (l *lexer) next() token {
 	return t
 }
 
-// begins reports whether a word can begin with a character.
+// begins reports whether a character can begin a word.
 func begins(r rune) bool {
 	return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
-// wordLength is how many bytes of a text are a word that it begins with.
+// wordLength returns the length in bytes of the word that a text begins with; 0 if there is none.
+//
+// A word consists of letters, marks, digits, _ and -; after the first character also / and #.
 func wordLength(text string) int {
 	for i, r := range text {
 		if !begins(r) && (i == 0 || r != '/' && r != '#') {
@@ -119,12 +127,15 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// isWord reports whether a text is a word as a whole.
+// isWord reports whether a text is a single word.
 func isWord(text string) bool { return text != "" && wordLength(text) == len(text) }
 
+// word reads a word, or a number with decimal places.
 func (l *lexer) word(t *token) {
 	t.kind, t.text = word, l.pass(wordLength(l.text[l.at:]))
 	rest := l.text[l.at:]
+	// A word can begin with digits, such as a date. Only digits followed by a dot and digits are
+	// a number token; an integer is a word.
 	if !isDigits(strings.TrimPrefix(t.text, "-")) || rest == "" || rest[0] != '.' {
 		return
 	}
@@ -138,10 +149,12 @@ func (l *lexer) word(t *token) {
 	}
 }
 
+// isDigits reports whether a text consists of ASCII digits.
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
+// field reads a field.
 func (l *lexer) field(t *token) {
 	n := wordLength(l.text[l.at+1:])
 	if n == 0 {
@@ -151,7 +164,7 @@ func (l *lexer) field(t *token) {
 	t.kind, t.text = field, l.pass(1 + n)[1:]
 }
 
-// quoted reads a text in quotes, in which \" is a quote and \\ a backslash.
+// quoted reads a text in quotes, in which \" and \\ are escapes.
 func (l *lexer) quoted(t *token) {
 	var b strings.Builder
 	for i := l.at + 1; i < len(l.text); i++ {
@@ -170,6 +183,7 @@ func (l *lexer) quoted(t *token) {
 	l.fail(t, "the quotes are not closed", `"`)
 }
 
+// raw reads a text after r in quotes, without escapes.
 func (l *lexer) raw(t *token) {
 	end := strings.IndexByte(l.text[l.at+2:], '"')
 	if end < 0 {
@@ -180,7 +194,7 @@ func (l *lexer) raw(t *token) {
 	l.pass(end + 3)
 }
 
-// reference reads a reference in brackets; what is displayed in its place is dropped.
+// reference reads a reference in brackets. Its display text is dropped.
 func (l *lexer) reference(t *token) {
 	rest := l.text[l.at:]
 	end := strings.Index(rest, "]]")
@@ -197,6 +211,7 @@ func (l *lexer) reference(t *token) {
 	l.pass(end + 2)
 }
 
+// argument reads an argument.
 func (l *lexer) argument(t *token) {
 	rest := l.text[l.at:]
 	end := strings.Index(rest, "}}")
@@ -207,11 +222,12 @@ func (l *lexer) argument(t *token) {
 	t.kind, t.text = argument, l.pass(end+2)
 }
 
-// pattern reads a regular expression between slashes, in which \/ is a slash.
+// pattern reads a regular expression between slashes, in which \/ is an escaped slash.
 func (l *lexer) pattern(t *token) {
 	rest := l.text[l.at:]
 	for i := 1; i < len(rest); i++ {
 		switch rest[i] {
+		// Skip the escaped character, which can be a slash.
 		case '\\':
 			i++
 		case '/':
@@ -223,6 +239,7 @@ func (l *lexer) pattern(t *token) {
 	l.fail(t, "the regular expression is not closed", "/")
 }
 
+// sign reads an operator or punctuation.
 func (l *lexer) sign(t *token) {
 	for _, s := range signs {
 		if strings.HasPrefix(l.text[l.at:], s) {
@@ -233,13 +250,13 @@ func (l *lexer) sign(t *token) {
 	l.fail(t, "unexpected character; text with special characters must be quoted", "a predicate")
 }
 
-// fail makes the token one that cannot be read.
+// fail makes a token invalid.
 func (l *lexer) fail(t *token, message string, expected ...string) {
 	t.kind = invalid
 	t.bad = unreadable(*t, message, expected)
 }
 
-// unreadable is the fault of a text that cannot be read from a token on.
+// unreadable returns the fault of a syntax error at a token.
 func unreadable(t token, message string, expected []string) *fault.Fault {
 	f := fault.New(fault.InvalidQuery, "column %d: %s", t.column, message).
 		With("reason", "syntax").With("column", t.column).With("near", t.near())
@@ -249,16 +266,18 @@ func unreadable(t token, message string, expected []string) *fault.Fault {
 	return f
 }
 
-// nouns are what tokens are, for those whose text may be a value, which no fault repeats.
+// nouns are the descriptions of tokens that can contain values. Faults do not repeat values.
 var nouns = map[tokenKind]string{
 	atEnd: "the end", word: "a word", number: "a number", quoted: "a text in quotes", reference: "a reference",
 	pattern: "a regular expression", argument: "an argument", field: "a field", invalid: "an unexpected character",
 }
 
-// rootsAndClauses are the words of the language that are no functions.
+// rootsAndClauses are the keywords of the language, besides the functions.
 var rootsAndClauses = []string{"type", "trait", "section", "link", "sort", "limit", "count"}
 
-// near says what a token is: a sign or a word of the language as it is written, else its kind.
+// near describes a token in a fault: the text of an operator or keyword, else the kind.
+//
+// So a fault never repeats a value of the query.
 func (t token) near() string {
 	text := strings.ToLower(t.text)
 	if _, isFunction := functions[text]; t.kind == sign || t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {

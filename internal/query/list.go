@@ -8,9 +8,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// FromList is the query of a list of types, traits and tags, as a saved query of the document's form has
-// them: the objects of the types, the traits, and the notes with all of the tags. filters are values of
-// traits, parted by commas; any of them will do.
+// FromList returns a query for the objects of some types, the traits of some types and the notes
+// that have all tags: the old form of saved queries. filters contains the allowed values of
+// traits, by trait, separated by commas. Each list can be empty.
+//
+// For types project, traits due and tags work, with the filter due: "today, past", it is
+//
+//	type:project | trait:due oneof(.value, [today, past]) | type:* .tags==work !exists(.heading)
 func FromList(types, traits []string, filters map[string]string, tags []string) Query {
 	var q Query
 	for _, name := range types {
@@ -32,14 +36,14 @@ func FromList(types, traits []string, filters map[string]string, tags []string) 
 		tests = append(tests, &Test{Op: Equal, Field: "tags", Values: []Value{{Text: tag}}})
 	}
 	if len(tests) > 0 {
-		inside := &Test{Op: Exists, Field: "heading"} // what is under a heading has the tags of its note
+		inside := &Test{Op: Exists, Field: "heading"} // an object under a heading
 		tests = append(tests, &Test{Op: Not, Parts: []*Test{inside}})
 		q.Branches = append(q.Branches, Branch{Kind: Objects, Name: Any, Where: allOf(tests, Place{})})
 	}
 	return q
 }
 
-// FilterValues are the parts of a text between commas; empty ones are left out.
+// FilterValues returns the values of a list separated by commas, without empty ones.
 func FilterValues(text string) []Value {
 	var values []Value
 	for part := range strings.SplitSeq(text, ",") {
@@ -50,8 +54,8 @@ func FilterValues(text string) []Value {
 	return values
 }
 
-// ParseKeys reads what an answer is sorted by: fields, each with - before it for the largest first. The
-// dot of a field may be left out.
+// ParseKeys parses sort keys: names of fields, each with a - in front for descending order. The
+// dot of a field is optional.
 func ParseKeys(texts []string) ([]Key, error) {
 	var keys []Key
 	for _, text := range texts {
@@ -66,11 +70,13 @@ func ParseKeys(texts []string) ([]Key, error) {
 	return keys, nil
 }
 
-// Searches reports whether the search index is needed to answer the query.
+// Searches reports whether the query needs the search index.
 func (q Query) Searches() bool { return slices.ContainsFunc(q.Branches, Branch.searches) }
 
+// searches reports whether the branch needs the search index.
 func (b Branch) searches() bool { return b.Where.searches(b.Kind) }
 
+// searches reports whether a test of items of a kind needs the search index. t can be nil.
 func (t *Test) searches(k Kind) bool {
 	if t == nil {
 		return false
@@ -79,7 +85,8 @@ func (t *Test) searches(k Kind) bool {
 		slices.ContainsFunc(t.Parts, func(part *Test) bool { return part.searches(k) })
 }
 
-// KindOf is the kind of what a query finds; "mixed" of several.
+// KindOf returns the kind of the items that a query finds; "mixed" if there are several. The
+// query must have a branch.
 func (q Query) KindOf() Kind {
 	for _, b := range q.Branches {
 		if b.Kind != q.Branches[0].Kind {

@@ -14,23 +14,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A predicate reports whether a value in a note passes a test. The note is where references are resolved.
+// A predicate reports whether a value in a note passes a test. References are resolved relative
+// to the note; nil: independently of any note.
 type predicate func(v any, n *index.Note) bool
 
-// A literal is a value of a query, in each way in which a field may mean it.
+// A literal is a value of a query, converted for the classes of fields with which it can be
+// compared.
 type literal struct {
 	text   string
 	folded string
 	number float64
 
-	isNumber bool // the text spells one
-	rank     int  // among the values of a choice; -1: none of them
-	span     vault.Interval
-	id       string // of what it leads to as a reference; "": nothing
-	isRef    bool   // it is compared as a reference
+	isNumber bool           // whether number is set
+	rank     int            // position among the values of a choice; -1: none of them
+	span     vault.Interval // of class moment
+	id       string         // target of the reference; "": none
+	isRef    bool           // it is compared as a reference
 }
 
-// folded is a text in which the case of letters does not count.
+// folded returns a text in a form that is equal for texts that differ only in case.
+//
+// It maps each character to one representative of its simple case folding.
 func folded(s string) string {
 	ascii := true
 	for i := range len(s) {
@@ -40,6 +44,7 @@ func folded(s string) string {
 		return strings.ToLower(s)
 	}
 	return strings.Map(func(r rune) rune {
+		// SimpleFold iterates over all cases of a letter; the least one represents them.
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 			least = min(least, next)
@@ -48,7 +53,7 @@ func folded(s string) string {
 	}, s)
 }
 
-// literal reads a value of a query for a field. That it can be one is checked before.
+// literal converts a value of a query for a field. The query must have passed Check.
 func (e *evaluator) literal(v Value, d fieldDef) literal {
 	l := literal{text: v.Text, folded: folded(v.Text), isRef: v.Ref || d.class == leads}
 	number, err := strconv.ParseFloat(v.Text, 64)
@@ -62,7 +67,7 @@ func (e *evaluator) literal(v Value, d fieldDef) literal {
 	if d.fold != nil {
 		l.folded = d.fold(v.Text)
 	}
-	if d.get != nil && d.class == choice { // `date` is the older name of a type
+	if d.get != nil && d.class == choice { // date is an older name of a type
 		l.folded = folded(vault.TypeName(v.Text))
 	}
 	if l.isRef {
@@ -71,12 +76,15 @@ func (e *evaluator) literal(v Value, d fieldDef) literal {
 	return l
 }
 
-// rankOf is the position of a word among some, whatever its case; -1 if it is none.
+// rankOf returns the position of a word in a list, ignoring case; -1 if it is not in the list.
 func rankOf(word string, words []string) int {
 	return slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, word) })
 }
 
-// textOf is a value as a text.
+// textOf returns a value as text: a reference as the id of its target, a time in RFC 3339, "" for
+// a nested value. isRef says that strings are references too.
+//
+// The note n is the one that contains the value; nil resolves references independently of a note.
 func (e *evaluator) textOf(v any, n *index.Note, isRef bool) string {
 	switch v := v.(type) {
 	case string:
@@ -96,7 +104,8 @@ func (e *evaluator) textOf(v any, n *index.Note, isRef bool) string {
 	return fmt.Sprint(v)
 }
 
-// leadsTo is the id that a reference in a note leads to, else the reference as it is written.
+// leadsTo returns the id of the target of a reference in a note. If it has none, it returns the
+// reference as written, without brackets.
 func (e *evaluator) leadsTo(text string, n *index.Note) string {
 	ref, ok := vault.ParseRef(text)
 	if !ok {
@@ -108,7 +117,7 @@ func (e *evaluator) leadsTo(text string, n *index.Note) string {
 	return string(ref)
 }
 
-// resolve is what a reference in a note leads to; in no note, what it leads to from everywhere.
+// resolve resolves a reference in a note; if n is nil, independently of any note.
 func (e *evaluator) resolve(n *index.Note, ref string) index.Resolution {
 	if n == nil {
 		return e.refs.Resolve(ref)
@@ -116,7 +125,15 @@ func (e *evaluator) resolve(n *index.Note, ref string) index.Resolution {
 	return e.refs.From(n, ref)
 }
 
-// compare makes the predicate of an operator for one value that is not null.
+// compare returns the predicate of an operator, for a value that is not nil. The class of the field
+// determines the comparison:
+//
+//   - References are equal if they have the same target.
+//   - Numbers are compared with numbers, and with texts that are numbers. Other texts do not pass.
+//   - Times are compared as inTime describes.
+//   - Choices are ordered by their position in the list of values.
+//   - Texts are equal if they differ only in case, unless the field is exact; numbers in a text
+//     field are equal by value. The order of texts is bytewise.
 func (e *evaluator) compare(op Op, l literal, d fieldDef) predicate {
 	if op == Differs {
 		same := e.compare(Equal, l, d)
@@ -155,8 +172,8 @@ func (e *evaluator) compare(op Op, l literal, d fieldDef) predicate {
 	}
 }
 
-// sameTarget makes the predicate that a value leads where a literal does. Where the literal leads nowhere,
-// both are compared as they are written.
+// sameTarget returns the predicate that a value has the same target as a literal. If the literal
+// has no target, the texts are compared.
 func (e *evaluator) sameTarget(l literal, d fieldDef) predicate {
 	return func(v any, n *index.Note) bool {
 		if _, nested := v.(markdown.Nested); nested {
@@ -169,6 +186,7 @@ func (e *evaluator) sameTarget(l literal, d fieldDef) predicate {
 	}
 }
 
+// compareNumbers returns -1, 0 or 1; it returns 0 if one of the numbers is NaN.
 func compareNumbers(a, b float64) int {
 	switch {
 	case a < b:
@@ -179,7 +197,8 @@ func compareNumbers(a, b float64) int {
 	return 0
 }
 
-// ordered reports whether the order of a value and a literal is that of an operator.
+// ordered reports whether an operator holds for the result of a comparison of a value with a
+// literal.
 func ordered(op Op, order int) bool {
 	switch op {
 	case Equal:
@@ -194,7 +213,7 @@ func ordered(op Op, order int) bool {
 	return order >= 0
 }
 
-// numberOf is a value that is a number, or a text that spells one.
+// numberOf returns a number, or a text parsed as one; false for other values.
 func numberOf(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -206,8 +225,17 @@ func numberOf(v any) (float64, bool) {
 	return 0, false
 }
 
-// inTime reports whether a day or an instant is to a time as an operator says. It is an instant only if
-// both have a clock; else it is the start of its day.
+// inTime reports whether an operator holds for a date or time and an interval. Two values are
+// compared as instants only if both have a time of day; otherwise the value is the start of its
+// day.
+//
+//	==         the value is in the interval
+//	<          the value is before the begin
+//	<=         the value is before the end, or is the instant
+//	>          the value is at or after the end, or after the instant
+//	>=         the value is at or after the begin
+//
+// The end of an interval is exclusive. A begin or an end that is zero is unbounded.
 func (e *evaluator) inTime(op Op, v any, x vault.Interval) bool {
 	day, at, clock, ok := e.momentOf(v)
 	if !ok {
@@ -215,6 +243,7 @@ func (e *evaluator) inTime(op Op, v any, x vault.Interval) bool {
 	}
 	if op == Equal {
 		if !clock {
+			// The start of the day must be in the interval, or the instant in the day.
 			return x.Covers(day, e.zone)
 		}
 		return x.Contains(at)
@@ -233,7 +262,10 @@ func (e *evaluator) inTime(op Op, v any, x vault.Interval) bool {
 	return x.Since(at)
 }
 
-// momentOf is the day of a value, and the instant if it has a clock.
+// momentOf returns the date of a value and, if clock, its instant. ok is false if the value is
+// not a date or time.
+//
+// The date is in the time zone of the state.
 func (e *evaluator) momentOf(v any) (day vault.Date, at time.Time, clock, ok bool) {
 	switch v := v.(type) {
 	case time.Time:
@@ -242,6 +274,7 @@ func (e *evaluator) momentOf(v any) (day vault.Date, at time.Time, clock, ok boo
 		if day, ok := vault.ParseDate(v); ok {
 			return day, time.Time{}, false, true
 		}
+		// Other forms of times, such as relative ones, are not values of notes.
 		if x, err := vault.ParseTime(v, e.Clock); err == nil && x.Instant() && strings.Contains(v, "T") {
 			return vault.DateOf(x.From.In(e.zone)), x.From, true, true
 		}
@@ -249,7 +282,7 @@ func (e *evaluator) momentOf(v any) (day vault.Date, at time.Time, clock, ok boo
 	return "", time.Time{}, false, false
 }
 
-// inText makes the predicate of a function that looks into a text.
+// inText returns the predicate of a function that searches a text.
 func (e *evaluator) inText(t *Test, isRef bool) predicate {
 	if t.Op == Matches {
 		return e.matches(t, isRef)
@@ -270,10 +303,11 @@ func (e *evaluator) inText(t *Test, isRef bool) predicate {
 	}
 }
 
+// matches returns the predicate of a regular expression. It counts visits for long texts.
 func (e *evaluator) matches(t *Test, isRef bool) predicate {
 	re, err := compilePattern(t)
 	if err != nil {
-		return func(any, *index.Note) bool { return false } // Check refuses it
+		return func(any, *index.Note) bool { return false } // Check reports the error
 	}
 	return func(v any, n *index.Note) bool {
 		s := e.textOf(v, n, isRef)

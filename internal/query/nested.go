@@ -6,9 +6,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// nested makes the term of a function that takes a query or a target. What refs and refd find is found
-// once, when the first thing is tested. The others concern the note of a thing alone: their query is
-// answered once in each note that is looked at.
+// nested returns the term of a function that takes a query or a target. The queries of refs and
+// refd are answered once, when the first item is tested. The other functions depend only on the
+// note of an item, so their query is answered for each note that is visited.
+//
+//	has, contains   the item is a holder of what the query finds
+//	in, within      a holder of the item is what the query finds
+//	at              the query finds another trait on the same line
+//	refs, refd      the item refers to what the query finds, or the other way round
 func (e *evaluator) nested(b Branch, t *Test) term {
 	switch t.Op {
 	case At:
@@ -35,13 +40,14 @@ func (e *evaluator) nested(b Branch, t *Test) term {
 			scope, ok := holderOf(i)
 			return ok && in.of(i.note()).hasAround(i.note(), scope)
 		}
-	default: // has, contains: the members are the things for which it holds
+	default: // has and contains: the holders are members of the set
 		out.holds = func(i Item) bool { return in.of(i.note()).has(i.scope() + 1) }
 	}
 	return out
 }
 
-// holderOf is the position of the section that a thing is in; -1: the note. A note is in none.
+// holderOf returns the position of the section that contains an item; -1: the note. ok is false
+// for a note, which nothing contains.
 func holderOf(i Item) (scope int, ok bool) {
 	if i.Kind == Traits || i.Kind == Links {
 		return i.scope(), true
@@ -49,7 +55,8 @@ func holderOf(i Item) (scope int, ok bool) {
 	return parentOf(i.note(), i.scope())
 }
 
-// once makes a function that makes its value when it is first called.
+// once returns a function that calls make on its first call and returns the same value on each
+// call.
 func once[T any](make func() T) func() T {
 	var value T
 	made := false
@@ -61,7 +68,8 @@ func once[T any](make func() T) func() T {
 	}
 }
 
-// estimate is how many notes a nested query concerns at most.
+// estimate returns an upper bound of the number of notes that a nested query concerns, or
+// unknown.
 func (e *evaluator) estimate(t *Test) int {
 	if t.Target != "" && t.Op != Refd {
 		return 1
@@ -76,14 +84,17 @@ func (e *evaluator) estimate(t *Test) int {
 	return most
 }
 
-// referredTo is the set of what is referred to by what the query of a test finds.
+// referredTo returns the set of the targets of references in the items that the query of a test
+// finds, and of the objects that contain these targets.
 func (e *evaluator) referredTo(t *Test) *objectSet {
 	set := newObjectSet()
 	e.each(t, func(i Item) { e.addTargets(set, i) })
 	return set
 }
 
-// each calls a function with what the query of a test finds, or with its target.
+// each calls f with each item that the query of a test finds, or with its target.
+//
+// A target that does not exist is skipped.
 func (e *evaluator) each(t *Test, f func(Item)) {
 	if t.Target != "" {
 		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note != nil && e.visit(1) {
@@ -96,8 +107,8 @@ func (e *evaluator) each(t *Test, f func(Item)) {
 	}
 }
 
-// eachIn calls a function with what the query of a test finds in a note, or with its target if that is
-// there, until it returns false.
+// eachIn calls f with each item in a note that the query of a test finds, or with its target if
+// that is in the note, until f returns false.
 func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 	if t.Target != "" {
 		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note == n && e.visit(1) {
@@ -112,7 +123,7 @@ func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 	}
 }
 
-// walked are the notes that have all that the query of a test finds, by path.
+// walked returns notes that contain all items that the query of a test finds, sorted by path.
 func (e *evaluator) walked(t *Test) []*index.Note {
 	if t.Target != "" {
 		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note != nil {
@@ -130,11 +141,15 @@ func (e *evaluator) walked(t *Test) []*index.Note {
 	return notes
 }
 
-// within are the things in each note by which has, contains, in or within holds for things of a branch. Where
-// these are objects that have or contain something, a note is looked at only until each has.
+// within returns, for each note, the set of objects by which has, contains, in or within hold for
+// the items of a branch. For has and contains of objects, the search in a note ends as soon as
+// each of its objects is in the set.
+//
+// The set contains holders for has and contains, and the found items themselves for in and within.
 func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 	holders := b.Kind == Objects && (t.Op == Has || t.Op == Contains)
-	var scopes []int // of the note that was looked at last
+	// of the last note
+	var scopes []int
 	return &perNote[bits]{
 		walked: func() []*index.Note { return e.walked(t) },
 		find: func(n *index.Note) *bits {
@@ -149,6 +164,7 @@ func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 					found = &bits{}
 				}
 				found.addFor(t.Op, i)
+				// Drop the objects that are known to have an item; stop when none is left.
 				for len(waiting) > 0 && found.has(waiting[0]+1) {
 					waiting = waiting[1:]
 				}
@@ -159,7 +175,8 @@ func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 	}
 }
 
-// scopes appends the positions of the sections of a note that are objects of the branch to a list; -1: the note.
+// scopes appends the positions of the sections of a note that are objects of the branch to all;
+// -1: the note.
 func (b Branch) scopes(all []int, n *index.Note) []int {
 	typ := b.Name
 	if typ == Any {
@@ -171,8 +188,8 @@ func (b Branch) scopes(all []int, n *index.Note) []int {
 	return all
 }
 
-// addFor adds a thing that a nested query finds: for has what it is in, for contains all that it is in,
-// else itself.
+// addFor adds an item that a nested query found: for has its holder, for contains all its
+// holders, for in and within the item itself.
 func (b *bits) addFor(op Op, i Item) {
 	n, scope := i.note(), i.scope()
 	if op == In || op == Within {
@@ -183,13 +200,14 @@ func (b *bits) addFor(op Op, i Item) {
 	if !ok {
 		return
 	}
+	// For contains, all sections around the holder are holders too, up to the note.
 	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent {
 		b.set(scope + 1)
 	}
 	b.set(scope + 1)
 }
 
-// at makes the term of another trait on the same line.
+// at returns the term for another trait on the same line.
 func (e *evaluator) at(b Branch, t *Test) term {
 	in := &perNote[lines]{
 		walked: func() []*index.Note { return e.walked(t) },

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// oldWords are functions that were written with a colon.
+// oldWords are functions that older queries wrote with a colon, with their current form.
 var oldWords = map[string]string{
 	"has": "has(trait:…)", "contains": "contains(trait:…)", "parent": "in(type:…)",
 	"ancestor": "within(type:…)", "child": "has(section)", "descendant": "contains(section)",
@@ -15,10 +15,10 @@ var oldWords = map[string]string{
 	"on": "in(type:…)", "within": "within(type:…)", "source": ".file_path==…", "at": "at(trait:…)",
 }
 
-// shellWords are commands that are written behind a pipe of a shell.
+// shellWords are commands that often follow a pipe of the shell.
 var shellWords = []string{"head", "tail", "jq", "grep", "wc", "sort", "less", "awk", "sed", "cut", "xargs"}
 
-// noRoot is the failure of a query that begins with something else than a root.
+// noRoot fails for a query that does not begin with a root.
 func (p *parser) noRoot(t token) {
 	switch next := p.peek(0); {
 	case t.isWord("object") && next.is(":"):
@@ -30,17 +30,19 @@ func (p *parser) noRoot(t token) {
 	}
 }
 
-// braces is the failure of a brace, which older queries had around nested ones.
+// braces fails for a brace. Older queries had braces around nested queries.
 func (p *parser) braces(t token) {
 	p.failFix(t, "nested queries must be in parentheses", "write has(trait:due) instead of has:{trait:due}")
 }
 
-// unexpected is the failure of a token where a predicate, or the end, is expected.
+// unexpected fails for a token where a predicate, or the end, is expected. For common mistakes it
+// adds a fix.
 func (p *parser) unexpected(t token) {
 	if t.is("|") {
 		p.at++
 		t = p.peek(0)
 	}
+	// The token before can reveal the mistake, such as a pipe of the shell.
 	before := p.tokens[max(p.at-1, 0)]
 	next := p.peek(1)
 	switch {
@@ -66,7 +68,7 @@ func (p *parser) unexpected(t token) {
 	}
 }
 
-// noFunction is the failure of a function that does not exist.
+// noFunction fails for a function that does not exist.
 func (p *parser) noFunction(t token) {
 	switch name := strings.ToLower(t.text); name {
 	case "notnull":
@@ -82,7 +84,7 @@ func (p *parser) noFunction(t token) {
 	}
 }
 
-// functionNames are the names of all functions, sorted.
+// functionNames returns the names of all functions, sorted.
 func functionNames() []string {
 	var names []string
 	for name := range functions {

@@ -9,9 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// Parse reads the text of a query. What cannot be read is INVALID_QUERY: the first thing, with its
-// column, and what is expected in its place. Where it is a form of an older Raven, a fix says how it is
-// written now.
+// Parse parses the text of a query. The error of the first mistake is INVALID_QUERY with its
+// column and the tokens that are expected there. For the syntax of older versions of Raven, a fix
+// contains the current form.
 func Parse(text string) (Query, error) {
 	if len(text) > MaxText {
 		return Query{}, tooMuch("length", "a query has at most %d bytes", MaxText)
@@ -27,21 +27,36 @@ func Parse(text string) (Query, error) {
 	return q, nil
 }
 
-// tooMuch is the fault of a query that is beyond a bound.
+// tooMuch returns the fault of a query that exceeds a limit.
 func tooMuch(reason, format string, bound int) *fault.Fault {
 	return fault.New(fault.InvalidQuery, format, bound).With("reason", reason).With("limit", bound)
 }
 
-// A parser reads the tokens of a text by the grammar. After a failure it reads nothing more.
+// A parser parses the tokens of a text by recursive descent. After the first error, peek returns
+// atEnd, so that all loops end. The grammar, in which CAPITALS are tokens:
+//
+//	query  = union { clause }
+//	clause = "sort:" key { "," key } | "limit:" NUMBER | "count"   (each at most once)
+//	key    = [ "-" ] FIELD
+//	union  = branch { "|" branch }
+//	branch = root [ or ]
+//	root   = "type:" ( NAME | "*" ) | "trait:" NAME | "section" | "link"
+//	or     = and { "|" and }
+//	and    = unary { unary }
+//	unary  = [ "!" ] ( "(" or ")" | atom )
+//	atom   = FIELD OPERATOR value | FUNCTION "(" arguments ")"
+//
+// A "|" before a root ends the tests of a branch. In a test of list elements, "_" stands for the
+// element in place of a field.
 type parser struct {
 	tokens []token
-	at     int
+	at     int // index in tokens
 	depth  int
 	tests  int
 	failed *fault.Fault
 }
 
-// peek is the token at which the parser is, or one some tokens behind it.
+// peek returns the current token, or the one ahead tokens after it.
 func (p *parser) peek(ahead int) token {
 	if p.failed != nil {
 		return token{kind: atEnd}
@@ -49,18 +64,21 @@ func (p *parser) peek(ahead int) token {
 	return p.tokens[min(p.at+ahead, len(p.tokens)-1)]
 }
 
-// take returns the token at which the parser is, and goes on.
+// take returns the current token and advances.
 func (p *parser) take() token {
 	t := p.peek(0)
 	p.at++
 	return t
 }
 
-// fail keeps the first failure.
+// fail records a syntax error, unless there is an error already.
+//
+// For an invalid token, the error is that of the lexer.
 func (p *parser) fail(t token, message string, expected ...string) {
 	if p.failed != nil {
 		return
 	}
+	// The lexer has described the error already.
 	if t.kind == invalid {
 		p.failed = t.bad
 		return
@@ -68,7 +86,7 @@ func (p *parser) fail(t token, message string, expected ...string) {
 	p.failed = unreadable(t, message, expected)
 }
 
-// failFix is fail with the form that is meant.
+// failFix does the same as fail, with a fix.
 func (p *parser) failFix(t token, message, fix string) {
 	p.fail(t, message)
 	if p.failed != nil && t.kind != invalid {
@@ -76,15 +94,16 @@ func (p *parser) failFix(t token, message, fix string) {
 	}
 }
 
-// is reports whether a token is a sign.
+// is reports whether a token is the sign s.
 func (t token) is(s string) bool { return t.kind == sign && t.text == s }
 
-// isWord reports whether a token is a word of the language, in any case.
+// isWord reports whether a token is the word s, ignoring case.
 func (t token) isWord(s string) bool { return t.kind == word && strings.EqualFold(t.text, s) }
 
+// place returns the position of a token.
 func (t token) place() Place { return Place{Column: t.column} }
 
-// skip passes over a sign, and reports whether it was there.
+// skip skips a sign and reports whether it was there.
 func (p *parser) skip(s string) bool {
 	if !p.peek(0).is(s) {
 		return false
@@ -93,27 +112,28 @@ func (p *parser) skip(s string) bool {
 	return true
 }
 
-// expect passes over a sign that must be there.
+// expect skips a sign and fails if it is not there.
 func (p *parser) expect(s string) {
 	if t := p.peek(0); !p.skip(s) {
 		p.fail(t, "expected "+strconv.Quote(s), s)
 	}
 }
 
-// enter is one more level of brackets.
+// enter begins a level of nesting. The caller decrements depth at its end.
 func (p *parser) enter() {
 	if p.depth++; p.depth > MaxDepth && p.failed == nil {
 		p.failed = tooMuch("depth", "a query nests at most %d levels", MaxDepth).With("column", p.peek(0).column)
 	}
 }
 
-// count counts a predicate.
+// count counts a predicate against MaxTests.
 func (p *parser) count() {
 	if p.tests++; p.tests > MaxTests && p.failed == nil {
 		p.failed = tooMuch("size", "a query has at most %d predicates", MaxTests).With("column", p.peek(0).column)
 	}
 }
 
+// query parses a query with its clauses.
 func (p *parser) query() Query {
 	q := Query{Branches: p.union()}
 	seen := map[string]bool{}
@@ -126,12 +146,13 @@ func (p *parser) query() Query {
 	return q
 }
 
-// isClause reports whether a clause is next.
+// isClause reports whether the next token begins a clause.
 func (p *parser) isClause() bool {
 	t := p.peek(0)
 	return t.isWord("count") || (t.isWord("sort") || t.isWord("limit")) && p.peek(1).is(":")
 }
 
+// clause parses a clause: sort:, limit: or count.
 func (p *parser) clause(q *Query, seen map[string]bool) {
 	t := p.take()
 	name := strings.ToLower(t.text)
@@ -152,6 +173,7 @@ func (p *parser) clause(q *Query, seen map[string]bool) {
 	}
 }
 
+// keys parses the fields of sort:.
 func (p *parser) keys() []Key {
 	var keys []Key
 	for {
@@ -172,6 +194,7 @@ func (p *parser) keys() []Key {
 	}
 }
 
+// limit parses the number of limit:.
 func (p *parser) limit() int {
 	t := p.take()
 	n, err := strconv.Atoi(t.text)
@@ -182,7 +205,7 @@ func (p *parser) limit() int {
 	return n
 }
 
-// isRoot reports whether a root begins at a token some tokens ahead.
+// isRoot reports whether a root begins ahead tokens after the current one.
 func (p *parser) isRoot(ahead int) bool {
 	t := p.peek(ahead)
 	if t.isWord("section") || t.isWord("link") {
@@ -191,6 +214,7 @@ func (p *parser) isRoot(ahead int) bool {
 	return (t.isWord("type") || t.isWord("trait")) && p.peek(ahead+1).is(":")
 }
 
+// union parses branches with | between them.
 func (p *parser) union() []Branch {
 	var all []Branch
 	for p.failed == nil {
@@ -203,6 +227,7 @@ func (p *parser) union() []Branch {
 	return all
 }
 
+// branch parses a root with its tests.
 func (p *parser) branch() Branch {
 	t := p.take()
 	b := Branch{at: t.place()}
@@ -217,13 +242,14 @@ func (p *parser) branch() Branch {
 		p.noRoot(t)
 		return b
 	}
+	// Without a predicate, the branch finds all items of its root.
 	if !p.peek(0).is("|") && !p.endsTests() {
 		b.Where = p.or(p.unary)
 	}
 	return b
 }
 
-// name reads the name of a type or a trait.
+// name parses the name of a type or a trait.
 func (p *parser) name(k Kind) string {
 	t := p.take()
 	switch {
@@ -241,17 +267,18 @@ func (p *parser) name(k Kind) string {
 	return ""
 }
 
-// endsTests reports whether no predicate is next.
+// endsTests reports whether no predicate follows.
 func (p *parser) endsTests() bool {
 	t := p.peek(0)
 	return t.kind == atEnd || t.is(")") || p.isClause()
 }
 
-// or reads tests with | between them, each of which unary reads.
+// or parses tests with | between them; unary parses an operand.
 func (p *parser) or(unary func() *Test) *Test {
 	at, parts := p.peek(0).place(), []*Test{}
 	for p.failed == nil {
 		parts = append(parts, p.and(unary))
+		// A | before a root separates branches, not tests.
 		if t := p.peek(0); !t.is("|") || p.isRoot(1) {
 			break
 		}
@@ -260,7 +287,7 @@ func (p *parser) or(unary func() *Test) *Test {
 	return joined(Or, parts, at)
 }
 
-// and reads tests beside each other.
+// and parses adjacent tests; unary parses an operand.
 func (p *parser) and(unary func() *Test) *Test {
 	at, parts := p.peek(0).place(), []*Test{unary()}
 	for p.failed == nil && !p.endsTests() && !p.peek(0).is("|") {
@@ -269,9 +296,10 @@ func (p *parser) and(unary func() *Test) *Test {
 	return joined(And, parts, at)
 }
 
+// unary parses a test of an item, with or without !.
 func (p *parser) unary() *Test { return p.negated(p.unary, p.atom) }
 
-// negated reads a test with or without ! before it: one in brackets, or an atom.
+// negated parses an optional !, followed by a test in parentheses or an atom.
 func (p *parser) negated(unary, atom func() *Test) *Test {
 	at := p.peek(0).place()
 	not := p.skip("!")
@@ -283,6 +311,7 @@ func (p *parser) negated(unary, atom func() *Test) *Test {
 		p.expect(")")
 		p.depth--
 	} else {
+		// Only atoms count as predicates.
 		p.count()
 		t = atom()
 	}

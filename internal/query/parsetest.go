@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// atom reads a test of a field, or a function.
+// atom parses a test of a field, or a function.
 func (p *parser) atom() *Test {
 	t := p.peek(0)
 	switch {
@@ -17,13 +17,13 @@ func (p *parser) atom() *Test {
 	return nil
 }
 
-// comparison reads a field, an operator and a value.
+// comparison parses a field, an operator and a value.
 func (p *parser) comparison() *Test {
 	t := p.take()
 	return p.compare(&Test{Field: t.text, at: t.place()})
 }
 
-// compare reads the operator and the value of a comparison.
+// compare parses the operator and the value of a comparison.
 func (p *parser) compare(t *Test) *Test {
 	op := p.take()
 	switch {
@@ -36,6 +36,7 @@ func (p *parser) compare(t *Test) *Test {
 		p.fail(op, "expected an operator", "==", "!=", "<", "<=", ">", ">=")
 		return nil
 	}
+	// A * for any value is a common mistake.
 	if star := p.peek(0); star.is("*") {
 		p.failFix(star, "* is not a value", "write exists(."+t.Field+")")
 		return nil
@@ -44,7 +45,7 @@ func (p *parser) compare(t *Test) *Test {
 	return t
 }
 
-// value reads what a field is compared with.
+// value parses a value with which a field is compared.
 func (p *parser) value() Value {
 	t := p.take()
 	switch t.kind {
@@ -57,7 +58,7 @@ func (p *parser) value() Value {
 	return Value{}
 }
 
-// functions are the functions of the language by their names.
+// functions are the functions of the language, by name.
 var functions = map[string]Op{
 	"exists": Exists, "oneof": OneOf, "includes": Includes, "startswith": StartsWith,
 	"endswith": EndsWith, "matches": Matches, "any": AnyOf, "all": AllOf, "none": NoneOf,
@@ -65,7 +66,9 @@ var functions = map[string]Op{
 	"refd": Refd, "links": LinksTo, "content": Content,
 }
 
-// function reads a function with its arguments.
+// function parses a function with its arguments.
+//
+// Its arguments depend on the function: fields, values, tests, a target or a nested query.
 func (p *parser) function() *Test {
 	name := p.take()
 	op, known := functions[strings.ToLower(name.text)]
@@ -96,6 +99,7 @@ func (p *parser) function() *Test {
 		}
 	case op == Content:
 		t.Text = p.quoted()
+	// Anything but a root is an id or a name.
 	case op.takesTarget() && !p.isRoot(0):
 		t.Target = p.target()
 	default:
@@ -107,14 +111,14 @@ func (p *parser) function() *Test {
 	return t
 }
 
-// noClause refuses a clause in a nested query.
+// noClause fails for a clause in a nested query.
 func (p *parser) noClause() {
 	if t := p.peek(0); p.failed == nil && p.isClause() {
 		p.failFix(t, "sort:, limit: and count apply to the whole query", "write it at the end of the query")
 	}
 }
 
-// field reads a field.
+// field parses the field of a function.
 func (p *parser) field() string {
 	t := p.take()
 	if t.isWord("_") {
@@ -128,7 +132,7 @@ func (p *parser) field() string {
 	return t.text
 }
 
-// list reads values in brackets.
+// list parses values in brackets.
 func (p *parser) list() []Value {
 	p.expect("[")
 	var all []Value
@@ -144,10 +148,11 @@ func (p *parser) list() []Value {
 	return all
 }
 
-// textArguments reads a text, and whether case counts.
+// textArguments parses the text of a function, and optionally whether it is case-sensitive.
 func (p *parser) textArguments(t *Test) {
 	p.expect(",")
 	at := p.peek(0)
+	// A regular expression can be written in quotes or between slashes.
 	if t.Op == Matches && at.kind == pattern {
 		t.Text = p.take().text
 	} else {
@@ -168,7 +173,7 @@ func (p *parser) textArguments(t *Test) {
 	}
 }
 
-// quoted reads a text in quotes.
+// quoted parses a text in quotes.
 func (p *parser) quoted() string {
 	t := p.take()
 	if t.kind != quoted {
@@ -177,7 +182,7 @@ func (p *parser) quoted() string {
 	return t.text
 }
 
-// target reads an id or a name.
+// target parses an id or a name.
 func (p *parser) target() string {
 	t := p.take()
 	if t.kind != word && t.kind != reference && t.kind != argument {
@@ -189,14 +194,18 @@ func (p *parser) target() string {
 	return t.text
 }
 
+// elementUnary parses a test of an element of a list, with or without !.
 func (p *parser) elementUnary() *Test { return p.negated(p.elementUnary, p.element) }
 
-// element reads a test of the element of a list.
+// element parses an atomic test of an element of a list.
+//
+// It is a comparison of _, or a function of text whose first argument is _.
 func (p *parser) element() *Test {
 	t := p.take()
 	if t.isWord("_") {
 		return p.compare(&Test{at: t.place()})
 	}
+	// An unknown function has the operation "", which does not match text.
 	op := functions[strings.ToLower(t.text)]
 	if t.kind != word || !op.matchesText() {
 		p.fail(t, "expected a condition on the element", "_==value", "includes(_, \"text\")")

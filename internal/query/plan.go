@@ -8,24 +8,29 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A plan is how a branch is answered: which notes are walked, and what is tested of what is in them.
+// A plan determines how a branch is answered: which notes are visited, and which test their items
+// must pass.
+//
+// The notes to visit are those of the root or those of the term, whichever are fewer.
 type plan struct {
 	root
 	term
-	most   int                  // notes, at most
-	narrow map[*index.Note]bool // those of the narrowest term, when they were asked for
+	most   int                  // maximum number of notes
+	narrow map[*index.Note]bool // notes of the term; nil: not computed yet
 }
 
-// A root is all that a branch finds without its tests.
+// A root describes all items of a branch before its tests.
 type root struct {
 	kind  Kind
 	name  string
-	most  int                                     // notes with something of it, at most
-	count int                                     // how many there are
-	notes func(from string) iter.Seq[*index.Note] // that may have some, by path
+	most  int                                     // maximum number of notes with such items
+	count int                                     // number of items, or unknown
+	notes func(from string) iter.Seq[*index.Note] // that can have items, by path
 }
 
-// rootOf is the root of a branch.
+// rootOf returns the root of a branch.
+//
+// Sections without a declaration belong to the root section only, and are not objects of type:*.
 func (e *evaluator) rootOf(b Branch) root {
 	r := root{kind: b.Kind, name: b.Name}
 	t := e.Index.Totals()
@@ -36,6 +41,7 @@ func (e *evaluator) rootOf(b Branch) root {
 		r.most = min(r.count, t.Notes)
 		r.notes = func(from string) iter.Seq[*index.Note] { return e.Index.NotesWithTrait(b.Name, from) }
 	case b.Kind == Links:
+		// The index does not count links.
 		r.most, r.notes, r.count = t.Notes, all, unknown
 	case b.Kind == Sections:
 		r.count = e.Index.Count(vault.Section)
@@ -51,7 +57,7 @@ func (e *evaluator) rootOf(b Branch) root {
 	return r
 }
 
-// typ is the type of the objects of the root, as the index names it.
+// typ returns the type of the root's objects as the index names it; "" for all types.
 func (r root) typ() string {
 	switch {
 	case r.kind == Sections:
@@ -62,7 +68,7 @@ func (r root) typ() string {
 	return r.name
 }
 
-// planOf is the plan of a branch, made once.
+// planOf returns the plan of a branch, which is cached.
 func (e *evaluator) planOf(b *Branch) *plan {
 	if p := e.plans[b]; p != nil {
 		return p
@@ -76,13 +82,15 @@ func (e *evaluator) planOf(b *Branch) *plan {
 	if p.term.most != unknown {
 		p.most = min(p.most, p.term.most)
 	}
+	// Nested queries are planned once, however often their term is used.
 	e.plans[b] = p
 	return p
 }
 
-// walk are the notes in which all that the plan finds is, from a path on: those of the root, or those of
-// its narrowest term, if they are fewer.
+// walk yields the notes that contain all items that the plan finds, sorted by path, from a path
+// on: those of the term if they are fewer, else those of the root.
 func (p *plan) walk(from string) iter.Seq[*index.Note] {
+	// The notes of the term must be computed, so they are used only if they are fewer.
 	if p.term.most == unknown || p.term.most >= p.root.most {
 		return p.root.notes(from)
 	}
@@ -99,14 +107,15 @@ func (p *plan) walk(from string) iter.Seq[*index.Note] {
 	return slices.Values(notes[first:])
 }
 
-// run calls a function with all that the plan finds.
+// run calls f with each item that the plan finds.
 func (p *plan) run(e *evaluator, f func(Item)) {
 	for i := range p.behind(e, index.Location{}) {
 		f(i)
 	}
 }
 
-// behind yields what the plan finds behind a spot, by path, line and position.
+// behind yields the items that the plan finds after a location, sorted by path, line and
+// position.
 func (p *plan) behind(e *evaluator, after index.Location) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for n := range p.walk(after.Path) {
@@ -117,7 +126,7 @@ func (p *plan) behind(e *evaluator, after index.Location) iter.Seq[Item] {
 	}
 }
 
-// mayBeIn reports whether a note is among those of the narrowest term.
+// mayBeIn reports whether a note can contain items that the plan finds.
 func (p *plan) mayBeIn(n *index.Note) bool {
 	if p.term.most == unknown || p.term.most >= p.root.most {
 		return true
@@ -131,10 +140,14 @@ func (p *plan) mayBeIn(n *index.Note) bool {
 	return p.narrow[n]
 }
 
-// inNote calls a function with what the plan finds in a note behind a spot, in reading order, until the function
-// returns false. It returns whether to go on. It runs once for each note that is looked at, so it makes no iterators.
+// inNote calls found with each item in a note that the plan finds after a location, in reading
+// order, until found returns false. It returns false if the caller must stop. It runs once for
+// each visited note, so it avoids allocating iterators.
+//
+// A test with a set or with traits restricts the items before they are visited.
 func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found func(Item) bool) bool {
 	switch {
+	// The term knows the traits that can pass, so the other traits of the note are not visited.
 	case p.kind == Traits && p.traits != nil:
 		for _, t := range p.traits(n) {
 			if t.Spot().After(after) && !p.test(e, Item{Kind: Traits, Trait: t}, found) {
@@ -164,16 +177,21 @@ func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found f
 	return true
 }
 
-// test calls a function with a thing of the root that passes. It returns whether to go on.
+// test calls found with an item of the root if it passes the test. It returns false if the caller
+// must stop.
 func (p *plan) test(e *evaluator, i Item, found func(Item) bool) bool {
+	// Each tested item is a visit, whether it passes or not.
 	if !e.visit(1) {
 		return false
 	}
-	holds := p.holds == nil || p.set != nil || p.holds(i) // of a set all that may pass do
+	holds := p.holds == nil || p.set != nil || p.holds(i) // all items of a set pass
 	return e.failed == nil && (!holds || found(i))
 }
 
-// known is how many things the plan finds, if the index knows that without a walk.
+// known returns the number of items that the plan finds; false if the index does not know it.
+//
+//	no test                  the count of the root, except for links
+//	a set of traits          the size of the set
 func (p *plan) known() (int, bool) {
 	switch {
 	case p.holds == nil && p.count != unknown:

@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
-// keywords are words that are no value as they are.
+// keywords are words that cannot be values without quotes.
 var keywords = []string{"_"}
 
-// String is the query as Parse reads it, in one line, with one space between its parts.
+// String returns the query in the syntax of Parse, in one line, with single spaces between its
+// parts.
+//
+// Parse(q.String()) is equal to q for each q that Parse returned.
 func (q Query) String() string {
 	var b printer
 	b.union(q.Branches)
@@ -29,9 +32,10 @@ func (q Query) String() string {
 	return b.String()
 }
 
-// A printer writes the text of a query.
+// A printer builds the text of a query.
 type printer struct{ strings.Builder }
 
+// union writes branches with | between them.
 func (b *printer) union(all []Branch) {
 	for i, branch := range all {
 		if i > 0 {
@@ -48,13 +52,14 @@ func (b *printer) union(all []Branch) {
 	}
 }
 
-// test writes a test as it is written without brackets around it.
+// test writes a test without parentheses around it.
 func (b *printer) test(t *Test) {
 	switch {
 	case t.Op == And || t.Op == Or:
 		b.joined(t)
 	case t.Op == Not:
 		b.WriteByte('!')
+		// A ! applies to an atom or to a test in parentheses.
 		b.inner(t.Parts[0], t.Parts[0].Op == And || t.Parts[0].Op == Or || t.Parts[0].Op == Not)
 	case t.Op.compares():
 		b.WriteString(subject(t) + string(t.Op))
@@ -64,7 +69,7 @@ func (b *printer) test(t *Test) {
 	}
 }
 
-// subject is what a test is of: a field, or the element of a list.
+// subject returns the text for the subject of a test: a field, or _ for the element of a list.
 func subject(t *Test) string {
 	if t.Field == "" {
 		return "_"
@@ -72,6 +77,7 @@ func subject(t *Test) string {
 	return "." + t.Field
 }
 
+// joined writes the parts of an And or Or.
 func (b *printer) joined(t *Test) {
 	for i, part := range t.Parts {
 		switch {
@@ -80,11 +86,13 @@ func (b *printer) joined(t *Test) {
 		case i > 0:
 			b.WriteByte(' ')
 		}
+		// Or binds weaker than And. A nested And keeps its parentheses, so that parsing returns
+		// the same tree.
 		b.inner(part, part.Op == Or || part.Op == And && t.Op == And)
 	}
 }
 
-// inner writes a part of a test, in brackets where it needs them.
+// inner writes a part of a test, in parentheses if brackets is set.
 func (b *printer) inner(t *Test, brackets bool) {
 	if !brackets {
 		b.test(t)
@@ -95,6 +103,7 @@ func (b *printer) inner(t *Test, brackets bool) {
 	b.WriteByte(')')
 }
 
+// function writes a function with its arguments.
 func (b *printer) function(t *Test) {
 	b.WriteString(strings.TrimSuffix(string(t.Op), "(") + "(")
 	switch {
@@ -129,11 +138,14 @@ func (b *printer) function(t *Test) {
 	b.WriteByte(')')
 }
 
-// value writes a value: a word where it is one.
+// value writes a value, without quotes if possible.
+//
+// Quotes are needed for other characters than those of words, for an empty text, and for _.
 func (b *printer) value(v Value) {
 	switch {
 	case v.Ref:
 		b.WriteString("[[" + v.Text + "]]")
+	// The lexer reads it as one token.
 	case isWord(v.Text) && !slices.Contains(keywords, v.Text), isArgument(v.Text):
 		b.WriteString(v.Text)
 	default:
@@ -141,7 +153,7 @@ func (b *printer) value(v Value) {
 	}
 }
 
-// target writes an id or a name: in brackets, unless it is a word that begins no query.
+// target writes an id or a name, in brackets if it is not a word or could be parsed as a root.
 func (b *printer) target(text string) {
 	lower := strings.ToLower(text)
 	if isArgument(text) || isWord(text) && lower != "section" && lower != "link" {
@@ -151,7 +163,7 @@ func (b *printer) target(text string) {
 	b.WriteString("[[" + text + "]]")
 }
 
-// quote writes a text in quotes.
+// quote returns a text in quotes.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

@@ -1,8 +1,10 @@
-// Package query is the query language of vaults: its tree, its two spellings (a text and a filter in
-// JSON), its check against a schema, and its answers over an index (reference/raven-rest.md §1, §2).
+// Package query implements the query language of vaults: its syntax tree, its two notations (text
+// and JSON filter), its check against a schema, and the evaluation on an index
+// (reference/raven-rest.md §1, §2).
 //
-// The language is pure: Parse, FromJSON, Check and Bind know no index. Parse(q.String()) is q, and
-// FromJSON(q.JSON()) is q, but for places.
+// Parse, FromJSON, Check and Bind are pure and do not need an index. Parse(q.String()) and
+// FromJSON(q.JSON()) return a query that is equal to q except for the places of its parts; a
+// filter contains only the branches.
 package query
 
 import (
@@ -11,44 +13,44 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// The bounds of a query. What is beyond one is INVALID_QUERY with a reason.
+// Limits of a query. Exceeding one is INVALID_QUERY with a reason.
 const (
-	MaxText    = 16 << 10 // bytes of a text
-	MaxDepth   = 32       // levels of brackets
+	MaxText    = 16 << 10 // bytes of a query or filter
+	MaxDepth   = 32       // levels of nesting
 	MaxTests   = 256      // predicates
 	MaxValues  = 1000     // values of a list
 	MaxPattern = 1000     // bytes of a regular expression
 )
 
-// A Query says what is looked for, in which order, and how much of it.
+// A Query selects items of a vault, and determines their order and number.
 type Query struct {
 	Branches []Branch // the answer is their union
 	Sort     []Key    // empty: by path, line and position
-	Limit    int      // how many there are at most; 0: no limit
-	Count    bool     // only how many there are
+	Limit    int      // maximum number of items; 0: no limit
+	Count    bool     // return only the number of items
 }
 
-// A Key is a field by which the answer is sorted.
+// A Key is a field by which an answer is sorted.
 type Key struct {
 	Field string
-	Down  bool // the largest first
+	Down  bool // descending order
 
 	at Place
 }
 
-// A Branch is what one root finds.
+// A Branch selects items of one kind. It consists of a root and a test.
 type Branch struct {
 	Kind  Kind
-	Name  string // of a type or a trait; Any: objects of every type
-	Where *Test  // nil: all of them
+	Name  string // of the type or trait; Any: objects of all types; "" for sections and links
+	Where *Test  // nil: no test
 
 	at Place
 }
 
-// A Kind is what a root finds.
+// A Kind is the kind of the items that a root finds.
 type Kind string
 
-// The kinds of roots.
+// The kinds of items, by the root of their branch.
 const (
 	Objects  Kind = "type"
 	Traits   Kind = "trait"
@@ -56,17 +58,18 @@ const (
 	Links    Kind = "link"
 )
 
-// Any is the name of the type that stands for all types of objects.
+// Any is the name that stands for all types of objects.
 const Any = "*"
 
-// An Op is what a test does.
+// An Op is the operation of a test.
 type Op string
 
-// The operations of tests. Those from Equal to AtLeast compare a field with a value.
+// The operations of tests. Equal to AtLeast compare a field with a value. reference/raven-rest.md
+// §1 defines the functions.
 const (
-	And Op = "all" // of Parts
-	Or  Op = "any" // of Parts
-	Not Op = "not" // the one of Parts
+	And Op = "all" // all of Parts pass
+	Or  Op = "any" // at least one of Parts passes
+	Not Op = "not" // Parts[0] does not pass
 
 	Equal   Op = "=="
 	Differs Op = "!="
@@ -75,57 +78,65 @@ const (
 	More    Op = ">"
 	AtLeast Op = ">="
 
-	Exists     Op = "exists"
-	OneOf      Op = "oneof" // of Values
-	Includes   Op = "includes"
-	StartsWith Op = "startswith"
-	EndsWith   Op = "endswith"
-	Matches    Op = "matches"
+	// Tests of a field. All but Exists fail if the field has no value.
+	Exists     Op = "exists"     // the field has a value
+	OneOf      Op = "oneof"      // the field is equal to one of Values
+	Includes   Op = "includes"   // the text of the field contains Text
+	StartsWith Op = "startswith" // the text of the field begins with Text
+	EndsWith   Op = "endswith"   // the text of the field ends with Text
+	Matches    Op = "matches"    // the text of the field contains a match of Text
 
-	AnyOf  Op = "any(" // an element of the list passes Parts[0]
-	AllOf  Op = "all("
-	NoneOf Op = "none("
+	// Tests of the elements of a list field.
+	AnyOf  Op = "any("  // at least one element passes Parts[0]
+	AllOf  Op = "all("  // all elements pass Parts[0]
+	NoneOf Op = "none(" // no element passes Parts[0]
 
-	Has      Op = "has"
-	Contains Op = "contains"
-	In       Op = "in"
-	Within   Op = "within"
-	At       Op = "at"
-	Refs     Op = "refs"
-	Refd     Op = "refd"
-	LinksTo  Op = "links" // a link of it passes Parts[0], if there is one
-	Content  Op = "content"
+	// Tests of the relation of an item to the items that Query finds, or to Target. The holder of
+	// an item is the section that directly contains it, or else the note.
+	Has      Op = "has"      // the item is the holder of one of them
+	Contains Op = "contains" // one of them is in the item, at any depth
+	In       Op = "in"       // the holder of the item is one of them
+	Within   Op = "within"   // the item is in one of them, at any depth
+	At       Op = "at"       // one of them is another trait on the same line
+	Refs     Op = "refs"     // a reference of the item leads to one of them, or into it
+	Refd     Op = "refd"     // a reference of one of them leads to the item, or into it
+
+	LinksTo Op = "links"   // the item has a link that passes Parts[0], if there is one
+	Content Op = "content" // the text of the item has all words of Text
 )
 
-// A Test is a predicate: what must hold of a thing, or of an element of a list.
+// A Test is a predicate of an item, or of an element of a list.
 type Test struct {
 	Op     Op
 	Parts  []*Test
-	Field  string   // that is tested; "": the element
-	Values []Value  // that it is compared with: one, but for OneOf
+	Field  string   // the tested field; "": the element, or a function without a field
+	Values []Value  // to compare with: one value, except for OneOf
 	Text   string   // of Includes, StartsWith, EndsWith, Matches (a regular expression) and Content
-	Case   bool     // the case of letters counts
-	Query  []Branch // nested
-	Target string   // an id or a name in place of a nested query; "": there is none
+	Case   bool     // comparison of Text is case-sensitive
+	Query  []Branch // the nested query
+	Target string   // an id or a name instead of a nested query; "": none
 
 	at Place
 }
 
-// A Value is what a field is compared with. What it means is up to the field.
+// A Value is a value with which a field is compared. The class of the field determines its
+// meaning.
 type Value struct {
 	Text string
-	Ref  bool // it is written as a reference; Text is without the brackets
+	Ref  bool // written as a reference; Text is without the brackets
 
 	at Place
 }
 
-// A Place is where something is in the spelling of a query.
+// A Place is the position of a part in the text or filter of a query.
 type Place struct {
-	Column  int    // of the text, in characters from 1; 0: it is no text
-	Pointer string // of the filter (RFC 6901)
+	Column  int    // in the text, in characters, from 1; 0: not a text
+	Pointer string // in the filter (RFC 6901)
 }
 
-// valueOf is a value as it is written: a text in the brackets of a reference is one.
+// valueOf returns a value. A text in the brackets of a reference is a reference.
+//
+// So the JSON string "[[name]]" of a filter is a reference too.
 func valueOf(text string, at Place) Value {
 	if len(text) > 4 && text[:2] == "[[" {
 		if ref, ok := vault.ParseRef(text); ok {
@@ -135,10 +146,10 @@ func valueOf(text string, at Place) Value {
 	return Value{text, false, at}
 }
 
-// Equal reports whether two queries are the same, wherever their parts are written.
+// Equal reports whether two queries are equal, ignoring the places of their parts.
 func (q Query) Equal(other Query) bool { return reflect.DeepEqual(q.plain(), other.plain()) }
 
-// plain is the query without places.
+// plain returns the query without places.
 func (q Query) plain() Query {
 	q.Branches = plainBranches(q.Branches)
 	keys := q.Sort
@@ -149,6 +160,7 @@ func (q Query) plain() Query {
 	return q
 }
 
+// plainBranches returns branches without places.
 func plainBranches(all []Branch) []Branch {
 	var plain []Branch
 	for _, b := range all {
@@ -157,6 +169,7 @@ func plainBranches(all []Branch) []Branch {
 	return plain
 }
 
+// plain returns the test, which can be nil, without places.
 func (t *Test) plain() *Test {
 	if t == nil {
 		return nil
@@ -182,7 +195,7 @@ func (o Op) compares() bool {
 	return false
 }
 
-// matchesText reports whether the operation looks into a text.
+// matchesText reports whether the operation searches a text.
 func (o Op) matchesText() bool {
 	switch o {
 	case Includes, StartsWith, EndsWith, Matches:
@@ -191,15 +204,17 @@ func (o Op) matchesText() bool {
 	return false
 }
 
-// quantifies reports whether the operation is about the elements of a list.
+// quantifies reports whether the operation tests the elements of a list.
 func (o Op) quantifies() bool { return o == AnyOf || o == AllOf || o == NoneOf }
 
-// takesTarget reports whether the operation takes an id or a name in place of a query.
+// takesTarget reports whether the operation takes an id or a name instead of a query.
 func (o Op) takesTarget() bool { return o == In || o == Within || o == Refs || o == Refd }
 
-// allOf is the test that all of some pass; nil for none.
+// allOf returns the conjunction of some tests; nil if there are none.
 func allOf(tests []*Test, at Place) *Test { return joined(And, tests, at) }
 
+// joined returns the test that joins some tests with op; the test itself if there is only one,
+// and nil if there are none.
 func joined(op Op, tests []*Test, at Place) *Test {
 	switch len(tests) {
 	case 0:

@@ -7,13 +7,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// An aim is what references that are written alike lead to, if that does not depend on their note.
+// An aim is the target of references with the same text, if it does not depend on the note of the
+// reference.
 type aim struct {
-	fixed bool
-	to    index.Object
+	fixed bool         // the target does not depend on the note
+	to    index.Object // zero: no target
 }
 
-// targetOf is the object that a reference of a note leads to. It is not ok if it leads to none.
+// targetOf returns the object to which a reference of a note resolves; false if there is none.
+//
+// Targets that do not depend on the note are cached by the text of the reference.
 func (e *evaluator) targetOf(n *index.Note, r *index.Ref) (index.Object, bool) {
 	a, known := e.targets[r.Mention]
 	if !known {
@@ -27,9 +30,10 @@ func (e *evaluator) targetOf(n *index.Note, r *index.Ref) (index.Object, bool) {
 	return o, o.Note != nil
 }
 
-// aimOf finds out whether what a reference leads to depends on its note: it does if it is relative, or if
-// it is ambiguous from everywhere.
+// aimOf returns the aim of a reference. The target depends on the note if the reference is
+// relative, or ambiguous without a note.
 func (e *evaluator) aimOf(n *index.Note, r *index.Ref) aim {
+	// A relative reference.
 	if strings.HasPrefix(r.Target, "#") || strings.HasPrefix(r.Target, ".") {
 		return aim{}
 	}
@@ -37,8 +41,8 @@ func (e *evaluator) aimOf(n *index.Note, r *index.Ref) aim {
 	return aim{fixed: to.Matches == nil, to: to.Object}
 }
 
-// refsOf calls a function with the references of a thing: of a note all in it, of what is under a heading
-// those in its subtree, of a trait those on its line or in its field.
+// refsOf calls f with each reference of an item: of a note all references, of a section those of
+// its subtree, of a trait those on its line or in its field.
 func refsOf(i Item, f func(*index.Ref)) {
 	n := i.note()
 	if i.Kind == Traits {
@@ -49,6 +53,7 @@ func refsOf(i Item, f func(*index.Ref)) {
 		}
 		return
 	}
+	// Scopes of references are section numbers, which are consecutive in a subtree.
 	first, end := subtree(n, i.scope())
 	for j := range n.Refs {
 		if r := &n.Refs[j]; r.Scope >= first && r.Scope < end {
@@ -57,7 +62,7 @@ func refsOf(i Item, f func(*index.Ref)) {
 	}
 }
 
-// ofTrait reports whether a reference on the line of a trait is one of it.
+// ofTrait reports whether a reference on the line of a trait belongs to the trait.
 func ofTrait(t *index.Trait, r *index.Ref) bool {
 	if t.Field {
 		return r.InField && r.Field == t.Type
@@ -65,8 +70,10 @@ func ofTrait(t *index.Trait, r *index.Ref) bool {
 	return r.Line == t.Line && !r.InField
 }
 
-// subtree are the positions of the sections that something in a note holds, from the first up to the end:
-// itself first. Of the note they are all, and -1.
+// subtree returns the range of sections, from first up to, not including, end, that an object
+// contains, including itself. For the note (scope -1), first is -1.
+//
+// Sections are in the order of the text, so the subtree of a section follows it directly.
 func subtree(n *index.Note, scope int) (first, end int) {
 	if scope < 0 {
 		return -1, len(n.Sections)
@@ -77,7 +84,8 @@ func subtree(n *index.Note, scope int) (first, end int) {
 	return scope, scope + 1 + behind
 }
 
-// endOf is the line behind the subtree of a section.
+// endOf returns the line after the subtree of a section; the greatest int if it reaches to the
+// end of the note.
 func endOf(s *index.Section) int {
 	if s.SubtreeEnd == 0 {
 		return int(^uint(0) >> 1)
@@ -85,7 +93,7 @@ func endOf(s *index.Section) int {
 	return s.SubtreeEnd + 1
 }
 
-// covers reports whether a reference in the note of a thing is one of the thing.
+// covers reports whether a reference in the note of an item belongs to the item.
 func covers(i Item, r *index.Ref) bool {
 	if i.Kind == Traits {
 		return ofTrait(i.Trait, r)
@@ -94,7 +102,8 @@ func covers(i Item, r *index.Ref) bool {
 	return r.Scope >= first && r.Scope < end
 }
 
-// addTargets puts what the references of a thing lead to into a set, and all that these are in.
+// addTargets adds the targets of the references of an item, and all objects that contain them, to
+// a set.
 func (e *evaluator) addTargets(set *objectSet, i Item) {
 	refsOf(i, func(r *index.Ref) {
 		if !e.visit(1) {
@@ -106,9 +115,11 @@ func (e *evaluator) addTargets(set *objectSet, i Item) {
 	})
 }
 
-// refersTo makes the term of the things with a reference to a target, or to what a query finds. It looks
-// at the references of the things, or, where the query finds fewer, at the backlinks of what it finds.
+// refersTo returns the term for items with a reference to a target, or to an item of a query. It
+// examines the references of the tested items or, if the query finds far fewer items than the
+// branch has, the backlinks of these.
 func (e *evaluator) refersTo(b Branch, t *Test) term {
+	// A single target, or few: following backlinks visits less than all items.
 	if t.Target != "" || e.estimate(t) <= e.rootOf(b).most/manyMore {
 		return e.byBacklinks(t)
 	}
@@ -117,6 +128,7 @@ func (e *evaluator) refersTo(b Branch, t *Test) term {
 		e.each(t, func(i Item) { set.add(i.note(), i.scope()) })
 		return set
 	})
+	// The references of a note into the set are found once, for all of its items.
 	known := map[*index.Note][]*index.Ref{}
 	return term{most: unknown, price: nested, holds: func(i Item) bool {
 		n := i.note()
@@ -129,9 +141,10 @@ func (e *evaluator) refersTo(b Branch, t *Test) term {
 	}}
 }
 
-// manyMore is how many times more things than targets there must be for backlinks to be fewer.
+// manyMore is the ratio of notes to targets from which refersTo uses backlinks.
 const manyMore = 8
 
+// anyCovered reports whether any of the references belongs to an item.
 func anyCovered(i Item, refs []*index.Ref) bool {
 	for _, r := range refs {
 		if covers(i, r) {
@@ -141,7 +154,7 @@ func anyCovered(i Item, refs []*index.Ref) bool {
 	return false
 }
 
-// refsInto are the references of a note that lead to something in a set, or to what is in that.
+// refsInto returns the references of a note whose target is in a set, or in an object of the set.
 func (e *evaluator) refsInto(n *index.Note, set *objectSet) []*index.Ref {
 	var refs []*index.Ref
 	for i := range n.Refs {
@@ -156,7 +169,8 @@ func (e *evaluator) refsInto(n *index.Note, set *objectSet) []*index.Ref {
 	return refs
 }
 
-// byBacklinks makes the term of the things with one of the backlinks of a target, or of what a query finds.
+// byBacklinks returns the term for items with a backlink of a target, or of an item that a query
+// finds.
 func (e *evaluator) byBacklinks(t *Test) term {
 	known := once(func() map[*index.Note][]*index.Ref {
 		refs := map[*index.Note][]*index.Ref{}
@@ -187,7 +201,8 @@ func (e *evaluator) byBacklinks(t *Test) term {
 	return out
 }
 
-// targetIDs are the ids that the target of a test leads to: one, or none. A day needs no note.
+// targetIDs returns the id of the target of a test, if it has one. The daily note of a date has
+// an id even if it does not exist.
 func (e *evaluator) targetIDs(t *Test) []string {
 	if t.Target == "" {
 		return nil
@@ -198,7 +213,7 @@ func (e *evaluator) targetIDs(t *Test) []string {
 	return nil
 }
 
-// idsOf are the ids of the target of a test, or of what its query finds.
+// idsOf returns the ids of the target of a test, or of the items that its query finds.
 func (e *evaluator) idsOf(t *Test) []string {
 	if t.Target != "" {
 		return e.targetIDs(t)
@@ -208,7 +223,9 @@ func (e *evaluator) idsOf(t *Test) []string {
 	return ids
 }
 
-// links makes the term of the things with a link that passes a test.
+// links returns the term for items with a link that passes a test.
+//
+// A note has all links in it, a section those in its subtree, and a trait those on its line.
 func (e *evaluator) links(t *Test) term {
 	passes := func(Item) bool { return true }
 	price := cheap
@@ -223,6 +240,7 @@ func (e *evaluator) links(t *Test) term {
 			l := &n.Links[j]
 			own := l.Scope >= first && l.Scope < end
 			if i.Kind == Traits {
+				// A trait has the links of its line.
 				own = l.Line == i.Trait.Line && !i.Trait.Field
 			}
 			if own && e.visit(1) && passes(Item{Kind: Links, Object: n.Object(l.Scope), Link: l}) {

@@ -7,37 +7,41 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// An objectSet is a set of notes and of what is in them under headings: a bit for each.
+// An objectSet is a set of notes and sections, as one bit for each. It must be used by one
+// goroutine.
 type objectSet struct {
 	of     map[*index.Note]*bits
-	notes  []*index.Note // in the order in which they came
-	sorted bool          // they came by path
+	notes  []*index.Note // in the order in which they were added
+	sorted bool          // notes is sorted by path
 
-	at   *index.Note // the note that was asked for last: things of a note come together
-	here *bits       // and its members; nil: none
+	at   *index.Note // cache: the note of the last lookup, because items of a note come together
+	here *bits       // its members; nil: none
 }
 
-// bits are the members of a set in one note: bit 0 is the note, bit n+1 its section n.
+// bits are the members of a set in one note: bit 0 is the note, bit n+1 is its section n. nil is
+// the empty set.
 type bits struct {
 	low  uint64
-	high []uint64 // of the bits from 64 on
+	high []uint64 // bits from 64 on
 }
 
+// newObjectSet returns an empty set.
 func newObjectSet() *objectSet { return &objectSet{of: map[*index.Note]*bits{}, sorted: true} }
 
-// add puts an object into the set, by the position of its section in the note; -1: the note.
+// add adds an object, by the position of its section in the note; -1: the note.
 func (s *objectSet) add(n *index.Note, scope int) {
 	b := s.in(n)
 	if b == nil {
 		b = &bits{}
 		s.of[n], s.here = b, b
+		// Queries yield notes by path, so the list is usually sorted already.
 		s.sorted = s.sorted && (len(s.notes) == 0 || s.notes[len(s.notes)-1].Path < n.Path)
 		s.notes = append(s.notes, n)
 	}
 	b.set(scope + 1)
 }
 
-// in are the members in a note; nil if there are none.
+// in returns the members in a note; nil if there are none.
 func (s *objectSet) in(n *index.Note) *bits {
 	if s.at != n {
 		s.at, s.here = n, s.of[n]
@@ -45,7 +49,7 @@ func (s *objectSet) in(n *index.Note) *bits {
 	return s.here
 }
 
-// addAll puts an object into the set, and all that it is in.
+// addAll adds an object and all objects that contain it.
 func (s *objectSet) addAll(n *index.Note, scope int) {
 	for ; scope >= 0; scope = n.Sections[scope].Parent {
 		s.add(n, scope)
@@ -58,10 +62,10 @@ func (s *objectSet) has(n *index.Note, scope int) bool {
 	return s.in(n).has(scope + 1)
 }
 
-// hasAround reports whether something is in the set that an object is or is in.
+// hasAround reports whether an object, or one that contains it, is in the set.
 func (s *objectSet) hasAround(n *index.Note, scope int) bool { return s.in(n).hasAround(n, scope) }
 
-// list are the notes of the set, by path.
+// list returns the notes with members, sorted by path.
 func (s *objectSet) list() []*index.Note {
 	if !s.sorted {
 		s.notes, s.sorted = byPath(s.notes), true
@@ -69,6 +73,7 @@ func (s *objectSet) list() []*index.Note {
 	return s.notes
 }
 
+// set sets bit i.
 func (b *bits) set(i int) {
 	if i < 64 {
 		b.low |= 1 << i
@@ -80,6 +85,7 @@ func (b *bits) set(i int) {
 	b.high[i/64-1] |= 1 << (i % 64)
 }
 
+// has reports whether bit i is set.
 func (b *bits) has(i int) bool {
 	if b == nil {
 		return false
@@ -90,7 +96,7 @@ func (b *bits) has(i int) bool {
 	return i/64-1 < len(b.high) && b.high[i/64-1]&(1<<(i%64)) != 0
 }
 
-// hasAround reports whether something is a member that an object of the note is or is in.
+// hasAround reports whether an object of the note, or one that contains it, is a member.
 func (b *bits) hasAround(n *index.Note, scope int) bool {
 	if b == nil {
 		return false
@@ -103,7 +109,8 @@ func (b *bits) hasAround(n *index.Note, scope int) bool {
 	return b.has(0)
 }
 
-// parentOf is the position of the section that a section is in; -1: the note. Of the note there is none.
+// parentOf returns the position of the section that contains a section; -1: the note. ok is false
+// for the note.
 func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 	if scope < 0 {
 		return 0, false
@@ -111,18 +118,20 @@ func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 	return n.Sections[scope].Parent, true
 }
 
-// perNote is something that is found in each note by itself when the note is looked at: once, if all that is asked
-// about a note is asked before the next note, or if notes was called.
+// A perNote computes a value for each note on its first lookup. It computes it only once if all
+// lookups of a note are made before those of the next note, or if notes was called before.
+//
+// It must be used by one goroutine.
 type perNote[T any] struct {
-	find   func(*index.Note) *T // nil: there is none
-	walked func() []*index.Note // all notes that may have some, by path
+	find   func(*index.Note) *T // computes the value; nil: the note has none
+	walked func() []*index.Note // returns all notes that can have a value, sorted by path
 
-	known map[*index.Note]*T // nil: notes was not called
-	at    *index.Note        // the note that was asked for last: things of a note come together
-	here  *T                 // and what it has
+	known map[*index.Note]*T // values by note; nil: notes was not called
+	at    *index.Note        // the note of the last lookup
+	here  *T                 // its value
 }
 
-// of is what a note has; nil: nothing.
+// of returns the value of a note; nil if it has none.
 func (p *perNote[T]) of(n *index.Note) *T {
 	if p.at == n {
 		return p.here
@@ -130,6 +139,7 @@ func (p *perNote[T]) of(n *index.Note) *T {
 	found, known := p.known[n]
 	if !known {
 		found = p.find(n)
+		// Without notes, only the value of the last note is kept, which bounds the memory.
 		if p.known != nil {
 			p.known[n] = found
 		}
@@ -138,7 +148,7 @@ func (p *perNote[T]) of(n *index.Note) *T {
 	return found
 }
 
-// notes are the notes that have some, by path.
+// notes returns the notes that have a value, sorted by path.
 func (p *perNote[T]) notes() []*index.Note {
 	if p.known == nil {
 		p.known = map[*index.Note]*T{}
@@ -146,15 +156,19 @@ func (p *perNote[T]) notes() []*index.Note {
 	return slices.DeleteFunc(p.walked(), func(n *index.Note) bool { return p.of(n) == nil })
 }
 
-// lines are traits of a note with the lines on which they are.
+// lines are traits of a note, sorted by line.
+//
+// The fields of a note count as one line, with number 0.
 type lines []lined
 
+// A lined is a trait with its line.
 type lined struct {
 	line  int // 0: the fields of the note
 	trait *index.Trait
 }
 
-// lineOf is the line on which a trait is together with others; 0: the fields of the note.
+// lineOf returns the line of a trait, which it shares with other traits; 0 for the fields of the
+// note.
 func lineOf(t *index.Trait) int {
 	if t.Field {
 		return 0
@@ -162,7 +176,8 @@ func lineOf(t *index.Trait) int {
 	return t.Line
 }
 
-// add adds a trait. They come by line, but for those of several branches.
+// add inserts a trait. It is fast if traits are added in the order of their lines, as a single
+// branch yields them.
 func (l *lines) add(t *index.Trait) {
 	line, at := lineOf(t), len(*l)
 	for at > 0 && (*l)[at-1].line > line {
@@ -171,7 +186,7 @@ func (l *lines) add(t *index.Trait) {
 	*l = slices.Insert(*l, at, lined{line, t})
 }
 
-// hasOther reports whether another trait than this one is there, on its line.
+// hasOther reports whether a trait other than t is on the line of t.
 func (l *lines) hasOther(t *index.Trait) bool {
 	if l == nil {
 		return false
@@ -186,13 +201,14 @@ func (l *lines) hasOther(t *index.Trait) bool {
 	return false
 }
 
-// neighbours are the traits of a type on the lines, in reading order.
+// neighbours returns the traits of a type on the lines, in reading order.
 func (l *lines) neighbours(typ string) []*index.Trait {
 	if l == nil {
 		return nil
 	}
 	var all []*index.Trait
 	for i, each := range *l {
+		// The traits of a line are listed once.
 		if i > 0 && (*l)[i-1].line == each.line {
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A mark is a place in an order: by what things there are sorted, and where they are. It is of no version,
-// so that a page goes on behind it after a write.
+// A mark is a position in the order of an answer: the sort keys and the location of an item. It
+// is not bound to a version, so that the next page can be read after a write.
 type mark struct {
 	Keys     []sortKey `json:"k,omitempty"`
 	Path     string    `json:"p"`
@@ -21,14 +21,15 @@ type mark struct {
 	Kind     Kind      `json:"t"`
 }
 
-// A sortKey is a value as it is sorted: a number, a time, a text, or nothing, which comes last.
+// A sortKey is a value in the form in which it is sorted. Missing values come last, in both
+// directions.
 type sortKey struct {
 	Kind   int     `json:"k"`
 	Number float64 `json:"n,omitempty"`
 	Text   string  `json:"s,omitempty"`
 }
 
-// The kinds of sort keys, in their order.
+// The kinds of sort keys, in ascending order.
 const (
 	numberKey = iota
 	timeKey
@@ -36,10 +37,12 @@ const (
 	noKey
 )
 
+// spot returns the location of the mark.
 func (m *mark) spot() index.Location {
 	return index.Location{Path: m.Path, Line: m.Line, Position: m.Position}
 }
 
+// String returns the mark as JSON, which Query.mark parses.
 func (m *mark) String() string {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -48,7 +51,11 @@ func (m *mark) String() string {
 	return string(data)
 }
 
-// mark reads what mark.String wrote, for this query; nil for the empty text.
+// mark parses the output of mark.String for a query with the same number of sort keys. It returns
+// nil for "".
+//
+// The error for other texts is INVALID_VALUE. Marks are not authenticated here: a forged mark can
+// only select another position in the order.
 func (q Query) mark(s string) (*mark, error) {
 	if s == "" {
 		return nil, nil
@@ -61,25 +68,28 @@ func (q Query) mark(s string) (*mark, error) {
 	return m, nil
 }
 
-// A sorter orders things by the keys of a query, then by where they are.
+// A sorter compares items by the sort keys of a query, then by location.
+//
+// Getters are cached, because a page can have items of many types.
 type sorter struct {
 	e    *evaluator
 	keys []Key
-	get  map[sortField]func(Item) any
+	get  map[sortField]func(Item) any // getters of fields
 }
 
-// A sortField is a field of things of one branch.
+// A sortField is a field of the items of one branch.
 type sortField struct {
 	kind Kind
 	name string // of the type or the trait
 	key  string
 }
 
+// sorter returns a sorter for a query.
 func (e *evaluator) sorter(q Query) *sorter {
 	return &sorter{e, q.Sort, map[sortField]func(Item) any{}}
 }
 
-// mark is the place of a thing.
+// mark returns the position of an item.
 func (s *sorter) mark(i Item) *mark {
 	spot := i.Spot()
 	m := &mark{Path: spot.Path, Line: spot.Line, Position: spot.Position, Kind: i.Kind}
@@ -89,7 +99,7 @@ func (s *sorter) mark(i Item) *mark {
 	return m
 }
 
-// branch is the branch that finds a thing, as far as its fields are concerned.
+// branchFor returns a branch that finds an item, to look up its fields.
 func branchFor(i Item) Branch {
 	b := Branch{Kind: i.Kind}
 	switch i.Kind {
@@ -101,7 +111,7 @@ func branchFor(i Item) Branch {
 	return b
 }
 
-// key is the value of a field of a thing, as it is sorted.
+// key returns the sort key of a field of an item. A list is sorted by its first element.
 func (s *sorter) key(i Item, name string) sortKey {
 	b := branchFor(i)
 	d, ok := s.e.schema.field(b, name)
@@ -116,6 +126,7 @@ func (s *sorter) key(i Item, name string) sortKey {
 	}
 	v := get(i)
 	if list, isList := v.([]any); isList {
+		// A list is sorted by its first element, and an empty one like a missing value.
 		if v = nil; len(list) > 0 {
 			v = list[0]
 		}
@@ -123,11 +134,17 @@ func (s *sorter) key(i Item, name string) sortKey {
 	return s.e.sortKey(v, d, i)
 }
 
+// sortKey returns the sort key of a value: the rank of a choice, a number, a time, else a text
+// without case.
+//
+// Keys of different kinds are sorted by kind: numbers, times, texts, then missing values.
 func (e *evaluator) sortKey(v any, d fieldDef, i Item) sortKey {
 	if v == nil {
 		return sortKey{Kind: noKey}
 	}
 	if d.class == choice && len(d.values) > 0 {
+		// A declared choice is sorted in the order of its declaration. Built-in choices are
+		// sorted as text.
 		if rank := rankOf(e.textOf(v, nil, false), d.values); rank >= 0 && d.get == nil {
 			return sortKey{Kind: numberKey, Number: float64(rank)}
 		}
@@ -142,9 +159,11 @@ func (e *evaluator) sortKey(v any, d fieldDef, i Item) sortKey {
 			if !clock {
 				at = day.Start(e.zone)
 			}
+			// The layout has a fixed width, so that texts sort like times.
 			return sortKey{Kind: timeKey, Text: at.UTC().Format("2006-01-02T15:04:05.000000000")}
 		}
 	}
+	// References in traits are resolved independently of the note.
 	n := i.note()
 	if i.Kind == Traits {
 		n = nil
@@ -152,10 +171,11 @@ func (e *evaluator) sortKey(v any, d fieldDef, i Item) sortKey {
 	return sortKey{Kind: textKey, Text: vault.Fold(e.textOf(v, n, d.class == leads))}
 }
 
-// compare orders two places.
+// compare compares two positions.
 func (s *sorter) compare(a, b *mark) int {
 	for i, k := range s.keys {
 		x, y := a.Keys[i], b.Keys[i]
+		// Missing values come last, also in descending order.
 		if x.Kind == noKey || y.Kind == noKey {
 			if order := boolean(x.Kind == noKey) - boolean(y.Kind == noKey); order != 0 {
 				return order
@@ -174,6 +194,7 @@ func (s *sorter) compare(a, b *mark) int {
 		slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
 }
 
+// boolean returns 1 for true and 0 for false.
 func boolean(b bool) int {
 	if b {
 		return 1
@@ -181,7 +202,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// sorted are things in order.
+// sorted sorts items in place and returns them.
 func (s *sorter) sorted(items []Item) []Item {
 	type marked struct {
 		item Item

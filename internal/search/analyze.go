@@ -12,37 +12,43 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Terms are what the index lists. A word stands in it by its stem, as written, and without its
-// accents; a stretch without spaces by its characters and by each two neighbours. Words hold
-// letters, digits and marks only, so the signs before the further forms keep them apart.
+// The terms of the index. A word is listed under up to four terms: its stem, the word as written,
+// and both without accents. A stretch of a spaceless script is listed under each of its
+// characters and each pair of neighbouring characters. A word contains only letters, digits and
+// marks, so the prefixes below keep the kinds of terms apart.
 const (
-	asWritten  = "="
-	unaccented = "~"
+	asWritten  = "=" // prefix of a word as written
+	unaccented = "~" // prefix of a word, or of a stem, without accents
 )
 
-// The longest word that is stemmed, and the longest that is a term of its own, in bytes.
+// Maximum length, in bytes, of a word that is stemmed, and of a word that is a term as it is. See
+// shorten for longer words.
 const (
 	longestStemmed = 48
 	longestTerm    = 96
 )
 
-// An analyzer turns words into terms, by the rules of a language, which never change.
+// An analyzer turns words into terms by the rules of one language. It is immutable after
+// newAnalyzer, except for the pool and the semaphore, and can be used concurrently.
 type analyzer struct {
-	language string // as it was given
+	language string // as passed to New
 	classes  *classes
-	stem     func(*snowballstem.Env) bool // nil: not stemmed
+	stem     func(*snowballstem.Env) bool // nil: words are not stemmed
 	stops    map[string]bool
-	forms    map[string]string // a word to the one that it counts as
-	stems    map[string]string // a stem to the one that it counts as
+	forms    map[string]string // an irregular form, to the word that it counts as
+	stems    map[string]string // a stem, to the stem that it counts as
 
-	// What the forms of a stem begin with, beside its own first byte; of all words, if mutates.
+	// The first bytes of words that have a stem, besides the first byte of the stem itself. With
+	// mutates, a form of a word can begin with any byte.
 	starts  map[string]string
 	mutates bool
 
-	gatherers sync.Pool     // what queries have left
-	turns     chan struct{} // has room for the queries that run at once
+	gatherers sync.Pool     // *gatherer values that earlier queries released
+	turns     chan struct{} // semaphore: its capacity is the number of concurrent queries
 }
 
+// newAnalyzer returns the analyzer for a language, given by its English name or its code. Words
+// of an unknown language are not stemmed.
 func newAnalyzer(name string) *analyzer {
 	l := languageOf(name)
 	a := &analyzer{
@@ -56,6 +62,8 @@ func newAnalyzer(name string) *analyzer {
 	for base, word := range pairs(l.forms) {
 		a.forms[word] = base
 	}
+	// Stems of variants are computed while a.stems is nil, so that they are those of Snowball
+	// alone.
 	stems := map[string]string{}
 	for base, word := range pairs(l.other) {
 		stems[a.stemOf(word)] = a.stemOf(base)
@@ -64,13 +72,14 @@ func newAnalyzer(name string) *analyzer {
 		a.starts[base] += stem[:1]
 	}
 	a.stems = stems
+	// An irregular form can begin with another letter than the stem under which it is found.
 	for word := range a.forms {
 		a.starts[a.stemOf(word)] += word[:1]
 	}
 	return a
 }
 
-// pairs yields the first word of each line with each of the others.
+// pairs yields, for each line, the first word together with each of the other words.
 func pairs(lines string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for line := range strings.Lines(lines) {
@@ -84,10 +93,14 @@ func pairs(lines string) iter.Seq2[string, string] {
 	}
 }
 
-// scanner is a scanner for this analyzer's texts.
+// scanner returns a new scanner for texts in the analyzer's language.
 func (a *analyzer) scanner() *scanner { return &scanner{classes: a.classes} }
 
-// terms are the terms that a word is listed by: each at most once.
+// terms returns the terms under which a word is listed, without duplicates. A stop word has no
+// stem.
+//
+// In English, running has the terms "=running" and "run". A word with accents has two more terms,
+// with the prefix unaccented: the word without accents, and its stem if that differs.
 func (a *analyzer) terms(word string) []string {
 	word = shorten(word)
 	list := []string{asWritten + word}
@@ -105,7 +118,8 @@ func (a *analyzer) terms(word string) []string {
 	return list
 }
 
-// stemOf is what all forms of a word have in common.
+// stemOf returns the stem that the forms of a word have in common. It returns the word itself if
+// the language has no stemmer, or if the word is too long or not valid UTF-8.
 func (a *analyzer) stemOf(word string) string {
 	if a.stem == nil || len(word) > longestStemmed || !utf8.ValidString(word) {
 		return word
@@ -125,8 +139,9 @@ func (a *analyzer) stemOf(word string) string {
 	return stem
 }
 
-// shorten is a word that is no longer than a term may be. What is cut off stands in it as a digest,
-// so that words differ which only differ there.
+// shorten returns a word that is at most longestTerm bytes long. A longer word keeps its
+// beginning, and a digest of the whole word replaces the rest, so that words that differ only in
+// the rest have different terms.
 func shorten(word string) string {
 	if len(word) <= longestTerm {
 		return word
@@ -135,13 +150,16 @@ func shorten(word string) string {
 	for !utf8.RuneStart(word[cut]) {
 		cut--
 	}
+	// The digest is part of the index, so the hash function must not change.
 	h := fnv.New64a()
 	h.Write([]byte(word))
 	return fmt.Sprintf("%s%016x", word[:cut], h.Sum64())
 }
 
-// bareOf is a word without accents and with the plain letters that people write who do not have
-// others. In scripts where marks are vowels nothing changes but the points of Hebrew and Arabic.
+// bareOf returns a word without accents, and with letters such as ø replaced by plain ones, as
+// people without these letters on their keyboard write it. In scripts where marks are vowels,
+// only the points of Hebrew and Arabic are removed. If nothing would be left, it returns the word
+// unchanged.
 func bareOf(word string) string {
 	if isASCII(word) {
 		return word
@@ -157,12 +175,14 @@ func bareOf(word string) string {
 		}
 		b.WriteRune(r)
 	}
+	// The word consisted of accents only.
 	if b.Len() == 0 {
 		return word
 	}
 	return norm.NFKC.String(b.String())
 }
 
+// isASCII reports whether a text consists of ASCII characters only.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -172,14 +192,15 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isAccent reports whether a mark may be left out: accents of Latin, Greek and Cyrillic letters,
-// the points of Hebrew, the short vowels of Arabic, the stroke that stretches an Arabic word.
+// isAccent reports whether a mark can be omitted in writing: accents of Latin, Greek and Cyrillic
+// letters, the points of Hebrew, the short vowels of Arabic, and the Arabic tatweel.
 func isAccent(r rune) bool {
 	return r >= 0x0300 && r <= 0x036F || r >= 0x0591 && r <= 0x05C7 || r == 0x0640 ||
 		r >= 0x064B && r <= 0x0652 || r == 0x0670
 }
 
-// plainLetter is what stands for a letter that has no accent to take off.
+// plainLetter returns the ASCII letters that replace a letter which has no decomposition into a
+// base letter and an accent; "" for any other character.
 func plainLetter(r rune) string {
 	switch r {
 	case 'ø':
@@ -204,10 +225,11 @@ func plainLetter(r rune) string {
 	return ""
 }
 
-// grams yields the terms of a spaceless stretch, and where they stand in it: each character, and
-// each two neighbours.
+// grams yields the terms of a spaceless stretch with their byte offsets: each character, and each
+// pair of neighbouring characters.
 func grams(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
+		// before is the offset of the previous character; -1 at the first one.
 		before := -1
 		for at := 0; at < len(text); {
 			_, n := utf8.DecodeRune(text[at:])

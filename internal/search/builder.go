@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A builder makes a segment of notes.
+// A builder builds a segment from notes or memories. It must be used by one goroutine.
 type builder struct {
 	analyzer   *analyzer
 	isThreaded bool
@@ -15,23 +15,26 @@ type builder struct {
 	writer     *writer
 	seg        *segment
 
-	words map[string][]int // the terms of each word that came
-	ids   map[string]int   // of terms
-	terms []accumulator
+	words map[string][]int // term numbers of each word that was seen
+	ids   map[string]int   // term numbers, by term
+	terms []accumulator    // by term number
 
-	merged []byte // the term that mergedBody counts
-	wasOdd bool   // the last run was odd
+	merged []byte // buffer of mergedBody for the name of a term
+	wasOdd bool   // result of isOdd for the last run
 }
 
 // An accumulator collects the postings of one term.
+//
+// Postings of a term must be added in the order of their slots; so occurrences are collected until
+// the next slot.
 type accumulator struct {
 	name string
 	list postingList
-	open posting // of the slot that is being read
-	used bool    // whether there is an open one
+	open posting // of the slot that is being added
+	used bool    // whether open contains a posting
 }
 
-// builder is one for the things of the index.
+// builder returns an empty builder for the profile and the language of the index.
 func (x *Index) builder() *builder {
 	seg, a := &segment{}, x.analyzer
 	return &builder{
@@ -40,8 +43,11 @@ func (x *Index) builder() *builder {
 	}
 }
 
-// add adds a note. No other of this builder has its path.
+// add adds a document. The caller must not add two documents with the same path.
+//
+// A memory is added if the profile is threaded, otherwise a note.
 func (b *builder) add(path string, n *Note) {
+	// Signatures are stored by slot; a head has an empty one.
 	head := b.slot(slot{})
 	b.writer.note(path, uint32(head), uint32(head+1))
 	b.writer.sign()
@@ -59,15 +65,19 @@ func (b *builder) add(path string, n *Note) {
 		heading := b.text(fieldHeading, u.heading)
 		body := b.body(n.Text[u.start:u.end], n.Unsure || int(u.start) < n.Body)
 		b.seg.slots[at].lengths = [2]uint32{body, heading}
+		// The lead of a note is its first passage after the frontmatter, if there is one.
 		if i > 0 && int(u.start) >= n.Body && int(b.seg.slots[at-1].start) < n.Body {
 			b.seg.docs[len(b.seg.docs)-1].lead = uint32(at)
 		}
 	}
 }
 
-// slot adds a slot to the last note, or the head of the next one.
+// slot appends a slot to the last document or, if it is a head, begins the next one. It returns
+// the number of the slot in the segment.
 func (b *builder) slot(s slot) int {
 	doc := len(b.seg.docs)
+	// A passage belongs to the last document that was added; a head to the one that is about to
+	// be added.
 	if !s.isHead() {
 		doc--
 	}
@@ -76,7 +86,8 @@ func (b *builder) slot(s slot) int {
 	return len(b.seg.slots) - 1
 }
 
-// text counts the terms of a text for a field of the last slot. It returns the number of words.
+// text counts the terms of a text for a field of the last slot. It returns the length of the text
+// in words, which normalizes scores.
 func (b *builder) text(field int, text string) (words uint32) {
 	for r := range b.scanner.runs([]byte(text)) {
 		words += b.run(field, r)
@@ -84,8 +95,9 @@ func (b *builder) text(field int, text string) (words uint32) {
 	return words
 }
 
-// body is text for the body, of which there is a signature too. Of a unit that is unsure it does not follow that the
-// body of its note has its words.
+// body counts the terms of the body of a passage, like text, and appends its signature. For an
+// unsure passage, Proven cannot conclude that the body of the note has its words, so the passage
+// also gets the term unsure.
 func (b *builder) body(text []byte, isUnsure bool) (words uint32) {
 	for r := range b.scanner.runs(text) {
 		words += b.run(fieldBody, r)
@@ -103,7 +115,7 @@ func (b *builder) body(text []byte, isUnsure bool) (words uint32) {
 	return words
 }
 
-// run counts the terms of a run.
+// run counts the terms of a run for a field of the last slot, and returns its number of words.
 func (b *builder) run(field int, r *run) (words uint32) {
 	for _, a := range r.atoms {
 		words += b.atom(field, a)
@@ -117,9 +129,11 @@ func (b *builder) run(field int, r *run) (words uint32) {
 	return words
 }
 
-// isOdd reports whether letters stand side by side in a run that are in no term together.
+// isOdd reports whether a run has adjacent letters that no single term contains. See odd.
 func (b *builder) isOdd(r *run) bool {
 	for i, a := range r.atoms {
+		// Two adjacent words are in a common term only if the run has a whole. Two spaceless
+		// characters always are.
 		split := i > 0 && r.whole == nil && !a.spaceless && !r.atoms[i-1].spaceless
 		if split || !a.spaceless && len(a.text) > longestTerm || b.isMixed(a) {
 			return true
@@ -128,8 +142,8 @@ func (b *builder) isOdd(r *run) bool {
 	return len(r.whole) > longestTerm
 }
 
-// isMixed reports whether an atom has characters of scripts with spaces and without: a mark of one on a
-// character of the other.
+// isMixed reports whether an atom mixes spaceless scripts with others: a mark of one kind on a
+// character of the other kind.
 func (b *builder) isMixed(a atom) bool {
 	for i := 0; i < len(a.text); {
 		k, n := b.scanner.at(a.text, i)
@@ -141,7 +155,8 @@ func (b *builder) isMixed(a atom) bool {
 	return false
 }
 
-// atom counts the terms of an atom.
+// atom counts the terms of an atom for a field of the last slot, and returns its number of words.
+// Two spaceless characters count as about one word.
 func (b *builder) atom(field int, a atom) (words uint32) {
 	if !a.spaceless {
 		b.word(field, a.text)
@@ -151,11 +166,12 @@ func (b *builder) atom(field int, a atom) (words uint32) {
 		words++
 		b.count(field, b.id(term))
 	}
-	return (words + 1) / 2 // of each two characters there is a pair
+	return (words + 1) / 2 // grams yields about two terms for each character
 }
 
-// word counts the terms of a word.
+// word counts the terms of a word for a field of the last slot.
 func (b *builder) word(field int, word []byte) {
+	// Most words occur often, so their terms are computed only once.
 	ids, ok := b.words[string(word)]
 	if !ok {
 		for _, term := range b.analyzer.terms(string(word)) {
@@ -168,7 +184,7 @@ func (b *builder) word(field int, word []byte) {
 	}
 }
 
-// id is the number of a term.
+// id returns the number of a term, and assigns one to a new term.
 func (b *builder) id(term []byte) int {
 	id, ok := b.ids[string(term)]
 	if !ok {
@@ -180,10 +196,12 @@ func (b *builder) id(term []byte) int {
 	return id
 }
 
-// count counts one term for a field of the last slot.
+// count counts one occurrence of a term for a field of the last slot.
 func (b *builder) count(field, id int) {
 	t := &b.terms[id]
 	slot := uint32(len(b.seg.slots) - 1)
+	// Occurrences of one slot are collected in open, because a posting is encoded with its final
+	// counts.
 	if t.used && t.open.slot != slot {
 		t.list.add(t.open)
 		t.used = false
@@ -194,7 +212,8 @@ func (b *builder) count(field, id int) {
 	t.open.counts[field]++
 }
 
-// finish is the segment of the notes that were added.
+// finish returns the segment of the notes that were added. The builder must not be used
+// afterwards.
 func (b *builder) finish() *segment {
 	names, lists := 0, 0
 	for i := range b.terms {

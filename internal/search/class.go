@@ -7,26 +7,31 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A class says what a character is to the analyzer: a set of the bits below.
+// A class is a set of properties of a character that matter to the analyzer.
 type class uint8
 
+// The properties of a character.
 const (
 	inWord    class = 1 << iota // a letter, a digit, or a mark on one
-	opening                     // may begin a word: no mark
+	opening                     // can begin a word: a letter or digit, not a mark
 	spaceless                   // of a script that is written without spaces between words
-	silent                      // not seen, and not there for the search: a soft hyphen
+	silent                      // invisible, ignored by the search: such as a soft hyphen
 	upper                       // a capital letter
 	lower                       // a small letter
-	asIs                        // a small letter that is searched as it is, whatever is before or behind it
+	asIs                        // a small letter that NFKC and case folding never change
 )
 
-// planes is the number of characters that a table lists. Others are looked up one by one.
+// planes is the number of characters in the table of classes: the Basic Multilingual Plane. The
+// class of any other character is computed at each use.
 const planes = 1 << 16
 
-// classes are the classes of the characters of the first plane.
+// classes contains the class of each character of the Basic Multilingual Plane.
+//
+// It has 64 kB, and is shared by all scanners of an analyzer.
 type classes [planes]class
 
-// spacelessScripts are written without spaces, or, as Korean, with particles behind the words.
+// spacelessScripts returns the scripts that are indexed by pairs of characters: those written
+// without spaces and, because particles are appended to words, Korean.
 func spacelessScripts() []*unicode.RangeTable {
 	return []*unicode.RangeTable{
 		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo,
@@ -34,12 +39,13 @@ func spacelessScripts() []*unicode.RangeTable {
 	}
 }
 
-// commonKana belong to the scripts above, but Unicode counts them as common to several: marks of
-// voice and length, full and half width.
+// commonKana are characters of the scripts above that Unicode assigns to the script Common:
+// voicing and length marks, full and half width.
 const commonKana = "ー゙゚゛゜ｰﾞﾟ"
 
-// silentRunes are the soft hyphen, joiners, marks of direction, and what selects the look of a
-// character. The space of no width is none of them: it parts words.
+// silentRunes returns the characters that the search ignores: soft hyphen, joiners, direction
+// marks and variation selectors. The zero width space is not one of them, because it separates
+// words.
 func silentRunes() *unicode.RangeTable {
 	return &unicode.RangeTable{R16: []unicode.Range16{
 		{Lo: 0x00AD, Hi: 0x00AD, Stride: 1},
@@ -52,6 +58,7 @@ func silentRunes() *unicode.RangeTable {
 	}, LatinOffset: 1}
 }
 
+// newClasses computes the classes of the characters of the Basic Multilingual Plane.
 func newClasses() *classes {
 	c := &classes{}
 	c.set(inWord|opening, unicode.L, unicode.N)
@@ -64,7 +71,7 @@ func newClasses() *classes {
 	}
 	for r := range c {
 		if c[r]&inWord == 0 {
-			c[r] = 0 // a spaceless script's punctuation
+			c[r] = 0 // punctuation of a spaceless script
 		}
 	}
 	c.clear(silentRunes())
@@ -76,13 +83,15 @@ func newClasses() *classes {
 	return c
 }
 
-// steadyRune reports whether NFKC leaves a character as it is, whatever is before or behind it.
+// steadyRune reports whether NFKC leaves a character unchanged, whatever characters are next to
+// it.
 func steadyRune(r rune) bool {
 	c := string(r)
 	return utf8.ValidRune(r) && norm.NFKC.IsNormalString(c) && norm.NFKC.PropertiesString(c).BoundaryBefore()
 }
 
-// set adds bits to the characters of some tables.
+// set adds bits to the classes of all characters of some tables, as far as they are in the Basic
+// Multilingual Plane.
 func (c *classes) set(bits class, tables ...*unicode.RangeTable) {
 	for _, t := range tables {
 		for _, part := range t.R16 {
@@ -93,7 +102,8 @@ func (c *classes) set(bits class, tables ...*unicode.RangeTable) {
 	}
 }
 
-// clear makes the characters of a table silent, and nothing else.
+// clear sets the class of all characters of a table to silent. It ignores strides, so each range
+// must have stride 1.
 func (c *classes) clear(t *unicode.RangeTable) {
 	for _, part := range t.R16 {
 		for r := int(part.Lo); r <= int(part.Hi); r++ {
@@ -102,7 +112,9 @@ func (c *classes) clear(t *unicode.RangeTable) {
 	}
 }
 
-// of is the class of any character.
+// of returns the class of any character.
+//
+// Characters outside of the Basic Multilingual Plane are never silent or asIs.
 func (c *classes) of(r rune) class {
 	switch {
 	case r < planes:

@@ -2,39 +2,40 @@ package search
 
 import "math"
 
-// An evidence is by what the confidence in a result is reckoned.
+// An evidence contains the inputs of the confidence in a result.
 type evidence struct {
-	coverage           float64
-	score, first, next float64 // of the result, of the best one, and of the one behind it; 0: there is none
-	theirs, others     bool    // of the one person whom the query names, or of somebody else
-	record             bool    // it is a record, not a turn of a conversation
+	coverage           float64 // see Why.Coverage
+	score, first, next float64 // of this, the best and the next result; 0: none
+	theirs, others     bool    // of the one person that the query names; of another person
+	record             bool    // a record, not a turn of a conversation
 }
 
-// A fit is the outcome of a logistic regression: how much each kind of evidence says, of judged pairs of a question and
-// a result.
+// A fit contains the coefficients of a logistic regression from evidence to the probability that
+// a result is right. They were fitted to judged pairs of a question and a result.
 type fit struct {
 	name                                        string
 	base, coverage, share, lead, theirs, others float64
 }
 
-// turns is the fit of reference/retrieval.md §1, of turns of conversations. It is not made anew: a refit on others of
-// them was no better (reference/memory-build.md §0).
+// turns is the fit for turns of conversations (reference/retrieval.md §1). It is kept because a
+// refit on other conversations was no better (reference/memory-build.md §0).
 var turns = fit{"turns-1", -6.78, 1.06, 4.47, 5.21, .21, -2.14}
 
-// recordFit is the fit of the memories of bench/retrieval that are records: of half of its questions. TestConfidence of that
-// package measures it on the other half.
+// recordFit is the fit for memories that are records. It was fitted to half of the questions of
+// bench/retrieval about records; TestConfidence of that package evaluates it on the other half.
 var recordFit = fit{name: "records-1", base: -10.29, coverage: 2.03, share: 8.09, lead: 5.63}
 
-// notes is the fit of half of the questions about notes of bench/retrieval.
+// notes is the fit for notes, fitted to half of the questions of bench/retrieval about notes.
 var notes = fit{name: "notes-2", base: -14.93, coverage: 3.41, share: 13.23, lead: 3.61}
 
-// The bounds of a confidence: nothing that was found by words is certain.
+// The bounds of a confidence: a match of words never makes a result certain.
 const (
 	leastSure = .01
 	mostSure  = .95
 )
 
-// confidence is how likely a result is what was meant, from 0 to 1, and the name of the fit that says so.
+// confidence returns the probability, from leastSure to mostSure, that a result is the one that
+// was meant, and the name of the fit that computed it.
 func (p *Profile) confidence(e evidence) (float64, string) {
 	f := &p.fit
 	if e.record {
@@ -43,7 +44,11 @@ func (p *Profile) confidence(e evidence) (float64, string) {
 	return f.of(e), f.name
 }
 
-// of is the confidence by a fit, with four digits behind the point.
+// of returns the confidence by a fit, rounded to four decimal places.
+//
+//	x = base + coverage*e.coverage + share*e.score/e.first + lead*(e.score-e.next)/e.first
+//	    + theirs, if e.theirs + others, if e.others
+//	confidence = 1 / (1 + exp(-x)), between leastSure and mostSure
 func (f *fit) of(e evidence) float64 {
 	x := f.base + float64(f.coverage*e.coverage)
 	if e.first > 0 {

@@ -10,18 +10,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// odd is the term of notes in which letters stand side by side that are in no term together: a word that is
-// too long for a term, several words in one run with a script without spaces, or marks on such a script.
+// odd is the term of slots with adjacent letters that no single term contains: a word that is too
+// long for a term, several words in one run with a spaceless script, or marks of a script with
+// spaces on spaceless characters. A note with such a slot is always a candidate of Containing.
 const odd = "!odd"
 
-// A piece is a part of a text that a note has in one of its terms, if the note has the text.
+// A piece is a part of a text. A note that contains the text has the piece in one of its terms.
 type piece struct {
 	text  string
-	whole bool // it is a term by itself
+	whole bool // the piece is a term itself, not a part of one
 }
 
-// Containing yields the paths of all notes that contain a text as it is, whatever its case, and of some that
-// do not. It is not ok if the words of the index say nothing about the text: any note may contain it.
+// Containing yields the paths of all notes that contain a text, ignoring case, and of some that
+// do not: the caller must check them. ok is false if the terms of the index allow no conclusion
+// about the text, so that any note can contain it. Then paths yields every note.
 func (x *Index) Containing(text string) (paths iter.Seq[string], ok bool) {
 	pieces := x.pieces(text)
 	return func(yield func(string) bool) {
@@ -37,8 +39,11 @@ func (x *Index) Containing(text string) (paths iter.Seq[string], ok bool) {
 	}, len(pieces) > 0
 }
 
-// pieces are the pieces of a text: its runs of letters and digits that are read as they are, whatever is
-// before and behind the text. In a script without spaces they are pairs of characters.
+// pieces returns the pieces of a text: runs of letters and digits that the scanner reads the same
+// way whatever is before and after the text. In a spaceless script they are pairs of characters.
+//
+// For example, the pieces of "ead_fi" are ead and fi. Each can be a part of a term, because the
+// text can begin and end inside a word. The pieces of 東京都 are the terms 東京 and 京都.
 func (x *Index) pieces(text string) []piece {
 	var all []piece
 	c, run, spaced := x.analyzer.classes, []rune(nil), false
@@ -62,7 +67,8 @@ func (x *Index) pieces(text string) []piece {
 	return all
 }
 
-// startsFresh reports whether normalization leaves a character as it is, whatever is before it.
+// startsFresh reports whether normalization leaves a character unchanged, whatever character is
+// before it.
 func startsFresh(r rune) bool {
 	if r < utf8.RuneSelf {
 		return true
@@ -71,8 +77,9 @@ func startsFresh(r rune) bool {
 	return utf8.ValidRune(r) && norm.NFKC.IsNormalString(c) && norm.NFKC.PropertiesString(c).BoundaryBefore()
 }
 
-// appendPieces appends the pieces of a run of characters of one kind of script. A mark behind the text may be
-// composed with the last character. Terms without accents have it all the same, if they are of ASCII.
+// appendPieces appends the pieces of a run of characters that are either all spaceless or all
+// not. The last character is omitted if a mark after the text could be composed with it. For an
+// ASCII run this is not necessary, because the terms without accents contain the plain character.
 func appendPieces(all []piece, run []rune, spaced bool) []piece {
 	if n := len(run); n > 0 && (!spaced || !isASCII(string(run))) &&
 		!norm.NFKC.PropertiesString(string(run[n-1])).BoundaryAfter() {
@@ -92,15 +99,19 @@ func appendPieces(all []piece, run []rune, spaced bool) []piece {
 	return all
 }
 
-// A set is a set of the notes of a segment.
+// A set is a set of documents, or of slots, of one segment: one bit for each number.
 type set []uint64
 
+// set returns an empty set for the documents of the segment.
 func (s *segment) set() set { return make(set, (len(s.docs)+63)/64) }
 
+// add adds a number to the set.
 func (s set) add(doc int) { s[doc/64] |= 1 << (doc % 64) }
 
+// has reports whether a number is in the set.
 func (s set) has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }
 
+// isEmpty reports whether the set has no members.
 func (s set) isEmpty() bool {
 	for _, b := range s {
 		if bits.OnesCount64(b) > 0 {
@@ -110,10 +121,12 @@ func (s set) isEmpty() bool {
 	return true
 }
 
-// containing are the notes that have all pieces.
+// containing returns the documents that have all pieces in their terms. They include deleted
+// documents.
 func (s *segment) containing(pieces []piece) set {
 	docs := s.set()
 	for i := range docs {
+		// Bits after the last document are set too, but no document has them.
 		docs[i] = ^uint64(0)
 	}
 	for _, p := range pieces {
@@ -133,7 +146,7 @@ func (s *segment) containing(pieces []piece) set {
 	return docs
 }
 
-// termsWith calls a function with the terms that a piece may be in.
+// termsWith calls f with each term that can contain a piece, including odd.
 func (s *segment) termsWith(p piece, f func(term int)) {
 	exact := []string{odd}
 	if p.whole {
@@ -152,13 +165,15 @@ func (s *segment) termsWith(p piece, f func(term int)) {
 	}
 }
 
-// termsAround calls a function with the terms that begin with a sign and have a text in them, once each. The
-// names of terms lie one behind the other, so they are searched as one text.
+// termsAround calls f once with each term that begins with a sign and contains a text. The names
+// of terms are adjacent in one string, which is searched as a whole; matches across the end of a
+// name are skipped.
 func (s *segment) termsAround(sign, text string, f func(term int)) {
 	first, end := s.prefixed(sign)
 	if first == end {
 		return
 	}
+	// term is found by binary search over the ends of the names.
 	to := int(s.nameEnds[end-1])
 	for at := int(s.nameEnds[first]) - len(s.name(first)); ; {
 		i := strings.Index(s.names[at:to], text)

@@ -1,7 +1,7 @@
 package search
 
-// englishForms are irregular forms: on each line the word that the others count as. Forms that are
-// words of their own more often than not (ground, wound) are left out.
+// englishForms are irregular forms. On each line, the other words count as the first one. Forms
+// that are more often words of their own (ground, wound) are omitted.
 const englishForms = `
 arise arose arisen
 awake awoke awoken
@@ -167,7 +167,8 @@ good better best
 far farther farthest
 `
 
-// englishVariants are what people write for the same thing, with its plurals and the like.
+// englishVariants are different spellings and synonyms. On each line, the other words count as
+// the first one, in all their forms, such as plurals.
 const englishVariants = `
 january jan
 february feb

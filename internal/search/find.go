@@ -6,82 +6,97 @@ import (
 	"slices"
 )
 
-// DefaultLimit is how many hits a page has if Options does not say it.
+// DefaultLimit is the number of hits on a page if Options.Limit is not positive.
 const DefaultLimit = 20
 
-// lookEvery is after how many notes it is asked whether the search is to end.
+// lookEvery is the number of notes after which the search calls Options.Ended again.
 const lookEvery = 256
 
-// mostRead is how many notes are read at most to see whether they hold a phrase.
+// mostRead is the maximum number of notes whose texts are read to verify phrases.
 const mostRead = 1000
 
-// Options say what part of the results is wanted, and give access to the texts.
+// Options select a page of the results and give the search access to the texts. The zero value
+// returns the first page, without snippets.
+//
+// Text, Filter, Ended, Tie and Ahead are called by the goroutine that calls Search.
 type Options struct {
 	Limit  int                   // hits on a page; 0: DefaultLimit
-	After  *Cursor               // the page behind this one; nil: the first
-	Filter func(doc string) bool // which notes may be found; nil: all
+	After  *Cursor               // return the page after this cursor; nil: the first page
+	Filter func(doc string) bool // reports whether a note can be found; nil: all notes
 
-	// Text is the text that the index has of a note. Without it hits have no snippets, and a phrase
-	// is found wherever all its words stand in one unit. An error of it ends the search.
+	// Text returns the indexed text of a note. If it is nil, hits have no snippets, and a phrase
+	// matches every passage that has all its words, in any order. The search stops at its first
+	// error and returns it.
 	Text func(doc string) ([]byte, error)
 
-	// Snippet is how many bytes of a text a snippet shows at most; 0: 240; less: hits have none.
+	// Snippet is the maximum length of a snippet in bytes; 0: 240; negative: no snippets.
 	Snippet int
 
-	// Ended is asked from time to time why to stop. An error of it ends the search. Nil: nothing stops it.
+	// Ended is called from time to time. If it returns an error, the search stops and returns
+	// that error. Nil: the search is never stopped.
 	Ended func() error
 
-	// Exact are the notes whose name is the query: they come first, if they are found.
+	// Exact are the paths of notes whose name is the query. They come first if they are found.
 	Exact []string
 
-	// Tie orders two things of one score; nil: by path. What it compares as equal is ordered by path.
+	// Tie compares two documents with equal scores. Nil, or a result of 0: they are ordered by
+	// path.
 	Tie func(a, b string) int
 
-	// Explain says to say of each hit why it was found. Constrained says that the filter holds what the caller asked for
-	// beside the words, such as a kind or a tag.
+	// Explain sets Hit.Why. Constrained says that Filter contains conditions that the caller
+	// stated besides the words, such as a kind or a tag; see Structural.
 	Explain, Constrained bool
 
-	// Ahead is told of the notes whose texts are about to be asked for, some at a time. Nil: it is not.
+	// Ahead is called with batches of notes whose texts Text will be asked for next, so that the
+	// caller can prefetch them. Nil: it is not called.
 	Ahead func(docs []string)
 }
 
-// A Cursor is a place in the results.
+// A Cursor is a position in the results: that of the last hit of a page.
 type Cursor struct {
 	Score float64
 	Doc   string
 }
 
-// Results are a page of what was found, the best first; of equal scores in the order of the paths,
-// bytewise.
+// Results are one page of the hits, ordered by descending score, then by Options.Tie, then by
+// path (bytewise).
+//
+// Total counts all hits, not only those of the page; with Partial it is a lower bound.
 type Results struct {
 	Items []Hit
 	Total int // notes on all pages
 
-	// Partial says that more notes might hold a phrase than were looked at: the best 1,000 are.
+	// Partial reports that only the best 1,000 candidates were checked for a phrase, and that
+	// more notes can contain it.
 	Partial bool
 }
 
-// A Hit is a note that was found.
+// A Hit is a note, or a memory, that was found.
 type Hit struct {
-	Doc     string
-	Unit    Passage  // the best of the note, or the field of its frontmatter
-	Score   float64  // with four digits behind the point; 0 if the query only excludes
-	Snippet string   // of the unit, in one line
-	Ranges  [][2]int // what of the snippet was looked for: bytes from, up to
-	Why     *Why     // if Options.Explain asks for it
+	Doc     string   // its path
+	Unit    Passage  // the best passage of the note, or the field of its frontmatter
+	Score   float64  // rounded to four decimal places; 0 if the query only excludes
+	Snippet string   // an excerpt of the passage, in one line
+	Ranges  [][2]int // the matches in the snippet: start and end offsets in bytes
+	Why     *Why     // nil without Options.Explain
 }
 
-// A Passage is the part of a note that a hit is about.
+// A Passage identifies the part of a note that a hit is about.
 type Passage struct {
-	LineStart int    // of the file, from 1
-	Heading   string // that it stands under; empty before the first
+	LineStart int    // first line in the file, from 1
+	Heading   string // heading of the passage's section; empty before the first heading
 }
 
-// Cursor is the place of the hit.
+// Cursor returns the position of the hit. Options.After with it selects the page that begins
+// after the hit.
 func (h Hit) Cursor() *Cursor { return &Cursor{h.Score, h.Doc} }
 
-// Search finds notes. The only errors are those of o.Text and o.Ended. A bounded number of searches run at once;
-// the others wait for their turn. So o.Text, o.Filter and o.Ended must not search.
+// Search returns the notes that match a query. It returns only errors of o.Text and o.Ended. A
+// limited number of searches run at once and the others wait, so o.Text, o.Filter and o.Ended
+// must not call Search: that can deadlock.
+//
+// The hits are those with any of the words of the query, all of its phrases, and nothing that it
+// excludes. If the query only excludes, all other notes are hits, with score 0.
 func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
@@ -91,7 +106,7 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	}
 	x.analyzer.turns <- struct{}{}
 	defer func() { <-x.analyzer.turns }()
-	if o.Ended != nil { // while it waited
+	if o.Ended != nil { // it can have changed during the wait
 		if err := o.Ended(); err != nil {
 			return Results{}, err
 		}
@@ -103,6 +118,8 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	if x.profile.isThreaded() {
 		return s.threaded(g)
 	}
+	// Without phrases, or without texts to verify them, the postings decide which notes match, so
+	// the page can be ranked in one pass.
 	if o.Text == nil || !s.narrow() {
 		page := ranking{most: o.Limit + 1, after: o.After, tie: o.Tie}
 		if err := s.each(o.Filter, page.add); err != nil {
@@ -110,6 +127,8 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 		}
 		return s.results(&page, page.total, false)
 	}
+	// Phrases must be verified in the texts, which is slow, so only the best candidates are read.
+	// They are ranked without the cursor, so that all pages are parts of the same list.
 	best := ranking{most: mostRead, tie: o.Tie}
 	if err := s.each(o.Filter, best.add); err != nil {
 		return Results{}, err
@@ -125,16 +144,18 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	return s.results(&page, len(found), best.total > mostRead)
 }
 
-// A searcher answers one query.
+// A searcher runs one query.
+//
+// It must be used by one goroutine.
 type searcher struct {
 	x *Index
 	plan
 	Options
-	named  map[ref]bool // what has the query as its name
-	ranker *ranker      // of a threaded profile
+	named  map[ref]bool // documents whose name is the query
+	ranker *ranker      // nil unless the profile is threaded
 }
 
-// name finds what has the query as its name.
+// name sets named to the documents whose name is the query, including those of Options.Exact.
 func (s *searcher) name() {
 	s.named = s.x.named(s.tokens)
 	for _, path := range s.Exact {
@@ -147,11 +168,13 @@ func (s *searcher) name() {
 	}
 }
 
-// bonus is what a thing that has the query as its name scores on top: so much that all others are behind it.
+// bonus returns the addition to the score of a document whose name is the query, which is greater
+// than any score without it; 0 for other documents.
 func (s *searcher) bonus(layer, doc int) float64 {
 	if len(s.named) == 0 || !s.named[ref{int32(layer), int32(doc)}] {
 		return 0
 	}
+	// A concept gains less than its idf, and the other parts of a score are shares of it.
 	p, most := &s.x.profile, 0.
 	for _, c := range s.concepts {
 		most += c.idf
@@ -159,8 +182,8 @@ func (s *searcher) bonus(layer, doc int) float64 {
 	return float64(most * (1 + max(p.secondShare, p.thread.share)) * max(p.thread.person, 1))
 }
 
-// narrow reports whether texts have to be read to know what is found. If so, as few as can be are
-// left.
+// narrow reports whether texts must be read to verify phrases. If so, it first removes the slots
+// that cannot contain the phrases.
 func (s *searcher) narrow() (reads bool) {
 	scan := s.x.analyzer.scanner()
 	for _, list := range [][]*requirement{s.must, s.never} {
@@ -174,7 +197,10 @@ func (s *searcher) narrow() (reads bool) {
 	return reads
 }
 
-// each calls a function with the notes that have what the postings can tell, and which a filter admits.
+// each calls f with each note that passes the filter and that, as far as the postings show,
+// matches the query. It returns an error of Options.Ended.
+//
+// Notes come in the order of layers, and in a layer in the order of their numbers.
 func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 	step := 0
 	for i := range s.x.layers {
@@ -185,6 +211,8 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 					return err
 				}
 			}
+			// The note must be scored even if it is not admitted, because this advances the
+			// walker.
 			found := w.score(doc)
 			if s.admits(i, doc) && (filter == nil || filter(found.path)) {
 				if len(s.named) > 0 && !s.x.profile.isThreaded() {
@@ -197,8 +225,8 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 	return nil
 }
 
-// next is the note of a layer behind one: with any of the words, or, where the query only excludes,
-// any at all.
+// next returns the next note of a layer after doc: one with any of the words or, if the query
+// only excludes, any note that is not deleted.
 func (s *searcher) next(w *walker, doc int) (int, bool) {
 	if !s.all {
 		return w.next()
@@ -211,7 +239,7 @@ func (s *searcher) next(w *walker, doc int) (int, bool) {
 	return 0, false
 }
 
-// admits reports whether the postings allow a note.
+// admits reports whether a note meets the requirements, as far as the postings show.
 func (s *searcher) admits(layer, doc int) bool {
 	l := &s.x.layers[layer]
 	head, end := l.docs[doc].head, l.end(doc)
@@ -221,6 +249,7 @@ func (s *searcher) admits(layer, doc int) bool {
 		}
 	}
 	for _, r := range s.never {
+		// The postings of an excluded phrase do not show that the note contains the phrase.
 		certain := r.phrase == nil || s.Text == nil
 		if certain && len(r.within(layer, head, end)) > 0 {
 			return false
@@ -229,7 +258,10 @@ func (s *searcher) admits(layer, doc int) bool {
 	return true
 }
 
-// verified are the notes that hold the phrases that they must, and none that they must not.
+// verified returns the notes of a list that contain all required phrases and no excluded one. It
+// reads their texts.
+//
+// The order of the list is kept. The score of a note does not change, but its best passage can.
 func (s *searcher) verified(list []scored) ([]scored, error) {
 	scan := s.x.analyzer.scanner()
 	var kept []scored
@@ -253,10 +285,10 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 	return kept, nil
 }
 
-// manyAhead is of how many notes Options.Ahead is told at once that may hold a phrase.
+// manyAhead is the number of notes in one call of Options.Ahead while phrases are verified.
 const manyAhead = 64
 
-// ahead tells of notes whose texts are asked for next.
+// ahead passes notes to Options.Ahead whose texts are read next.
 func (s *searcher) ahead(list []scored) {
 	if s.Ahead == nil || len(list) == 0 {
 		return
@@ -268,7 +300,9 @@ func (s *searcher) ahead(list []scored) {
 	s.Ahead(docs)
 }
 
-// verify looks into a text. The unit that holds the phrase becomes the note's best.
+// verify reports whether the text of a note meets the requirements that are phrases. The passage
+// that contains a required phrase becomes the best passage of f. On an error of the reader its
+// result is meaningless.
 func (s *searcher) verify(f *scored, r *reader) bool {
 	for _, never := range s.never {
 		if never.phrase == nil {
@@ -287,6 +321,7 @@ func (s *searcher) verify(f *scored, r *reader) bool {
 		if !ok {
 			return false
 		}
+		// A phrase in the path has no passage.
 		if slot != r.docs[f.doc].head {
 			unit = slot
 		}
@@ -295,17 +330,18 @@ func (s *searcher) verify(f *scored, r *reader) bool {
 	return true
 }
 
-// A reader looks for phrases in the text of a note, which it reads when it must.
+// A reader looks for phrases in a note, and reads the text of the note on first use.
 type reader struct {
 	scan *scanner
 	*liveSegment
 	textOf func(doc string) ([]byte, error)
 	text   []byte
 	read   bool
-	err    error // why the text could not be read: nothing is found then
+	err    error // of textOf; then no phrase is found
 }
 
-// find is a slot that holds a phrase: the best unit if it does, else the first one.
+// find returns a slot of a note that contains a phrase: the best passage if it does, else the
+// first such slot. ok is false if there is none.
 func (r *reader) find(q *requirement, f *scored) (uint32, bool) {
 	slots := q.within(f.layer, r.docs[f.doc].head, r.end(f.doc))
 	if slices.Contains(slots, f.slot) && r.holds(f, f.slot, q.phrase) {
@@ -319,8 +355,8 @@ func (r *reader) find(q *requirement, f *scored) (uint32, bool) {
 	return 0, false
 }
 
-// holds reports whether a slot holds a phrase. Of a head that can only be told of the path; what
-// else a note is called stands in its text.
+// holds reports whether a slot contains a phrase. Of a head only the path is examined, because
+// the title and the keywords of a note are in its text too.
 func (r *reader) holds(f *scored, slot uint32, phrase []atom) bool {
 	if slot == r.docs[f.doc].head {
 		return r.scan.holds([]byte(f.path), phrase)
@@ -332,13 +368,14 @@ func (r *reader) holds(f *scored, slot uint32, phrase []atom) bool {
 	return r.err == nil && r.scan.holds(r.slots[slot].of(r.text), phrase)
 }
 
-// of is the part of the text that is of the span.
+// of returns the part of a text that a span covers. Offsets after the end of the text are
+// clamped.
 func (s span) of(text []byte) []byte {
 	end := min(uint(s.end), uint(len(text)))
 	return text[min(uint(s.start), end):end]
 }
 
-// results are a page.
+// results returns a page with its snippets and, with Options.Explain, its explanations.
 func (s *searcher) results(page *ranking, total int, partial bool) (Results, error) {
 	list, behind := page.list(), 0.
 	if len(list) > s.Limit {
@@ -372,49 +409,55 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 	return r, nil
 }
 
-// A ranking keeps the best notes behind a place.
+// A ranking collects the best notes after a cursor.
 type ranking struct {
-	most  int
+	most  int // maximum number of notes
 	after *Cursor
 	tie   func(a, b string) int
-	total int     // notes, before the place too
-	first float64 // the best score of all
+	total int     // number of notes, including those before the cursor
+	first float64 // best score, including those before the cursor
 	kept  []scored
-	last  *scored // of the best so far, when there are enough: what is behind it is not kept
+	last  *scored // the last of the best so far, once there are enough; notes after it are dropped
 }
 
+// add adds a note, unless it is before the cursor or cannot be among the best.
+//
+// It keeps at most twice as many notes as the page needs, and some more.
 func (r *ranking) add(f scored) {
 	r.total++
 	r.first = max(r.first, f.score)
 	if r.after != nil && r.better(f, r.after.scored()) <= 0 {
 		return
 	}
+	// As many better notes are known already.
 	if r.last != nil && r.better(*r.last, f) < 0 {
 		return
 	}
 	r.kept = append(r.kept, f)
+	// Sorting only when the list has doubled keeps the average cost of a note low.
 	if len(r.kept) >= 2*r.most+64 {
 		r.kept = r.list()
 		r.last = &r.kept[len(r.kept)-1]
 	}
 }
 
-// isBehind reports whether something with a score is behind as many as are wanted.
+// isBehind reports whether a note with this score certainly comes after as many notes as the
+// ranking keeps.
 func (r *ranking) isBehind(score float64) bool {
 	const rounding = 1e-4
 	return r.last != nil && score < r.last.score-rounding
 }
 
-// list are the best, in order.
+// list returns the best notes in order. The ranking keeps the slice.
 func (r *ranking) list() []scored {
 	slices.SortFunc(r.kept, r.better)
 	return r.kept[:min(r.most, len(r.kept))]
 }
 
-// scored is a note that would be there.
+// scored returns a note that compares like the position of the cursor.
 func (c *Cursor) scored() scored { return scored{layer: -1, score: c.Score, path: c.Doc} }
 
-// better orders the best first, equals by the tie, and then by path.
+// better compares two notes by descending score, then by tie, then by path.
 func (r *ranking) better(a, b scored) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
@@ -424,6 +467,7 @@ func (r *ranking) better(a, b scored) int {
 			return c
 		}
 	}
+	// In one layer, the order of the paths is known without comparing them.
 	if a.layer == b.layer {
 		return cmp.Compare(a.order, b.order)
 	}

@@ -7,39 +7,40 @@ import (
 	"slices"
 )
 
-// ImageFormat is the number of the format that AppendImage writes. It rises when the bytes of an
-// image come to mean something else, and also when the terms of a text do: an image is searched by
-// the rules that it was made by.
+// ImageFormat is the version of the format that AppendImage writes. It must be increased when the
+// meaning of the bytes changes, and also when the terms of a text change, because an image is
+// searched by the rules of the release that reads it.
 const ImageFormat = 5
 
-// ErrFormat is the error of an image that is not of this format, or whose terms this release would
-// not make: the index has to be made of the texts again.
+// ErrFormat is the error for an image that has another format, or whose terms differ from those
+// of this release. The index must be rebuilt from the texts.
 var ErrFormat = errors.New("no image of a search index in the format of this release")
 
-// An image is an index as bytes, its numbers little-endian:
+// An image is a serialized index. Its numbers are little-endian:
 //
 //	magic     8 bytes
-//	format    a number, as all below of 32 bits
-//	checksum  CRC-32C of all that follows
-//	profile   its number
-//	language  a block of bytes: what was given to New
-//	stems     1 if the words of it are stemmed, else 0
-//	layers    how many; then of each its blocks, in the order of addLayer
+//	format    a number; all numbers have 32 bits
+//	checksum  CRC-32C of all bytes after it
+//	profile   number of the profile
+//	language  block of bytes: as passed to New
+//	stems     1 if words of the language are stemmed, else 0
+//	layers    their number, then the blocks of each layer in the order of addLayer
 //
-// A block is the number of its elements, and they, filled up to a number of bytes that four divides.
-// So in an image that begins at such an address all numbers do, and it can be used as it lies there.
+// A block is the number of its elements, followed by the elements and padding to a multiple of
+// four bytes. So if an image begins at an address that is divisible by four, all its numbers
+// are aligned, and it can be used in place.
 const (
 	imageMagic  = "rksearch"
 	imageHeader = len(imageMagic) + 4 + 4
 )
 
-// castagnoli is the table of CRC-32C.
+// castagnoli returns the table of CRC-32C.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Language is the language that the index was made for, as it was given to Empty.
+// Language returns the language of the index, as passed to Empty or New.
 func (x *Index) Language() string { return x.analyzer.language }
 
-// Size is about how many bytes of memory the index holds.
+// Size returns the approximate memory use of the index in bytes.
 func (x *Index) Size() int64 {
 	size := int64(analyzerSize)
 	for _, l := range x.layers {
@@ -48,7 +49,7 @@ func (x *Index) Size() int64 {
 	return size
 }
 
-// ImageSize is a number of bytes that the image of the index does not exceed.
+// ImageSize returns an upper bound of the size of the index's image in bytes.
 func (x *Index) ImageSize() int64 {
 	size := int64(imageSlack(x))
 	for _, l := range x.layers {
@@ -57,10 +58,12 @@ func (x *Index) ImageSize() int64 {
 	return size
 }
 
-// analyzerSize is about what an analyzer holds: its classes, stop words and forms.
+// analyzerSize is the approximate memory use of an analyzer in bytes: its classes, stop words and
+// forms.
 const analyzerSize = planes + 32<<10
 
-// stored is how many bytes the lists of a segment have that an image has too.
+// stored returns the size, in bytes, of the lists of a segment, most of which are also in an
+// image.
 func (s *segment) stored() int64 {
 	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
 	numbers := len(s.byPath) + len(s.order) + len(s.docOf) + len(s.signatureEnds) +
@@ -69,7 +72,8 @@ func (s *segment) stored() int64 {
 		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
 }
 
-// bytes is how many bytes a segment holds: its lists, and what was made of them for searches.
+// bytes returns the memory use of a segment: its lists, and the tables that searches derived from
+// them.
 func (s *segment) bytes() int64 {
 	sketched := 0
 	if k := s.known.Load(); k != nil {
@@ -84,13 +88,16 @@ func (s *segment) bytes() int64 {
 	return s.stored() + int64(sketched)
 }
 
-// AppendImage appends the image of the index to b. It has the layers as they are, and what is dead
-// in them: to merge them first takes longer than all else, and each With merges what it should.
+// AppendImage appends the image of the index to b and returns the result. It writes the layers as
+// they are, including deleted notes: merging them first would take longer than everything else,
+// and each With merges as far as necessary.
+//
+// ReadImage returns an index with the same results. The image is not compressed.
 func (x *Index) AppendImage(b []byte) []byte {
 	w := imageWriter{start: len(b), data: slices.Grow(b, int(x.ImageSize()))}
 	w.data = append(w.data, imageMagic...)
 	w.number(ImageFormat)
-	w.number(0) // the checksum, when there is something to sum up
+	w.number(0) // placeholder of the checksum
 	w.number(x.profile.number)
 	w.text(x.analyzer.language)
 	w.flag(x.analyzer.stem != nil)
@@ -104,19 +111,23 @@ func (x *Index) AppendImage(b []byte) []byte {
 	return w.data
 }
 
-// imageSlack bounds what an image has beside its blocks' bytes.
+// imageSlack returns an upper bound of the bytes of an image outside the elements of its blocks.
 func imageSlack(x *Index) int {
-	const ofLayer = 14 * 8 // each block its number, and what fills it up
+	const ofLayer = 14 * 8 // of each block, its count and its padding
 	return imageHeader + 20 + len(x.analyzer.language) + ofLayer*len(x.layers)
 }
 
-// An imageWriter appends an image to what it was given.
+// An imageWriter appends an image to a slice.
 type imageWriter struct {
 	data  []byte
-	start int // of the image
+	start int // offset of the image in data
 }
 
-// addLayer adds the blocks of a layer. What is not there is made of the others in ReadImage.
+// addLayer appends the blocks of a layer. ReadImage computes the lists that are omitted.
+//
+// The blocks are, in this order: paths, docs, byPath, headings, slots, signatures, signatureEnds,
+// names, nameEnds, lists, listEnds, members, byThread, and the bit set of deleted documents. The
+// order is part of the format.
 func (w *imageWriter) addLayer(l *liveSegment) {
 	w.text(l.paths)
 	addList(w, l.docs)
@@ -134,8 +145,10 @@ func (w *imageWriter) addLayer(l *liveSegment) {
 	addList(w, halves(l.dead))
 }
 
+// number appends a number.
 func (w *imageWriter) number(n uint32) { w.data = binary.LittleEndian.AppendUint32(w.data, n) }
 
+// flag appends 1 or 0.
 func (w *imageWriter) flag(on bool) {
 	n := uint32(0)
 	if on {
@@ -144,7 +157,7 @@ func (w *imageWriter) flag(on bool) {
 	w.number(n)
 }
 
-// text adds a block of bytes.
+// text appends a block of bytes, with its padding.
 func (w *imageWriter) text(s string) {
 	w.number(uint32(len(s)))
 	w.data = append(w.data, s...)
@@ -153,7 +166,7 @@ func (w *imageWriter) text(s string) {
 	}
 }
 
-// addList adds a block of records.
+// addList appends a block of records.
 func addList[R record](w *imageWriter, list []R) {
 	w.number(uint32(len(list)))
 	for _, n := range numbers(list) {
@@ -161,7 +174,7 @@ func addList[R record](w *imageWriter, list []R) {
 	}
 }
 
-// halves are the words of some bits, the lower half of each first.
+// halves returns words of 64 bits as pairs of 32 bits, the lower half first.
 func halves(bits []uint64) []uint32 {
 	list := make([]uint32, 0, 2*len(bits))
 	for _, w := range bits {

@@ -24,22 +24,24 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A language is what the analyzer knows of one.
+// A language contains the data of the analyzer for one language.
 type language struct {
-	name  string // in English
+	name  string // English name, lower case
 	stem  func(*snowballstem.Env) bool
-	stops string // words that say nothing about what a note is of
-	forms string // lines of words of which the others count as the first
-	other string // likewise, in all their forms
+	stops string // words too common to distinguish notes, separated by spaces
+	forms string // lines of irregular forms: the other words of a line count as the first
+	other string // lines of variants, likewise, but in all their forms
 }
 
-// mutates reports whether words of a language have forms that begin otherwise: by a particle that is
-// written with them, or by another first sound.
+// mutates reports whether the forms of a word can begin with other letters than the word: a
+// particle that is written with it, or a changed first sound.
 func (l *language) mutates() bool {
 	return l.name == "arabic" || l.name == "irish" || l.name == "tamil"
 }
 
-// languages are the languages that Snowball stems: all that a vault may name.
+// languages returns the languages that Snowball stems: all that a vault can name.
+//
+// Arabic, Irish and Tamil have no stop words.
 func languages() []language {
 	return []language{
 		{"english", english.Stem, englishStops, englishForms, englishVariants},
@@ -63,10 +65,12 @@ func languages() []language {
 	}
 }
 
-// Stems reports whether words of a language are found in their other forms too.
+// Stems reports whether the words of a language, given by name or code, are also found in their
+// other forms.
 func Stems(name string) bool { return languageOf(name).stem != nil }
 
-// languageOf is the language of a name or code. Of another one nothing is known.
+// languageOf returns the language with a name or code; the zero value, which does not stem, if
+// there is none.
 func languageOf(name string) language {
 	name, _ = vault.ParseLanguage(name)
 	for _, l := range languages() {

@@ -5,28 +5,30 @@ import (
 	"slices"
 )
 
-// A liveSegment is a segment of which some notes are not there any more.
+// A liveSegment is a segment, with marks on its deleted documents.
 type liveSegment struct {
 	*segment
-	dead []uint64 // bits, by note; nil: none
-	live int      // notes
+	dead []uint64 // bit set of deleted documents; nil: none
+	live int      // number of documents that are not deleted
 }
 
-// has reports whether a note is there.
+// has reports whether a document is not deleted.
 func (l *liveSegment) has(doc int) bool {
 	return l.dead == nil || l.dead[doc/64]&(1<<(doc%64)) == 0
 }
 
-// without is the layer without a note.
+// without returns a copy of the layer with one more document deleted, which must not have been
+// deleted before.
 func (l liveSegment) without(doc int) liveSegment {
+	// The bit set is copied, because earlier indexes share the layer.
 	dead := make([]uint64, (len(l.docs)+63)/64)
 	copy(dead, l.dead)
 	dead[doc/64] |= 1 << (doc % 64)
 	return liveSegment{l.segment, dead, l.live - 1}
 }
 
-// remove takes a note out, if it is there. Only With calls it and what follows, on an index that
-// nobody else has.
+// remove marks a document as deleted, if it exists. remove, push and settle change the index, so
+// only With and its like call them, on an index that is not shared yet.
 func (x *Index) remove(path string) {
 	for i := range x.layers {
 		l := &x.layers[i]
@@ -38,7 +40,7 @@ func (x *Index) remove(path string) {
 	}
 }
 
-// push takes the notes of a segment in, none of which is there.
+// push appends a segment as a new layer. None of its documents must be in another layer.
 func (x *Index) push(s *segment) {
 	for doc := range s.docs {
 		x.totals.add(s.totals(doc), 1)
@@ -46,7 +48,7 @@ func (x *Index) push(s *segment) {
 	x.layers = append(x.layers, liveSegment{s, nil, len(s.docs)})
 }
 
-// add adds one note to the sums, or takes it off.
+// add adds the sums of a document by times; by is 1 or -1.
 func (t *totals) add(n totals, by int) {
 	sign := uint64(by) // -1 wraps around, and so does the sum
 	t.notes += by * n.notes
@@ -57,15 +59,17 @@ func (t *totals) add(n totals, by int) {
 	}
 }
 
-// mergeFactor is how many layers of about one size there may be before they are merged: a note is
-// written again once for each time that the index grows by this factor.
+// mergeFactor is the number of layers of about the same size that triggers their merge. So a
+// document is written again once for each time that the index grows by this factor.
 const mergeFactor = 8
 
-// settle keeps the layers few: it drops the empty ones, merges those behind a layer of which half
-// is gone with it, and then any crowd of one size.
+// settle bounds the number of layers. It drops empty layers, merges the first layer with more
+// than half of its documents deleted with all layers after it, and then merges wherever
+// mergeFactor layers have the same rank.
 func (x *Index) settle() {
 	x.layers = slices.DeleteFunc(x.layers, func(l liveSegment) bool { return l.live == 0 })
 	for i, l := range x.layers {
+		// Merging the layers after it too keeps the layers ordered by size.
 		if 2*l.live < len(l.docs) {
 			x.mergeFrom(i)
 			break
@@ -76,10 +80,12 @@ func (x *Index) settle() {
 	}
 }
 
-// crowded is where a crowd begins, the one of the largest layers; -1 if there is none.
+// crowded returns the index of the first layer of the highest rank that has at least mergeFactor
+// layers; -1 if there is none.
 func (x *Index) crowded() int {
 	var count, first [bits.UintSize]int
 	for i, l := range x.layers {
+		// first[r] is the first layer of rank r.
 		r := rank(l.size())
 		if count[r]++; count[r] == 1 {
 			first[r] = i
@@ -93,11 +99,15 @@ func (x *Index) crowded() int {
 	return -1
 }
 
-// rank says of what size a layer is: two of the same rank differ by less than the factor crowd, and
-// all small ones are of one.
+// rank returns the size class of a layer with a size in bytes. Two layers of the same rank differ
+// in size by less than a factor of mergeFactor, except that all layers under 4 kB have rank 0.
+//
+//	rank 0: less than 4 kB
+//	rank 1: less than 32 kB
+//	rank 2: less than 256 kB, and so on
 func rank(size int) int { return (bits.Len(uint(size/4096)) + 2) / 3 }
 
-// mergeFrom merges the layers from one on.
+// mergeFrom merges all layers from index i on into one.
 func (x *Index) mergeFrom(i int) {
 	s := merge(x.layers[i:])
 	x.layers = append(x.layers[:i:i], liveSegment{s, nil, len(s.docs)})

@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// MemoryFields are what is searched of a memory beside its text, and what it is near to.
+// MemoryFields are the searched fields of a memory besides its text, and its position in a
+// thread.
 type MemoryFields struct {
-	Name    string   // the text by which it is asked for as it is: a query that is this text finds it first
-	Facts   []string // what was learnt
+	Name    string   // a query that is exactly this text finds the memory first
+	Facts   []string // lessons of the work
 	Author  string
-	Persons []Person // whose memory it is
+	Persons []Person // the persons that it is by or about
 
-	// Merit is from 0 to 1. Of memories with equal scores those with more merit come first, and of these the newer ones.
-	// It decides which of very many equal ones are scored in full; the order of results is that of Options.Tie.
+	// Merit is from 0 to 1. If too many candidates have equal scores, those with more merit, and
+	// then the newer ones, are scored in full. It does not order the results: Options.Tie does.
 	Merit float64
 
-	// Record says that the text has what was intended and what came of it. The confidence in a record comes from another
-	// evaluation than that in a turn of a conversation, which is one text.
+	// Record says that the text consists of an intention and its outcome. The confidence in a
+	// record comes from another evaluation than that in a turn of a conversation.
 	Record bool
 
-	// Thread names the sequence that it is part of; empty: none. Memories of a thread follow each other by their
-	// Date, of equal ones by Seq.
+	// Thread names the sequence that the memory belongs to; empty: none. Memories of a thread are
+	// ordered by Date, then by Seq.
 	Thread string
 	Date   time.Time
 	Seq    uint64
 }
 
-// memory adds what is searched of a memory, whose head is there.
+// memory adds the searched fields of a memory. The slot of its head must have been added.
 func (b *builder) memory(head int, n *Note) {
 	m := n.Memory
 	if m == nil {
@@ -56,7 +57,8 @@ func (b *builder) memory(head int, n *Note) {
 	b.seg.members = append(b.seg.members, newMember(m))
 }
 
-// signed counts the terms of a text for the first field of a unit, and signs it.
+// signed counts the terms of the text of a passage and appends its signature. It returns the
+// number of words.
 func (b *builder) signed(text []byte) (words uint32) {
 	for r := range b.scanner.runs(text) {
 		words += b.run(fieldText, r)
@@ -69,7 +71,8 @@ func (b *builder) signed(text []byte) (words uint32) {
 	return words
 }
 
-// dateWords are the words by which a date is asked for, such as 8 May 2023 Monday.
+// dateWords returns the words by which a date can be found, such as "8 May 2023 Monday", in UTC;
+// "" for the zero time.
 func dateWords(date time.Time) string {
 	if date.IsZero() {
 		return ""
@@ -77,7 +80,7 @@ func dateWords(date time.Time) string {
 	return date.UTC().Format("2 January 2006 Monday")
 }
 
-// named are the memories that have some words as their name.
+// named returns the memories whose name consists of these words, in this order.
 func (x *Index) named(words []string) map[ref]bool {
 	all := map[ref]bool{}
 	term := digestTerm(words)
@@ -93,14 +96,19 @@ func (x *Index) named(words []string) map[ref]bool {
 	return all
 }
 
-// namedBy is before the digest of the words of a name, in the term that lists what has the name.
+// namedBy is the prefix of the term of a name. The digest of the words of the name follows it.
 const namedBy = "#"
 
-// nameTerm is the term of a name: of all its words, in their order; empty if it has none.
+// nameTerm returns the term of a name, which covers all its words in their order; "" if the name
+// has no words.
+//
+// A digest of fixed length is used because names can be long texts.
 func nameTerm(scan *scanner, name string) string {
 	return digestTerm(tokens(scan, name))
 }
 
+// digestTerm returns the term of a name that consists of these words. Words after the first
+// mostWords do not count.
 func digestTerm(words []string) string {
 	words = words[:min(len(words), mostWords)]
 	if len(words) == 0 {
@@ -111,7 +119,7 @@ func digestTerm(words []string) string {
 	return namedBy + string(binary.BigEndian.AppendUint64(nil, h.Sum64()))
 }
 
-// tokens are the words of a text in their order, without what parts them.
+// tokens returns the words of a text in their order.
 func tokens(scan *scanner, text string) []string {
 	var words []string
 	for r := range scan.runs([]byte(text)) {

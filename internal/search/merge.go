@@ -2,17 +2,21 @@ package search
 
 import "slices"
 
-// gone is where a slot is that is not there any more.
+// gone marks a slot that no longer exists.
 const gone = ^uint32(0)
 
-// A source is a layer that is being merged.
+// A source is a layer that is being merged into a new segment.
 type source struct {
 	*liveSegment
-	moved []uint32 // where its slots are in the new segment
-	next  int      // the term that comes next
+	moved []uint32 // by old slot: the new slot, or gone
+	next  int      // the next term to merge
 }
 
-// merge makes one segment of several layers, with the notes that are there. It reads no text.
+// merge returns one segment with the documents of several layers that are not deleted. It reads
+// no text.
+//
+// It merges the sorted terms of the layers, and appends the postings of each term with their new
+// slots.
 func merge(layers []liveSegment) *segment {
 	w := &writer{seg: &segment{}}
 	sources := make([]source, len(layers))
@@ -29,17 +33,20 @@ func merge(layers []liveSegment) *segment {
 			return w.finish()
 		}
 		var list postingList
+		// Sources are in the order of their documents in the new segment, so slots ascend.
 		for i := range sources {
 			sources[i].take(name, &list)
 		}
+		// A term that only deleted documents had is dropped.
 		if len(list.data) > 0 {
 			w.add(name, list.data)
 		}
 	}
 }
 
-// Purged is the same index without anything of notes that are not there any more. The old one stays as it is. It takes
-// time in proportion to the layers that have such notes, and reads no text.
+// Purged returns an index with the same documents, but without any data of deleted ones. x stays
+// unchanged. It takes time in proportion to the layers that contain deleted documents, and reads
+// no text.
 func (x *Index) Purged() *Index {
 	y := &Index{x.profile, x.analyzer, slices.Clone(x.layers), x.totals}
 	for i, l := range y.layers {
@@ -52,13 +59,15 @@ func (x *Index) Purged() *Index {
 	return y
 }
 
-// move copies the notes of a layer that are there, and returns where their slots went.
+// move copies the documents of a layer that are not deleted, and returns the new number of each
+// slot, or gone.
 func (w *writer) move(l *liveSegment) []uint32 {
 	moved := slices.Repeat([]uint32{gone}, len(l.slots))
 	for i, d := range l.docs {
 		if !l.has(i) {
 			continue
 		}
+		// The slots of a document stay adjacent and in order.
 		at := uint32(len(w.seg.slots))
 		for slot := d.head; slot < l.end(i); slot++ {
 			moved[slot] = at + slot - d.head
@@ -72,7 +81,7 @@ func (w *writer) move(l *liveSegment) []uint32 {
 	return moved
 }
 
-// slot copies a slot of the note that comes next.
+// slot copies a slot, with its heading and signature, to the next document.
 func (w *writer) slot(from *liveSegment, at uint32) {
 	s := from.slots[at]
 	if !s.isHead() {
@@ -84,7 +93,8 @@ func (w *writer) slot(from *liveSegment, at uint32) {
 	w.sign()
 }
 
-// first is the first term that some source has left.
+// first returns the smallest term that is next in any source; ok is false at the end of all
+// sources.
 func first(sources []source) (name string, ok bool) {
 	for _, s := range sources {
 		if s.next < s.terms() && (!ok || s.name(s.next) < name) {
@@ -94,7 +104,8 @@ func first(sources []source) (name string, ok bool) {
 	return name, ok
 }
 
-// take moves the postings of a term to a list, if it is the source's next.
+// take appends the postings of a term to a list if it is the next term of the source, and
+// advances the source.
 func (s *source) take(name string, to *postingList) {
 	if s.next == s.terms() || s.name(s.next) != name {
 		return

@@ -6,42 +6,47 @@ import (
 	"slices"
 )
 
-// A full is the score of a thing with all that its neighbours, its thread and its person add.
+// A full is the score of a document in full: with the contributions of its neighbours, its thread
+// and its person.
 type full struct {
-	row    int  // of the counts of the ranker
-	known  bool // near is
-	near   [4]int
+	row    int    // row of the ranker
+	known  bool   // whether near is set
+	near   [4]int // rows of the neighbours: 1 and 2 before, 1 and 2 after; nobody: none
 	parts  Parts
-	theirs bool // it is of the one person whom the query names
-	others bool // it is somebody else's
+	theirs bool // it is of the one person that the query names
+	others bool // it is of another person
 }
 
-// Of the four neighbours of a thing, the one right before it comes first.
+// previous is the position, in full.near, of the neighbour directly before a document.
 const previous = 0
 
-// nobody is the row of a neighbour that there is none of.
+// nobody is the row of a neighbour that does not exist.
 const nobody = -1
 
-// A ranker scores things of a threaded profile: the best by their own words, and those near them, in full.
+// A ranker scores the documents of a threaded profile. It scores in full the candidates with the
+// best scores by their own words, and their neighbours. Each document whose counts it needs has a
+// row.
+//
+// The steps are, as in threaded: scoreOwn, bestOwn, gatherNear, count, scoreAll and rank.
 type ranker struct {
 	*searcher
 	gather  *gatherer
 	threads threads
 	naming  *naming
 
-	own      [][]float64 // by layer, by thing: what it scores by its own words; 0: nothing
-	foundOwn int         // so many things score anything
+	own      [][]float64 // by layer and document: score by its own words; 0: none
+	foundOwn int         // number of documents with such a score
 
-	refs  []ref     // of the rows
-	rows  [][]int32 // by layer, by thing: its row + 1; 0: none
-	best  int       // so many of the first rows are the best by their own words
-	tally []float32 // of each row: what the head has of each concept, and then what the unit has
-	full  []full    // of the first rows
+	refs  []ref     // by row: the document
+	rows  [][]int32 // by layer and document: row + 1; 0: no row
+	best  int       // the first best rows are the candidates with the best own scores
+	tally []float32 // by row: occurrences of each concept in the head, then in the passage
+	full  []full    // of the first rows: those scored in full
 
-	nothing []float32 // what nobody has of each concept
+	nothing []float32 // counts of a neighbour that does not exist: all 0
 }
 
-// threaded scores what is found, and returns the page that the options ask for.
+// threaded runs the query on a threaded profile and returns the page that the options select.
 func (s *searcher) threaded(g *gatherer) (Results, error) {
 	r := &ranker{searcher: s, gather: g, threads: threads{s.x, map[uint64][]stretch{}}}
 	r.own, r.rows = g.room()
@@ -50,9 +55,12 @@ func (s *searcher) threaded(g *gatherer) (Results, error) {
 		g.clearRows(r.refs)
 		g.refs = r.refs
 	}()
+	// All documents are scored by their own words first, because the full score is too expensive
+	// for all of them. Only the best of them, and their neighbours, get rows and a full score.
 	if err := r.scoreOwn(); err != nil {
 		return Results{}, err
 	}
+	// From here on, hits can be explained by the ranker; see searcher.why.
 	s.ranker, r.naming = r, s.x.naming(s.likely())
 	r.gatherNear(r.bestOwn())
 	r.count()
@@ -64,7 +72,8 @@ func (s *searcher) threaded(g *gatherer) (Results, error) {
 	return s.results(&page, page.total, false)
 }
 
-// likely are the words of the query, and in place of those that are in no note what is most like them.
+// likely returns the words of the query. A word that is in no document is replaced by the most
+// similar word, if there is one.
 func (p *plan) likely() []string {
 	words := slices.Clone(p.tokens)
 	for i, word := range words {
@@ -73,7 +82,7 @@ func (p *plan) likely() []string {
 	return words
 }
 
-// scoreOwn scores everything by its own words, but for the concepts that count only in full.
+// scoreOwn scores all documents by their own words, except for late concepts.
 func (r *ranker) scoreOwn() error {
 	if r.all || len(r.must)+len(r.never) > 0 {
 		return r.scoreWalking()
@@ -94,16 +103,19 @@ func (r *ranker) scoreOwn() error {
 	return nil
 }
 
-// scoreWalking is scoreOwn for a query with signs: not all that has words of it is found.
+// scoreWalking does the work of scoreOwn for a query with requirements or exclusions, where
+// having a word is not enough. No concept is late then.
 func (r *ranker) scoreWalking() error {
 	for _, c := range r.concepts {
+		// each needs the lists of all concepts, so none can be late.
 		c.late = false
 		r.gather.gather(c)
 	}
 	return r.each(nil, func(f scored) { r.own[f.layer][f.doc] = max(f.score, math.SmallestNonzeroFloat64) })
 }
 
-// addTo adds to the scores of some things what they gain by the concept: their heads and units taken together.
+// addTo adds the gains of the concept to scores, which are indexed by document. Occurrences in
+// the head and in the passage of a document are added up first.
 func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted) {
 	idf, saturation := c.idf, c.saturation
 	for i := 0; i < len(list); {
@@ -115,10 +127,12 @@ func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted) {
 	}
 }
 
-// bestOwn are the best by their own words, and what has the query as its name.
+// bestOwn returns the documents with the best own scores, at most as many as the profile has
+// candidates, followed by those whose name is the query. It sets best.
 func (r *ranker) bestOwn() []ref {
 	most := r.x.profile.thread.candidates
 	best, doubtful := r.sift(most)
+	// Only the doubtful ones must be sorted, which are few as a rule.
 	if room := most - len(best); len(doubtful) > room {
 		doubtful = r.chosen(doubtful, room)
 	}
@@ -134,17 +148,21 @@ func (r *ranker) bestOwn() []ref {
 	return best
 }
 
-// An own is a thing that was found by its own words.
+// An own is a document with the score by its own words.
 type own struct {
 	ref
 	score float64
 }
 
-// chosen are so many of the best of a list, which has more, in any order.
+// chosen returns the best documents of a list, most of them, in any order. The list must have
+// more.
+//
+// It keeps a buffer of candidates, which it sorts and cuts when it is full.
 func (r *ranker) chosen(list []own, most int) []own {
 	kept := make([]own, 0, 2*most+64)
 	full := false
-	for _, o := range slices.Backward(list) { // what came last is most likely to be the newest
+	for _, o := range slices.Backward(list) { // the last ones are probably the newest
+		// kept[most-1] is the worst of the best so far: everything after it can be dropped.
 		if full && r.compareOwn(o, kept[most-1]) > 0 {
 			continue
 		}
@@ -157,7 +175,7 @@ func (r *ranker) chosen(list []own, most int) []own {
 	return kept[:most]
 }
 
-// compareOwn orders things by their own scores, the best first.
+// compareOwn compares documents by descending own score, then by merit, then by path.
 func (r *ranker) compareOwn(a, b own) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
@@ -168,10 +186,14 @@ func (r *ranker) compareOwn(a, b own) int {
 	return cmp.Compare(r.x.layers[a.layer].path(int(a.doc)), r.x.layers[b.layer].path(int(b.doc)))
 }
 
-// sieve is into how many steps scores are parted to find the best.
+// sieve is the number of steps into which sift divides the range of scores.
 const sieve = 1024
 
-// sift counts what is found, and finds those that are certainly among so many of the best, and those that may be.
+// sift counts the documents with an own score in foundOwn. It returns the documents that are
+// certainly among the best most ones, and the doubtful ones, of which some are.
+//
+// It sorts scores into steps of equal width, so that no list of all documents must be sorted. Only
+// those in the step where the limit is reached are doubtful.
 func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 	highest := 0.
 	for _, scores := range r.own {
@@ -182,6 +204,8 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 	if highest == 0 {
 		return nil, nil
 	}
+	// steps is a histogram of the scores. It finds the best documents in linear time, without
+	// sorting all of them.
 	var steps [sieve + 1]int
 	scale := sieve / highest
 	for _, scores := range r.own {
@@ -192,6 +216,8 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 			}
 		}
 	}
+	// least becomes the highest step such that it and the steps above it have at least most
+	// documents. All documents above it are among the best, those in it possibly.
 	least, n := sieve, steps[sieve]
 	for ; least > 0 && n < most; least-- {
 		n += steps[least-1]
@@ -214,12 +240,14 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 	return best, doubtful
 }
 
-// gatherNear gives rows to some things and to those near them, which are scored in full, and then to the neighbours of
-// all these.
+// gatherNear assigns rows to the best documents and to those within two steps of them that the
+// query admits, which are all scored in full, and then to the neighbours of all these.
 func (r *ranker) gatherNear(best []ref) {
 	for _, of := range best {
 		r.row(of)
 	}
+	// First all documents that are scored in full get rows, so that theirs are the first rows.
+	// The neighbours of these, which only contribute words, follow.
 	windows := r.gather.windows[:0]
 	for i := range best {
 		windows = append(windows, r.threads.window(r.refs[i]))
@@ -239,13 +267,17 @@ func (r *ranker) gatherNear(best []ref) {
 	r.gather.windows, r.gather.full = windows, r.full
 }
 
-// placeNear notes the neighbours of a thing in a window, if it is scored in full and they are not known.
+// placeNear sets the neighbours of a document in a window, if it is scored in full and they are
+// not set yet.
+//
+// middle is the position of the document in the window: 0 for the one that the window is of.
 func (r *ranker) placeNear(w *window, middle int) {
 	of := w.at(middle)
 	if of == without {
 		return
 	}
 	row := int(r.rows[of.layer][of.doc]) - 1
+	// Windows overlap, so most documents occur in several of them.
 	if row < 0 || row >= len(r.full) || r.full[row].known {
 		return
 	}
@@ -254,7 +286,8 @@ func (r *ranker) placeNear(w *window, middle int) {
 	}}
 }
 
-// row is the row of a thing, which it is given if it has none; nobody for without.
+// row returns the row of a document, and assigns the next row if it has none. It returns nobody
+// for the ref without.
 func (r *ranker) row(of ref) int {
 	if of == without {
 		return nobody
@@ -267,7 +300,7 @@ func (r *ranker) row(of ref) int {
 	return int(rows[of.doc]) - 1
 }
 
-// count fills in what the things with rows have of each concept.
+// count sets tally: the occurrences of each concept in the documents that have rows.
 func (r *ranker) count() {
 	size := 2 * len(r.refs) * len(r.concepts)
 	r.tally = slices.Grow(r.gather.tally[:0], size)[:size]
@@ -285,6 +318,8 @@ func (r *ranker) count() {
 				if row == 0 {
 					continue
 				}
+				// A row has the counts of the head for all concepts, followed by those of the
+				// passage.
 				at := 2*int(row-1)*len(r.concepts) + i
 				if w.slot != s.docs[doc].head {
 					at += len(r.concepts)
@@ -295,7 +330,8 @@ func (r *ranker) count() {
 	}
 }
 
-// counts are what the unit of a row has of each concept, and heads what its head has; of nobody nothing.
+// counts returns the occurrences of each concept in the head and in the passage of a row; zeros
+// for nobody.
 func (r *ranker) counts(row int) (heads, units []float32) {
 	n := len(r.concepts)
 	if row == nobody {
@@ -304,12 +340,13 @@ func (r *ranker) counts(row int) (heads, units []float32) {
 	return r.tally[2*row*n:][:n], r.tally[(2*row+1)*n:][:n]
 }
 
-// scoreAll scores the first rows in full.
+// scoreAll scores the documents of the first rows in full.
 func (r *ranker) scoreAll() {
 	r.nothing = make([]float32, len(r.concepts))
 	for i := range r.full {
 		r.scoreWords(&r.full[i])
 	}
+	// All scores by words are known now, so the best of each thread is too.
 	r.shareThreads()
 	if r.naming == nil {
 		return
@@ -317,6 +354,7 @@ func (r *ranker) scoreAll() {
 	for i := range r.full {
 		f, of := &r.full[i], r.refs[i]
 		f.theirs = r.naming.has(int(of.layer), r.x.layers[of.layer].docs[of.doc].head)
+		// A document without persons is neither.
 		f.others = !f.theirs && r.x.member(of).has(knownFlag)
 		if f.theirs {
 			p := &f.parts
@@ -325,7 +363,15 @@ func (r *ranker) scoreAll() {
 	}
 }
 
-// scoreWords scores a thing by its words, and by those of its neighbours.
+// scoreWords sets the score of a document by its own words and those of its neighbours, as one
+// sum in parts.Text. See part.
+//
+// The count of a concept is the sum of the weights of its occurrences:
+//
+//	count = head + passage + previous*before + others*(the three other neighbours)
+//
+// where previous and others are shares of the profile, and neighbours count with their passages.
+// The score is the sum of idf*count/(count+k1) over all concepts.
 func (r *ranker) scoreWords(f *full) {
 	t := &r.x.profile.thread
 	heads, units := r.counts(f.row)
@@ -337,6 +383,8 @@ func (r *ranker) scoreWords(f *full) {
 	units, before, a, b, c := units[:n], near[previous][:n], near[1][:n], near[2][:n], near[3][:n]
 	whole := 0.
 	for i, own := range heads {
+		// The occurrences of neighbours are added before saturation, so a word that the document
+		// itself has often gains little from them. Heads of neighbours do not count.
 		count := float64(own+units[i]) + float64(t.previous*float64(before[i])) + float64(t.others*float64(a[i]+b[i]+c[i]))
 		if count > 0 {
 			whole += r.concepts[i].gain(count)
@@ -345,7 +393,8 @@ func (r *ranker) scoreWords(f *full) {
 	f.parts.Text = whole
 }
 
-// part parts the score by words of a thing: its own ones, and what those of its neighbours add.
+// part returns the parts of a score, with the score by words divided into the contributions of
+// the document's own words and of its neighbours.
 func (r *ranker) part(f *full) Parts {
 	heads, units := r.counts(f.row)
 	p, alone := f.parts, 0.
@@ -358,8 +407,8 @@ func (r *ranker) part(f *full) Parts {
 	return p
 }
 
-// shareThreads adds to each thing a share of the best score of its thread, as far as that was scored. What is in no
-// thread is one of its own.
+// shareThreads adds to each document a share of the best score in its thread, among those that
+// were scored in full. A document without a thread is a thread of its own.
 func (r *ranker) shareThreads() {
 	share := r.x.profile.thread.share
 	for i := range r.full {
@@ -368,6 +417,7 @@ func (r *ranker) shareThreads() {
 			p.Thread = float64(share * p.text())
 		}
 	}
+	// Documents of a thread are adjacent in order, unless a gap separates them.
 	order := r.inThreads()
 	for from := 0; from < len(order); {
 		to, best := from+1, r.full[order[from].row].parts.text()
@@ -381,10 +431,13 @@ func (r *ranker) shareThreads() {
 	}
 }
 
-// inThreads are the rows of things in threads that are scored in full, in the order of the threads.
+// inThreads returns the documents in threads that are scored in full, ordered by thread and
+// position.
 func (r *ranker) inThreads() []placed {
 	order, merged := r.gather.order[:0], r.gather.merged[:0]
 	for layer := range r.x.layers {
+		// Within a layer, ranks are in the order of threads. So integers can be sorted instead of
+		// members, and the sorted layers merged.
 		keys := r.gather.keys[:0]
 		for i := range r.full {
 			if of := r.refs[i]; int(of.layer) == layer && r.x.member(of).inThread() {
@@ -399,7 +452,8 @@ func (r *ranker) inThreads() []placed {
 	return order
 }
 
-// merge appends what is in order and the rows of some keys, whose lower half is the row.
+// merge appends to to the sorted documents of order and of keys, in order. The lower 32 bits of a
+// key are a row.
 func (r *ranker) merge(to, order []placed, keys []uint64) []placed {
 	for _, key := range keys {
 		i := int(uint32(key))
@@ -413,7 +467,7 @@ func (r *ranker) merge(to, order []placed, keys []uint64) []placed {
 	return append(to, order...)
 }
 
-// A placed is where the thing of a row is in its thread.
+// A placed is a row with the position of its document in its thread.
 type placed struct {
 	thread uint64
 	at     int64
@@ -421,6 +475,7 @@ type placed struct {
 	row    int
 }
 
+// compare compares positions by thread, then by time, then by seq.
 func (p placed) compare(o placed) int {
 	if p.thread != o.thread {
 		return cmp.Compare(p.thread, o.thread)
@@ -431,13 +486,15 @@ func (p placed) compare(o placed) int {
 	return cmp.Compare(p.seq, o.seq)
 }
 
-// together reports whether two things that follow each other among those that were scored are of one thread.
+// together reports whether two documents that are adjacent among those scored in full belong to
+// the same thread, without a gap between them.
 func (r *ranker) together(a, b *placed) bool {
 	return a.thread == b.thread && b.at-a.at <= r.x.profile.thread.gap.Milliseconds()
 }
 
-// rank adds all that was found to a ranking: with its full score, or with its own. What is not among the best by its
-// own words is behind each of these, and is only counted where these fill the page.
+// rank adds all documents that were found to a ranking, with their full score or with one derived
+// from their own score. A document that was not scored in full comes after all of the best, so if
+// these fill the page it is only counted.
 func (r *ranker) rank(page *ranking) error {
 	enough, also := 0, 0
 	for i := range r.full {
@@ -446,6 +503,7 @@ func (r *ranker) rank(page *ranking) error {
 			also++
 		}
 		score := r.full[i].parts.sum()
+		// This avoids the construction of results that cannot be on the page.
 		if r.Filter == nil && page.isBehind(score) && len(r.named) == 0 {
 			page.total++
 		} else {
@@ -459,6 +517,8 @@ func (r *ranker) rank(page *ranking) error {
 			enough++
 		}
 	}
+	// Without a cursor, enough of the best documents fill the page. All others come after them,
+	// and need not be ranked.
 	filled := page.after == nil && enough >= page.most
 	if filled && r.Filter == nil {
 		page.total += r.foundOwn - also
@@ -472,7 +532,8 @@ func (r *ranker) rank(page *ranking) error {
 	return nil
 }
 
-// rankOthers adds what is found of a layer and not scored in full.
+// rankOthers adds the documents of a layer that were found but not scored in full. If filled, it
+// only counts them.
 func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
 	share, l, rows, step := 1+r.x.profile.thread.share, &r.x.layers[layer], r.rows[layer], 0
 	for doc, score := range r.own[layer] {
@@ -489,13 +550,15 @@ func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
 		case filled:
 			page.total++
 		default:
+			// A document that was not scored in full is treated as a thread of its own.
 			page.add(r.scored(ref{int32(layer), int32(doc)}, float64(share*score), nil))
 		}
 	}
 	return nil
 }
 
-// scored is a thing with its score.
+// scored returns a document with its score, rounded to four decimal places. f is nil if it was
+// not scored in full.
 func (r *ranker) scored(of ref, score float64, f *full) scored {
 	l := &r.x.layers[of.layer]
 	doc := int(of.doc)

@@ -10,17 +10,20 @@ import (
 	"strings"
 )
 
-// errDamaged is the error of an image that is not as AppendImage made it.
+// errDamaged is the error for an image that AppendImage cannot have written.
 var errDamaged = errors.New("the image of a search index is damaged")
 
-// ReadImage opens an image in place: it keeps data, which must not be changed any more, and copies
-// next to nothing of it if it begins at an address that four divides; else its lists of numbers. An
-// image of another format, or with terms that this release would not make, is ErrFormat. Whatever
-// the bytes say, to search and to change the index that they give never panics.
+// ReadImage returns the index of an image. It uses data in place, so data must not be changed
+// afterwards. It copies almost nothing if data begins at an address that is divisible by four and
+// the machine is little-endian; otherwise it copies the lists of numbers. The error is ErrFormat
+// if the image has another format or profile, or if its terms differ from those of this release.
+// Whatever data contains, searching and changing the index that is returned never panics.
 func ReadImage(data []byte) (*Index, error) {
 	if len(data) < imageHeader {
 		return nil, fmt.Errorf("%w: it has %d bytes", errDamaged, len(data))
 	}
+	// The reader begins after the magic. Its length is divisible by four, so the rest stays
+	// aligned.
 	r := imageReader{rest: data[len(imageMagic):]}
 	if string(data[:len(imageMagic)]) != imageMagic {
 		return nil, ErrFormat
@@ -41,14 +44,14 @@ func ReadImage(data []byte) (*Index, error) {
 	return x, nil
 }
 
-// An imageReader reads an image from its begin to its end. When it ends too soon, what is read is
-// zero.
+// An imageReader reads the blocks of an image in order. After the end of the data it returns zero
+// values and sets torn.
 type imageReader struct {
 	rest []byte
-	torn bool // it ended too soon
+	torn bool // the data ended too soon
 }
 
-// index reads what follows the header.
+// index reads the part of an image after the header.
 func (r *imageReader) index() (*Index, error) {
 	number, language, stems, layers := r.number(), r.text(), r.number() == 1, r.number()
 	if r.torn {
@@ -58,10 +61,11 @@ func (r *imageReader) index() (*Index, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: it is of profile %d", ErrFormat, number)
 	}
+	// Another release can stem more or fewer languages.
 	if Stems(language) != stems {
 		return nil, fmt.Errorf("%w: words of %q are not stemmed the same way", ErrFormat, language)
 	}
-	x := New(profile, strings.Clone(language)) // it may outlive all else of the image
+	x := New(profile, strings.Clone(language)) // a copy: the analyzer can outlive the image
 	for range layers {
 		l := r.layer()
 		if r.torn || !l.complete() || !l.threadsFit(profile.isThreaded()) {
@@ -73,12 +77,13 @@ func (r *imageReader) index() (*Index, error) {
 	return x, nil
 }
 
+// damaged returns errDamaged with the position in the image.
 func (r *imageReader) damaged() error {
 	return fmt.Errorf("%w: its parts do not fit together, %d bytes before the end",
 		errDamaged, len(r.rest))
 }
 
-// layer reads the blocks of a layer.
+// layer reads the blocks of a layer. Its other lists must be set by complete.
 func (r *imageReader) layer() liveSegment {
 	s := &segment{}
 	s.paths, s.docs, s.byPath = r.text(), readList[doc](r), readList[uint32](r)
@@ -90,8 +95,10 @@ func (r *imageReader) layer() liveSegment {
 	return liveSegment{segment: s, dead: wholes(readList[uint32](r))}
 }
 
-// take reads bytes, and those that fill them up.
+// take returns the next n bytes and skips their padding. It returns nil after the end of the
+// data.
 func (r *imageReader) take(n uint64) []byte {
+	// n is at most 2^32 times the size of a record, so the sum cannot overflow.
 	whole := (n + 3) / 4 * 4
 	if r.torn = r.torn || whole > uint64(len(r.rest)); r.torn {
 		return nil
@@ -101,6 +108,7 @@ func (r *imageReader) take(n uint64) []byte {
 	return data
 }
 
+// number reads a number; 0 after the end of the data.
 func (r *imageReader) number() uint32 {
 	data := r.take(4)
 	if data == nil {
@@ -117,7 +125,7 @@ func readList[R record](r *imageReader) []R {
 	return records[R](r.take(uint64(r.number()) * uint64(sizeOf[R]())))
 }
 
-// wholes are the bits of which there are halves.
+// wholes returns the words of 64 bits for the output of halves.
 func wholes(halves []uint32) []uint64 {
 	var list []uint64
 	for pair := range slices.Chunk(halves, 2) {
@@ -130,7 +138,7 @@ func wholes(halves []uint32) []uint64 {
 	return list
 }
 
-// addLive adds the notes of a layer that are there.
+// addLive adds the sums of the documents of a layer that are not deleted.
 func (t *totals) addLive(l *liveSegment) {
 	for doc := range l.docs {
 		if l.has(doc) {
@@ -139,8 +147,12 @@ func (t *totals) addLive(l *liveSegment) {
 	}
 }
 
-// complete makes what an image leaves out, and reports whether all that other code relies on is
-// true of the layer. Postings are not looked at: who reads them checks them.
+// complete computes the lists that an image omits. It reports whether the layer meets all
+// conditions that other code relies on. It does not examine postings: a postingReader checks them
+// while it reads.
+//
+// All checks are linear in the size of the layer. After them, offsets and numbers in the layer can
+// be used without further checks.
 func (l *liveSegment) complete() bool {
 	return l.spread() && l.sort() && l.headingsFit() && l.count() &&
 		len(l.signatureEnds) == len(l.slots) && ascend(l.signatureEnds, len(l.signatures)) &&
@@ -148,7 +160,8 @@ func (l *liveSegment) complete() bool {
 		ascend(l.nameEnds, len(l.names)) && l.namesAscend()
 }
 
-// ascend reports whether parts end one behind the other, the last at the end of all.
+// ascend reports whether ends are the end offsets of adjacent parts that cover a total of all
+// bytes.
 func ascend(ends []uint32, all int) bool {
 	before := uint32(0)
 	for _, end := range ends {
@@ -160,8 +173,8 @@ func ascend(ends []uint32, all int) bool {
 	return uint64(before) == uint64(all)
 }
 
-// spread says of each slot of which note it is. A note has a head, and units behind it up to the
-// head of the next; one of them is its lead.
+// spread sets docOf. It reports whether each document consists of a head and at least one passage
+// after it, up to the head of the next document, and has one of the passages as its lead.
 func (s *segment) spread() bool {
 	s.docOf = make([]uint32, 0, len(s.slots))
 	pathEnd := uint32(0)
@@ -183,7 +196,8 @@ func (s *segment) spread() bool {
 	return len(s.docOf) == len(s.slots) && uint64(pathEnd) == uint64(len(s.paths))
 }
 
-// sort numbers the notes by path. All have paths of their own.
+// sort sets order. It reports whether byPath contains all documents sorted by path, without
+// duplicates.
 func (s *segment) sort() bool {
 	if len(s.byPath) != len(s.docs) {
 		return false
@@ -203,7 +217,8 @@ func (s *segment) sort() bool {
 	return true
 }
 
-// threadsFit numbers the things in threads, which are in the order of these, and reports whether they are all there.
+// threadsFit sets rank. It reports whether byThread contains exactly the documents that are in
+// threads, in order. Without threads there must be no members.
 func (s *segment) threadsFit(isThreaded bool) bool {
 	if !isThreaded {
 		return len(s.members)+len(s.byThread) == 0
@@ -227,8 +242,9 @@ func (s *segment) threadsFit(isThreaded bool) bool {
 	return inThreads == len(s.byThread)
 }
 
-// headingsFit reports whether the heading of each unit is that of the one before, or lies behind it.
-// So to write them anew, unit by unit, never takes more room than they have.
+// headingsFit reports whether the heading of each passage is that of the passage before, or
+// directly after it in headings. So a merge, which writes the headings passage by passage, never
+// needs more space than they have now.
 func (s *segment) headingsFit() bool {
 	last := [2]uint32{}
 	for i := range s.slots {
@@ -246,7 +262,7 @@ func (s *segment) headingsFit() bool {
 	return uint64(last[1]) == uint64(len(s.headings))
 }
 
-// count counts the notes that are there.
+// count sets live. It reports whether the bit set of deleted documents has the right length.
 func (l *liveSegment) count() bool {
 	l.live = len(l.docs)
 	if l.dead == nil {
@@ -258,11 +274,12 @@ func (l *liveSegment) count() bool {
 	for _, w := range l.dead {
 		l.live -= bits.OnesCount64(w)
 	}
+	// Bits after the last document must be 0, because they were counted.
 	beyond := len(l.docs) % 64
 	return beyond == 0 || l.dead[len(l.dead)-1]>>beyond == 0
 }
 
-// namesAscend reports whether the terms are sorted, and none is there twice.
+// namesAscend reports whether the terms are sorted and unique.
 func (s *segment) namesAscend() bool {
 	for i := 1; i < s.terms(); i++ {
 		if s.name(i-1) >= s.name(i) {

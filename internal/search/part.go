@@ -2,22 +2,25 @@ package search
 
 import "fmt"
 
-// A Part is one of the things that a text must have which has all that a query says: a word in any of its
-// forms, words that begin so, or a phrase. It belongs to one index.
+// A Part is one requirement of a query, which a text can meet on its own: a word in any of its
+// forms, a prefix, or a phrase. It can be used only with the index that returned it.
 type Part struct {
-	Not bool // a text must not have it
+	Not bool // a matching text must not have it
 
 	want *requirement
 }
 
-// A UnitAt is a unit of a note, by the line in which it begins.
+// A UnitAt identifies a passage of a note by the line in which it begins, from 1.
 type UnitAt struct {
 	Doc  string
 	Line int
 }
 
-// Parts returns what a text must have that has all of a query, each by itself. Words that are not in the
-// index stay as they are: none is guessed.
+// Parts returns the requirements of a query. The spelling of words that are not in the index is
+// not corrected. Clauses without searchable characters have no part.
+//
+// A caller can combine the passages of several parts, for example to find the notes that have all
+// words of a query in one section.
 func (x *Index) Parts(q Query) []Part {
 	p := &planner{x: x, scan: x.analyzer.scanner(), seen: map[string]bool{}}
 	var all []Part
@@ -31,7 +34,7 @@ func (x *Index) Parts(q Query) []Part {
 	return all
 }
 
-// partsOf are the requirements of a clause: one, or of a plain text one for each of its words.
+// partsOf returns the requirements of a clause: one for each word of plain text, else one.
 func (p *planner) partsOf(c Clause) []*requirement {
 	if c.Kind == Phrase {
 		return []*requirement{p.phrase(c.Text)}
@@ -43,6 +46,7 @@ func (p *planner) partsOf(c Clause) []*requirement {
 	for run := range p.scan.runs([]byte(c.Text)) {
 		r := &requirement{}
 		r.add(run)
+		// A run of plain text can match in any form, so its text is not verified.
 		r.phrase = nil
 		for i := range r.parts {
 			r.parts[i] = p.anyForm(r.parts[i])
@@ -52,7 +56,8 @@ func (p *planner) partsOf(c Clause) []*requirement {
 	return all
 }
 
-// anyForm adds to a word as it is written the other forms that stand for it.
+// anyForm appends to the forms of a word as written those of its other forms. It returns forms
+// unchanged if the first one is not a word as written.
 func (p *planner) anyForm(forms []form) []form {
 	asIs := forms[0].term
 	if len(asIs) == 0 || asIs[:1] != asWritten {
@@ -65,8 +70,9 @@ func (p *planner) anyForm(forms []form) []form {
 	return append(forms, p.x.analyzer.wordForms(word)...)
 }
 
-// UnitsWith returns the units of the notes' texts that have a part. Names that are not in a text do not
-// count. text reads the text of a note: a phrase must be in it word by word.
+// UnitsWith returns the passages that have a part, ignoring Part.Not. Matches in the names of a
+// note do not count. text returns the text of a note, which is read to verify a phrase. The only
+// errors are those of text.
 func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]UnitAt, error) {
 	var all []UnitAt
 	for i := range x.layers {
@@ -79,6 +85,7 @@ func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]Unit
 				continue
 			}
 			if doc != last {
+				// The reader keeps the text of one note.
 				last, r.read, r.text = doc, false, nil
 			}
 			if p.want.phrase != nil && !r.holds(&scored{path: l.path(doc)}, slot, p.want.phrase) {

@@ -12,11 +12,13 @@ type passage struct {
 	unit Passage
 }
 
-// passage returns the best unit of a note. Frontmatter is shown only where no unit of the body says as
-// much about the query, and then only the field that does.
+// passage returns the best passage of a note. It returns a field of the frontmatter only if no
+// passage of the body that matches as well is worth as much, and then the field that is worth
+// most.
 func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	l := &s.x.layers[f.layer]
 	fields, body := markdown.ReadHead(text)
+	// The best passage is in the body already.
 	if int(l.slots[f.slot].start) >= body {
 		return l.passage(f.slot, text)
 	}
@@ -29,6 +31,7 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 			continue
 		}
 		worth := m.worthOf(part)
+		// A passage of the body with the same worth is preferred to the frontmatter.
 		if worth > most || worth == most && best == f.slot {
 			best, most, found = slot, worth, false
 		}
@@ -39,13 +42,13 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	return l.passage(best, text)
 }
 
-// passage returns a unit as it is.
+// passage returns the passage of a slot.
 func (l *liveSegment) passage(slot uint32, text []byte) passage {
 	u := l.slots[slot].span
 	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}}
 }
 
-// holdsAsMuch reports whether a part of a text has the required phrases that the frontmatter has.
+// holdsAsMuch reports whether part contains every required phrase that the frontmatter contains.
 func (s *searcher) holdsAsMuch(part, head []byte) bool {
 	scan := s.x.analyzer.scanner()
 	for _, r := range s.must {
@@ -56,7 +59,7 @@ func (s *searcher) holdsAsMuch(part, head []byte) bool {
 	return true
 }
 
-// field returns the field of the frontmatter that says most about the query.
+// field returns the field of the frontmatter that is worth most for the query.
 func (m *marker) field(text []byte, fields *markdown.Frontmatter) passage {
 	best := fields.Inner
 	most := 0.0
@@ -69,7 +72,8 @@ func (m *marker) field(text []byte, fields *markdown.Frontmatter) passage {
 	return passage{text[best.Start:best.End], Passage{LineStart: line}}
 }
 
-// worthOf returns how much a text says about the query: the worth of its best snippet.
+// worthOf returns the worth of a text for the query, which is that of its best window; see
+// window.
 func (m *marker) worthOf(text []byte) float64 {
 	if m.empty {
 		return 0

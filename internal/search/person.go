@@ -8,22 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Person is somebody by whom a memory is, or whom it is about.
+// A Person is a person or agent that a memory is by or about.
 type Person struct {
 	Name  string
-	Whole bool // only all of its words together name the person: release-bot is not named by "release"
+	Whole bool // the name matches only as a whole: "release" does not match release-bot
 }
 
-// The signs before terms that list what is a person's: by each word of the name, and by all of them.
+// Prefixes of the terms for persons: of a single word of the name, followed by the name, and of
+// the name alone.
 const (
 	personWord = "@"
 	personName = "@@"
 )
 
-// mostNameWords is how many words a name has at most that is asked for as a whole.
+// mostNameWords is the maximum number of words of a name that is looked up as a whole.
 const mostNameWords = 4
 
-// personTerms are the terms of some persons.
+// personTerms returns the terms of some persons, sorted and unique.
+//
+// For "Ada Lovelace" they are "@ada ada lovelace" and "@lovelace ada lovelace" or, if the name
+// matches only as a whole, "@@ada lovelace".
 func personTerms(scan *scanner, persons []Person) []string {
 	var terms []string
 	for _, p := range persons {
@@ -32,6 +36,7 @@ func personTerms(scan *scanner, persons []Person) []string {
 		if len(words) == 0 || len(name) > longestTerm {
 			continue
 		}
+		// A single word of the name must not match.
 		if p.Whole && len(words) > 1 {
 			terms = append(terms, personName+name)
 			continue
@@ -44,15 +49,22 @@ func personTerms(scan *scanner, persons []Person) []string {
 	return slices.Compact(terms)
 }
 
-// A naming is the one person whom a query names, and the heads of what is theirs, by layer.
+// A naming contains, by layer, the sorted heads of the documents of the person that a query
+// names.
 type naming struct{ heads [][]uint32 }
 
-// naming returns whom a query names; nil if that is nobody, or more than one.
+// naming returns the naming of a query with these words. It returns nil if the query names no
+// person, or if no name matches all words that match a name. If several names do, it covers all
+// of them.
+//
+// Each word, or sequence of words, that matches names restricts the names to those that match it
+// too. So "Ada" and "Lovelace" together name a single person, even if there are other Adas.
 func (x *Index) naming(words []string) *naming {
 	var common map[string]bool
 	for i, word := range words {
 		for _, terms := range x.personsAt(words[i:], word) {
 			switch {
+			// The word is not part of a name, and does not matter.
 			case len(terms) == 0:
 			case common == nil:
 				common = terms
@@ -67,8 +79,9 @@ func (x *Index) naming(words []string) *naming {
 	return x.theirs(common)
 }
 
-// personsAt are the names that begin with a word of a query, or of which it is one: those that have the word, and
-// those that are some words of the query from there on.
+// personsAt returns sets of names that match a query from one of its words on: the names that
+// contain the word, and for each number of words the name that consists of them. It returns nil
+// for stop words, single letters and numbers.
 func (x *Index) personsAt(words []string, word string) []map[string]bool {
 	if x.analyzer.stops[word] || utf8.RuneCountInString(word) < 2 || strings.IndexFunc(word, unicode.IsLetter) < 0 {
 		return nil
@@ -80,13 +93,15 @@ func (x *Index) personsAt(words []string, word string) []map[string]bool {
 	return all
 }
 
-// names are the names behind a sign and what follows it, of which there is something.
+// names returns the names in the terms that are equal to front, or begin with it, and that have
+// postings in documents that are not deleted.
 func (x *Index) names(front string, isPrefix bool) map[string]bool {
 	all := map[string]bool{}
 	for i := range x.layers {
 		l := &x.layers[i]
 		first, end := l.termsOf(form{term: front, prefix: isPrefix})
 		for term := first; term < end; term++ {
+			// A name counts only while a document has it.
 			if r := l.list(term); l.read(&r) {
 				all[nameOf(l.name(term))] = true
 			}
@@ -95,7 +110,7 @@ func (x *Index) names(front string, isPrefix bool) map[string]bool {
 	return all
 }
 
-// nameOf is the name that a term of a person is of.
+// nameOf returns the name that a term of a person is for.
 func nameOf(term string) string {
 	if name, ok := strings.CutPrefix(term, personName); ok {
 		return name
@@ -104,10 +119,11 @@ func nameOf(term string) string {
 	return name
 }
 
-// theirs are the heads of what is of a person, who has some names.
+// theirs returns the naming of the documents that have any of the names.
 func (x *Index) theirs(names map[string]bool) *naming {
 	var forms []form
 	for name := range names {
+		// A document lists a name under terms of one kind. Both kinds are looked up.
 		first, _, _ := strings.Cut(name, " ")
 		forms = append(forms, form{term: personName + name}, form{term: personWord + first + " " + name})
 	}
@@ -118,7 +134,7 @@ func (x *Index) theirs(names map[string]bool) *naming {
 	return n
 }
 
-// has reports whether a thing is of the person.
+// has reports whether the document with this head is in the naming.
 func (n *naming) has(layer int, head uint32) bool {
 	_, ok := slices.BinarySearch(n.heads[layer], head)
 	return ok

@@ -7,32 +7,34 @@ import (
 	"unicode/utf8"
 )
 
-// A requirement is what a note must have, or must not.
+// A requirement is a condition of a query that a note must meet, or must not.
 type requirement struct {
-	parts  [][]form // each in one of its forms, all in one slot
-	phrase []atom   // what the text of that slot must hold; nil: the parts say all
-	lists  [][]uint32
-	marks  []uint64 // of the phrase
+	parts  [][]form   // one form of each part must be in the same slot
+	phrase []atom     // the text of that slot must contain it; nil: the parts suffice
+	lists  [][]uint32 // by layer: the slots with all parts
+	marks  []uint64   // of the phrase; see phraseFilter
 }
 
-// mostParts is how many words of a phrase are looked up; the text says the rest.
+// mostParts is the maximum number of terms of a phrase that are looked up. The text is checked
+// for all of them.
 const mostParts = 64
 
-// phrase is the requirement of a phrase.
+// phrase returns the requirement of a phrase.
 func (p *planner) phrase(text string) *requirement {
 	r := &requirement{}
 	for run := range p.scan.runs([]byte(text)) {
 		r.add(run)
 	}
 	if len(r.phrase) == 1 && len(r.parts) == 1 {
-		r.phrase = nil // one posting says it all
+		r.phrase = nil // one posting is sufficient
 	}
 	r.parts = r.parts[:min(mostParts, len(r.parts))]
 	r.marks = p.signer.phrase(r.phrase)
 	return r
 }
 
-// require adds a requirement to others, unless nothing can be searched of it.
+// require looks up the slots of a requirement and appends it to a list, unless it has no
+// searchable characters.
 func (p *planner) require(list *[]*requirement, r *requirement) {
 	if len(r.parts) == 0 {
 		return
@@ -44,7 +46,7 @@ func (p *planner) require(list *[]*requirement, r *requirement) {
 	*list = append(*list, r)
 }
 
-// add adds the atoms of a run, and the terms that a slot has which holds them.
+// add appends the atoms of a run, and the terms of a slot that contains them.
 func (r *requirement) add(run *run) {
 	for i, a := range run.atoms {
 		a.text = bytes.Clone(a.text)
@@ -56,16 +58,17 @@ func (r *requirement) add(run *run) {
 			}
 		case run.whole == nil:
 			r.parts = append(r.parts, []form{written(a.text)})
-		case i == 0: // what is one word here may be two in the text, and the other way round
+		case i == 0: // one word of the phrase can be two in the text, and two can be one
 			r.parts = append(r.parts, []form{written(a.text), written(run.whole)})
 		}
 	}
 }
 
+// written returns the form of a word as written.
 func written(word []byte) form { return form{term: asWritten + shorten(string(word)), weight: 1} }
 
-// exclude adds what a clause with Not excludes. One word stands for all its forms, like a word that
-// is looked for; several words that nothing but a sign parts are a phrase.
+// exclude adds the exclusion of a clause. A single word excludes all its forms, like a word that
+// is searched for; several words joined by punctuation exclude a phrase.
 func (p *planner) exclude(c Clause) {
 	r := p.phrase(c.Text)
 	var forms []form
@@ -82,8 +85,8 @@ func (p *planner) exclude(c Clause) {
 	p.excluded = append(p.excluded, forms...)
 }
 
-// excludedForms are the forms of a word, given as it is written. A stop word and one in quotes have
-// this one only.
+// excludedForms returns the forms that a word excludes, given its form as written. A stop word,
+// or a word in quotes, excludes only that form.
 func (p *planner) excludedForms(asIs form, k Kind) []form {
 	word, ok := strings.CutPrefix(asIs.term, asWritten)
 	if !ok || k == Phrase || p.x.analyzer.stops[word] {
@@ -92,7 +95,7 @@ func (p *planner) excludedForms(asIs form, k Kind) []form {
 	return append(p.x.analyzer.wordForms(word), asIs)
 }
 
-// slotsWith are the slots of a layer that have one form of each part.
+// slotsWith returns the slots of a layer that have one form of each part, sorted.
 func (l *liveSegment) slotsWith(parts [][]form) []uint32 {
 	slots := l.slotsOf(parts[0])
 	for _, forms := range parts[1:] {
@@ -104,7 +107,8 @@ func (l *liveSegment) slotsWith(parts [][]form) []uint32 {
 	return slots
 }
 
-// slotsOf are the slots that have one of some forms, in notes that are there.
+// slotsOf returns the slots that have any of the forms, sorted, without those of deleted
+// documents.
 func (l *liveSegment) slotsOf(forms []form) []uint32 {
 	var slots []uint32
 	terms := 0
@@ -124,8 +128,9 @@ func (l *liveSegment) slotsOf(forms []form) []uint32 {
 	return slots
 }
 
-// common keeps of one list what is in the other as well. Both are sorted.
+// common returns the slots that are in both lists, which must be sorted. It changes list.
 func common(list, other []uint32) []uint32 {
+	// Both lists are read once, from the start to the end.
 	return slices.DeleteFunc(list, func(slot uint32) bool {
 		for len(other) > 0 && other[0] < slot {
 			other = other[1:]
@@ -134,8 +139,8 @@ func common(list, other []uint32) []uint32 {
 	})
 }
 
-// narrow leaves out the slots of which it is certain, without their texts, that they do not hold the
-// phrase.
+// narrow removes the slots that certainly do not contain the phrase. It uses paths and
+// signatures, and reads no text.
 func (r *requirement) narrow(x *Index, scan *scanner) {
 	for i, list := range r.lists {
 		l := &x.layers[i]
@@ -148,20 +153,21 @@ func (r *requirement) narrow(x *Index, scan *scanner) {
 	}
 }
 
-// within are the slots of a note that have all parts.
+// within returns the slots from head up to end, of one document, that have all parts.
 func (r *requirement) within(layer int, head, end uint32) []uint32 {
+	// Slots of a note are adjacent.
 	list := r.lists[layer]
 	from, _ := slices.BinarySearch(list, head)
 	to, _ := slices.BinarySearch(list, end)
 	return list[from:to]
 }
 
-// cutHolds is holds for a text that is cut into words as a whole.
+// cutHolds returns the same as holds. It splits the whole text into words.
 func (s *scanner) cutHolds(text []byte, phrase []atom) bool {
 	s.found, s.kept = s.found[:0], s.kept[:0]
 	for r := range s.runs(text) {
 		for _, a := range r.atoms {
-			s.kept = append(s.kept, a.text...) // when it grows, slices of the old one stay good
+			s.kept = append(s.kept, a.text...) // slices of a former array stay valid
 			a.text = s.kept[len(s.kept)-len(a.text):]
 			s.found = characters(s.found, a)
 		}
@@ -174,8 +180,8 @@ func (s *scanner) cutHolds(text []byte, phrase []atom) bool {
 	return false
 }
 
-// characters appends an atom, parted into its characters if it is spaceless: so a phrase is found
-// inside it.
+// characters appends an atom. A spaceless atom is divided into its characters, so that a phrase
+// is found inside it.
 func characters(list []atom, a atom) []atom {
 	for a.spaceless {
 		first := a
@@ -190,19 +196,23 @@ func characters(list []atom, a atom) []atom {
 	return append(list, a)
 }
 
-// begins reports whether a text begins with a phrase. Both have atoms.
+// begins reports whether a text begins with a phrase. Neither must be empty.
 func begins(text, phrase []atom) bool {
 	t, p := text[0].text, phrase[0].text // what is left of the atoms that are compared
 	text, phrase = text[1:], phrase[1:]
 	for {
+		// Compare the common length of the current atoms, and advance in both.
 		n := min(len(t), len(p))
 		if !bytes.Equal(t[:n], p[:n]) {
 			return false
 		}
 		t, p = t[n:], p[n:]
+		// The phrase must end where an atom of the text ends.
 		if len(p) == 0 && len(phrase) == 0 {
 			return len(t) == 0
 		}
+		// An atom ends on one side only. The next atom of that side must be soft, that is, a part
+		// of the same identifier.
 		if len(t) > 0 && !phrase[0].soft || len(p) > 0 && (len(text) == 0 || !text[0].soft) {
 			return false
 		}

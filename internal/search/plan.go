@@ -6,72 +6,79 @@ import (
 	"unicode/utf8"
 )
 
-// What a query may ask for. What a person types is far below; of a page that somebody pastes the
-// first words count.
+// Limits of a query. They are far above the length of typed queries; of a long pasted text, only
+// the first words count.
 const (
-	mostWords   = 128
-	mostSigned  = 16 // phrases, words typed in part, and what is excluded
-	mostRepairs = 4  // words that are not in the vault, for which similar ones are looked for
+	mostWords   = 128 // plain words
+	mostSigned  = 16  // phrases, prefixes and exclusions
+	mostRepairs = 4   // unknown words whose spelling is corrected
 )
 
-// The weights of what a word is found by, beside its stem.
+// The weights of the forms of a word, besides its stem, which has weight 1.
 const (
-	writtenWeight = .3 // as written, which counts on top
+	writtenWeight = .3 // as written; added to the weight of the stem
 	bareWeight    = .5 // without its accents
-	prefixWeight  = .5 // another word that begins so
+	prefixWeight  = .5 // a longer word that begins with a prefix
 )
 
-// A form is a term that stands for a word, and how much of an occurrence one of it is worth.
+// A form is a term that matches a word, and the weight of an occurrence of the term.
 type form struct {
 	term   string
-	prefix bool // all terms that begin so
+	prefix bool // match all terms with this prefix
 	weight float64
 }
 
-// A concept is what is scored as one: in whichever form it stands, it counts once.
+// A concept is a unit of scoring: the occurrences of all its forms are counted together.
+//
+// docs, idf, lists and held are set by a gatherer.
 type concept struct {
 	forms  []form
 	weight float64
-	lists  [][]weighted // by layer
-	docs   int          // notes that have it
-	idf    float64      // with the weight
+	lists  [][]weighted // by layer: occurrences by slot
+	docs   int          // number of notes that have it
+	idf    float64      // inverse document frequency, times weight
 
-	saturation float64
+	saturation float64 // k1 of BM25
 
-	// late says that it counts only for what is scored in full, and is gathered when that is known. Then beside is the
-	// concept of the same word that is not.
+	// late reports that the concept counts only for documents that are scored in full, and that
+	// its postings are read when these are known. Then beside is the concept of the stem of the
+	// same word, which is not late.
 	late   bool
 	beside *concept
 
 	held []held // by layer
 }
 
-// A held is how a layer has a concept: in so many notes, and as it is of one term, if that is not negative.
+// A held reports how a layer has a concept: the number of documents, and the number of the term
+// if all occurrences are of one term with weight 1, else -1.
 type held struct{ docs, only int }
 
 // A wanted is a word of the query.
 type wanted struct {
 	text       string
 	stop       bool
-	repairable bool
-	joined     bool // several words of the query in one, which are words of their own
-	isLike     bool // its concepts are of words that are only like it
+	repairable bool // its spelling is corrected if it is unknown
+	joined     bool // all words of an identifier in one; each is also a word of its own
+	isLike     bool // matches only similar words: a prefix, or a corrected spelling
 	concepts   []*concept
 }
 
-// A plan is a query as the index answers it.
+// A plan is a query prepared for one index.
 type plan struct {
 	concepts []*concept
-	words    []wanted          // that count, but for joined ones
-	tokens   []string          // all words in their order
-	meant    map[string]string // of words that are in no note, which is most like them
-	must     []*requirement
-	never    []*requirement
-	quoted   []*requirement // that make an exact match
-	all      bool           // nothing is looked for, only excluded: all other notes are found
+	words    []wanted          // that count, without joined ones
+	tokens   []string          // all words, in order
+	meant    map[string]string // an unknown word to the most similar word in the index
+	must     []*requirement    // a note must meet all of them
+	never    []*requirement    // a note must meet none of them
+	quoted   []*requirement    // an Exact match meets all of them
+	all      bool              // the query only excludes: all other notes are found
 }
 
-// A planner makes a plan.
+// A planner prepares a plan.
+//
+// It parses the clauses of a query into words and requirements, reads the postings of the words,
+// and corrects the spelling of those that no note has.
 type planner struct {
 	x      *Index
 	gather *gatherer
@@ -80,16 +87,18 @@ type planner struct {
 	asked  []wanted
 	seen   map[string]bool
 
-	excluded []form // of all words that are excluded
+	excluded []form // of all excluded words
 	plan
 }
 
+// plan returns the plan of a query. It ignores duplicate clauses, and those beyond the limits.
 func (g *gatherer) plan(q Query) plan {
 	p := &planner{x: g.x, gather: g, scan: g.x.analyzer.scanner(), seen: map[string]bool{}}
 	p.meant = map[string]string{}
 	seen, signed := map[Clause]bool{}, 0
 	for _, c := range q.Clauses {
 		plain := c.Kind == Word && !c.Not
+		// Plain words and other clauses have separate limits.
 		if seen[c] || plain && len(p.asked) == mostWords || !plain && signed == mostSigned {
 			continue
 		}
@@ -99,6 +108,7 @@ func (g *gatherer) plan(q Query) plan {
 		}
 		p.clause(c)
 	}
+	// All excluded words form one requirement, any form of which excludes a note.
 	if p.excluded != nil {
 		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
 	}
@@ -112,6 +122,7 @@ func (g *gatherer) plan(q Query) plan {
 	return p.plan
 }
 
+// clause adds a clause of the query.
 func (p *planner) clause(c Clause) {
 	switch {
 	case c.Not:
@@ -126,7 +137,7 @@ func (p *planner) clause(c Clause) {
 	}
 }
 
-// want adds a word, unless it is there or there are enough.
+// want adds a word, unless it is a duplicate or there are mostWords already.
 func (p *planner) want(w wanted) {
 	if p.seen[w.text] || len(p.asked) == mostWords {
 		return
@@ -150,10 +161,12 @@ func (p *planner) text(text string) {
 	}
 }
 
-// slipped reports whether an identifier may be a word whose first two letters were exchanged: "hSow" for "Show".
+// slipped reports whether an identifier can be a word with its first two letters exchanged, such
+// as "hSow" for "Show".
 func slipped(r *run) bool { return len(r.atoms) == 2 && utf8.RuneCount(r.atoms[0].text) == 1 }
 
-// atom adds an atom: but for a single letter of an identifier, which says nothing.
+// atom adds the words of an atom. It skips a single letter of an identifier, which is in too many
+// texts.
 func (p *planner) atom(r *run, a atom) {
 	switch {
 	case a.spaceless:
@@ -166,8 +179,8 @@ func (p *planner) atom(r *run, a atom) {
 	}
 }
 
-// queryGrams are the terms of a spaceless stretch that a query asks for: the pairs of neighbours,
-// and of a single character itself.
+// queryGrams returns the terms of a spaceless stretch that a query looks up: the pairs of
+// neighbouring characters or, of a single character, the character.
 func queryGrams(text []byte) []string {
 	single := utf8.RuneCount(text) == 1
 	var terms []string
@@ -179,9 +192,14 @@ func queryGrams(text []byte) []string {
 	return terms
 }
 
-// word adds a word, of which the text is known, and what may be done with it.
+// word adds a word whose text, joined and repairable are set.
+//
+// A stop word has one concept: the word as written, or without accents. Another word has two: its
+// stem, and the word as written, which adds to the score of notes with exactly this form.
 func (p *planner) word(w wanted) {
 	a := p.x.analyzer
+	// Terms are derived from the shortened word, as in the index; the text of the word is kept
+	// for explanations and for the correction of spelling.
 	key := shorten(w.text)
 	w.stop, w.repairable = a.stops[w.text], w.repairable && lettersOnly(w.text)
 	asIs := form{term: asWritten + key, weight: 1}
@@ -196,12 +214,12 @@ func (p *planner) word(w wanted) {
 	p.want(w)
 }
 
-// wordForms are the forms of a word, but for the one that it is written in.
+// wordForms returns the forms of a word, except the word as written.
 func (a *analyzer) wordForms(word string) []form {
 	return append(a.bareForms(word), form{term: a.stemOf(word), weight: 1})
 }
 
-// bareForms find a word whose accents the query or the note leaves out.
+// bareForms returns the forms that match a word if the query or the note omits its accents.
 func (a *analyzer) bareForms(word string) []form {
 	bare := bareOf(word)
 	stem := a.stemOf(bare)
@@ -209,16 +227,19 @@ func (a *analyzer) bareForms(word string) []form {
 	if stem != bare {
 		forms = append(forms, form{term: unaccented + stem, weight: bareWeight})
 	}
+	// The query has accents, which the note can omit.
 	if bare != word {
 		forms = append(forms, form{term: asWritten + bare, weight: bareWeight})
 	}
+	// The note can contain another form of the word without accents.
 	if stem != a.stemOf(word) {
 		forms = append(forms, form{term: stem, weight: bareWeight})
 	}
 	return forms
 }
 
-// prefix adds a word that is typed in part. In a script without spaces it is text like other text.
+// prefix adds a prefix. In a spaceless script, where text is indexed by characters, it is added
+// as plain text.
 func (p *planner) prefix(text string) {
 	forms := p.prefixForms(text)
 	if forms == nil {
@@ -228,7 +249,10 @@ func (p *planner) prefix(text string) {
 	p.want(wanted{text: text + "*", isLike: true, concepts: []*concept{{forms: forms, weight: 1}}})
 }
 
-// prefixForms are the forms of a word that is typed in part; nil if the text is not one word.
+// prefixForms returns the forms of a prefix; nil if the text is not one word of a script with
+// spaces.
+//
+// The word that is equal to the prefix has full weight: it matches the first two forms.
 func (p *planner) prefixForms(text string) []form {
 	word, runs := "", 0
 	for r := range p.scan.runs([]byte(text)) {
@@ -241,6 +265,7 @@ func (p *planner) prefixForms(text string) []form {
 	if runs != 1 || word == "" {
 		return nil
 	}
+	// A term that long contains a digest, so only the beginning of the prefix can match it.
 	if len(word) > longestTerm-16 {
 		word = strings.ToValidUTF8(word[:longestTerm-19], "")
 	}
@@ -251,7 +276,11 @@ func (p *planner) prefixForms(text string) []form {
 	}
 }
 
-// choose takes the words that count: all but stop words, unless there are no others.
+// choose selects the words that count and corrects the spelling of unknown ones. Stop words count
+// only if the query has no other words.
+//
+// A word is corrected only if no note has any form of it. At most mostRepairs words are corrected,
+// because the comparison with all words of the index is slow.
 func (p *planner) choose() {
 	stopsOnly := true
 	for _, w := range p.asked {
@@ -262,6 +291,7 @@ func (p *planner) choose() {
 		if w.stop && !stopsOnly {
 			continue
 		}
+		// measure also reads the postings of the concepts, which the search needs.
 		if p.measure(w.concepts) == 0 && w.repairable && repairs < mostRepairs {
 			repairs++
 			w.concepts, w.isLike = p.correctSpelling(w.text), true
@@ -270,11 +300,13 @@ func (p *planner) choose() {
 		if !w.joined {
 			p.words = append(p.words, w)
 		}
+		// Joined words are searched, but they are not listed as words of the query.
 		p.concepts = append(p.concepts, w.concepts...)
 	}
 }
 
-// measure reads the postings of some concepts, and returns how many notes have the first.
+// measure reads the postings of some concepts. It returns the number of notes that have the first
+// one; 0 if there is none.
 func (p *planner) measure(concepts []*concept) int {
 	for _, c := range concepts {
 		p.gather.gather(c)
@@ -285,6 +317,7 @@ func (p *planner) measure(concepts []*concept) int {
 	return concepts[0].docs
 }
 
+// lettersOnly reports whether a word consists of letters and marks.
 func lettersOnly(word string) bool {
 	return strings.IndexFunc(word, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r)

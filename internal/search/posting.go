@@ -2,9 +2,11 @@ package search
 
 import "encoding/binary"
 
-// A slot is a place in a segment that postings point to: each note has one for itself, its head,
-// and behind it one for each of its units. The fields of a head are its title, its path and what
-// else it is called; those of a unit its body and its heading. See Profile for those of a memory.
+// A slot is a position in a segment that postings refer to. Each note has one slot for itself,
+// its head, followed by one for each of its passages. The fields of a head are the title, the
+// path and the keywords (Note.Also) of the note; those of a passage are its body and its heading.
+// See Memories for the fields of a memory.
+// The fields of a slot. Fields of the head and of the passage use the same numbers.
 const (
 	fieldTitle = 0
 	fieldPath  = 1
@@ -15,36 +17,40 @@ const (
 
 	fields = 3
 
-	fieldAuthor = 0 // of a memory
+	fieldAuthor = 0 // head of a memory
 	fieldNamed  = 1
 	fieldDate   = 2
-	fieldText   = 0
+	fieldText   = 0 // passage of a memory
 	fieldFacts  = 1
 )
 
-// A posting says how often a term stands in the fields of a slot.
+// A posting is the number of occurrences of a term in each field of a slot.
 type posting struct {
 	slot   uint32
 	counts [fields]uint32
 }
 
-// How a posting is written: a varint of the distance to the slot before, with one of these in its
-// low bits, and what they say that follows.
+// The encoding of a posting: a varint with the distance to the previous slot, shifted left by two
+// bits, and one of these kinds in the low bits. The counts that the kind asks for follow as
+// varints.
 const (
-	onceInFirst  = 0 // in field 0, once
-	timesInFirst = 1 // in field 0, the count follows
-	onceInSecond = 2 // in field 1, once
+	onceInFirst  = 0 // once in field 0
+	timesInFirst = 1 // only in field 0; the count follows
+	onceInSecond = 2 // once in field 1
 	counted      = 3 // all counts follow
 )
 
-// A postingList is the postings of one term, by slot, as they are kept.
+// A postingList is the encoded list of the postings of one term, ordered by slot.
 type postingList struct {
 	data []byte
-	next uint32 // the slot behind the last one
+	next uint32 // the slot after the last one
 }
 
-// add appends a posting. Its slot is behind all others.
+// add appends a posting. Its slot must be greater than all slots in the list.
+//
+// A term that occurs once in the first field of adjacent slots needs one byte for each posting.
 func (l *postingList) add(p posting) {
+	// Adjacent slots have distance 0.
 	distance := uint64(p.slot-l.next) << 2
 	l.next = p.slot + 1
 	switch c := p.counts; {
@@ -59,28 +65,30 @@ func (l *postingList) add(p posting) {
 	}
 }
 
+// put appends varints.
 func (l *postingList) put(numbers ...uint64) {
 	for _, n := range numbers {
 		l.data = binary.AppendUvarint(l.data, n)
 	}
 }
 
-// A postingReader reads a posting list. A list of an image is checked as it is read: it ends where
-// it is damaged, and its slots ascend and are slots of the segment, whatever it says.
+// A postingReader decodes a list of postings. It accepts damaged data, as an image can contain:
+// it stops at a slot that the segment does not have, and the slots that it returns always ascend.
 type postingReader struct {
 	data  string
-	slots uint64 // that the segment has
-	next  uint64 // the slot behind the last one
+	slots uint64 // number of slots of the segment
+	next  uint64 // the slot after the last one
 	posting
 }
 
-// read reads one posting, if there is one left.
+// read decodes the next posting. It returns false at the end of the list.
 func (r *postingReader) read() bool {
 	if len(r.data) == 0 {
 		return false
 	}
 	head := r.uvarint()
 	slot := r.next + head>>2
+	// The list is damaged.
 	if slot >= r.slots {
 		r.data = ""
 		return false
@@ -101,6 +109,7 @@ func (r *postingReader) read() bool {
 	return true
 }
 
+// uvarint decodes a number. If the data ends inside it, the result consists of the bits so far.
 func (r *postingReader) uvarint() uint64 {
 	var n uint64
 	for shift := 0; len(r.data) > 0; shift += 7 {

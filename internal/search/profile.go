@@ -2,39 +2,42 @@ package search
 
 import "time"
 
-// A Profile says how the things of an index are cut, weighed and ranked. Each thing has a head with three fields and
-// one or more units with two; what the fields are is the profile's.
+// A Profile defines how the documents of an index are divided, weighted and ranked. Each document
+// has a head with three fields and one or more passages with two fields; their meaning depends on
+// the profile. Use Notes or Memories; the zero value is not valid.
 type Profile struct {
-	number uint32 // in images
+	number uint32 // identifies the profile in images
 
-	saturation float64
+	saturation float64 // k1 of BM25
 	head       [fields]weighting
 	unit       [2]weighting
 
-	// secondShare is what the second best unit of a thing adds to the best.
+	// secondShare is the share of the score of the second best passage that is added to that of
+	// the best.
 	secondShare float64
 
-	fit, recordFit fit // of the confidence in its things, and in those that are records
+	fit, recordFit fit // for all documents, and for memories that are records
 
-	// thread says how units of a thread help each other; its zero value: they do not.
+	// thread is the ranking by threads; the zero value: none.
 	thread threading
 }
 
-// A weighting says how much an occurrence in a field is worth against one in a text, and how much a longer field takes
-// off it.
+// A weighting is the weight of an occurrence in a field, relative to one in the text, and the b
+// of BM25 (slope): how much the length of the field reduces the weight, from 0 to 1.
 type weighting struct{ weight, slope float64 }
 
-// A threading is what neighbours in a thread add to each other: a share of their own occurrences.
+// A threading defines how the documents of a thread contribute to each other's scores.
 type threading struct {
-	gap              time.Duration // a longer one ends a thread
-	previous, others float64       // of the unit before, and of the others near by
-	share            float64       // of the best score of the thread
-	person           float64       // the factor of units of the one person whom a query names
-	candidates       int           // how many units are scored in full, with those near them
+	gap              time.Duration // a longer pause ends a thread
+	previous, others float64       // share of occurrences in the document before, in others
+	share            float64       // share of the best score of the thread
+	person           float64       // factor for documents of the one person that a query names
+	candidates       int           // number of documents scored in full, without their neighbours
 }
 
-// Notes is the profile of notes: heads have a title, a path, and what else the note is called; units are sections, and
-// have a body and a heading.
+// Notes returns the profile of notes. The fields of a head are the title, the path and the
+// keywords (Note.Also). The passages are sections or parts of long ones, with a body and a
+// heading.
 func Notes() Profile {
 	return Profile{
 		number: 1, saturation: .9,
@@ -44,8 +47,9 @@ func Notes() Profile {
 	}
 }
 
-// Memories is the profile of memories and of turns of conversations (reference/retrieval.md §1): heads have an author,
-// by what else the memory is found, and the words of its date; each has one unit, with its text and what was learnt.
+// Memories returns the profile of memories and of turns of conversations (reference/retrieval.md
+// §1). The fields of a head are the author, the keywords (Note.Also) and the words of the date.
+// Each memory has one passage, with its text and its facts.
 func Memories() Profile {
 	return Profile{
 		number: 2, saturation: .9,
@@ -56,10 +60,10 @@ func Memories() Profile {
 	}
 }
 
-// profiles are the profiles that an image may be of.
+// profiles returns the profiles that an image can have.
 func profiles() []Profile { return []Profile{Notes(), Memories()} }
 
-// profileOf is the profile of a number.
+// profileOf returns the profile with a number; false if there is none.
 func profileOf(number uint32) (Profile, bool) {
 	for _, p := range profiles() {
 		if p.number == number {
@@ -69,10 +73,10 @@ func profileOf(number uint32) (Profile, bool) {
 	return Profile{}, false
 }
 
-// isThreaded reports whether things are one unit each, and may have neighbours.
+// isThreaded reports whether each document is one passage and can have neighbours in a thread.
 func (p *Profile) isThreaded() bool { return p.thread.candidates > 0 }
 
-// A Feature is a part of the ranking of threaded profiles, which a profile may do without.
+// A Feature is a part of the ranking of a threaded profile that can be switched off.
 type Feature string
 
 // The features.
@@ -83,7 +87,7 @@ const (
 	FeaturePerson     Feature = "the one person named"
 )
 
-// Features are those that a threaded profile has.
+// Features returns the features of a profile; nil if it is not threaded.
 func (p Profile) Features() []Feature {
 	if !p.isThreaded() {
 		return nil
@@ -91,7 +95,7 @@ func (p Profile) Features() []Feature {
 	return []Feature{FeatureFields, FeatureNeighbours, FeatureThread, FeaturePerson}
 }
 
-// Without is the profile without a feature, to measure what that is worth.
+// Without returns the profile with a feature switched off, to measure its effect.
 func (p Profile) Without(f Feature) Profile {
 	switch f {
 	case FeatureFields:

@@ -8,15 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// Terms from which it follows that a note has a word in its body as it is, in whichever case; see Proven.
+// Terms that Proven needs to conclude that the body of a note contains a word, ignoring case.
 const (
-	unsure = "!unsure" // of units of which nothing follows
-	merged = "+"       // before words that stand in the text with joiners in them: read-file is readfile
+	unsure = "!unsure" // of passages that allow no conclusion
+	merged = "+"       // prefix of words written with joiners in the text: readfile for read-file
 )
 
-// Proven yields the paths of notes whose body has a word in it, whatever its case and whatever is around it, where
-// that follows from the words of the index. Others may have it too; Containing says which. Of a text that is not only
-// ASCII letters and digits nothing follows.
+// Proven yields the paths of notes whose body certainly contains a word, ignoring case and
+// whatever is around the word. Other notes can contain it too; Containing yields all candidates.
+// If word does not consist of ASCII letters and digits, it yields nothing.
+//
+// A term as written shows that the text has these letters, unless the scanner changed them: then
+// the passage has the term unsure. A term that joins an identifier, such as readfile for read-file,
+// shows nothing, because the letters are not adjacent; such occurrences are counted in the term
+// with prefix merged, and must not be all there are.
 func (x *Index) Proven(word string) iter.Seq[string] {
 	plain := word != ""
 	for i := range len(word) {
@@ -40,7 +45,8 @@ func (x *Index) Proven(word string) iter.Seq[string] {
 	}
 }
 
-// proven are the notes of which a unit of the body has a word that contains another one.
+// proven returns the documents with a passage in the body in which a word contains the text word.
+// They include deleted documents.
 func (s *segment) proven(word string) set {
 	docs := s.set()
 	not := make(set, (len(s.slots)+63)/64)
@@ -65,7 +71,7 @@ func (s *segment) proven(word string) set {
 	return docs
 }
 
-// postings reads the postings of a term, if there is one of the name.
+// postings returns a reader of the postings of a term; false if there is no such term.
 func (s *segment) postings(name string) (postingReader, bool) {
 	i := s.from(name)
 	if i == s.terms() || s.name(i) != name {
@@ -74,7 +80,7 @@ func (s *segment) postings(name string) (postingReader, bool) {
 	return s.list(i), true
 }
 
-// mergedBody counts a run whose atoms are a word together, for a unit.
+// mergedBody counts a run that has a whole in the term of the whole with prefix merged.
 func (b *builder) mergedBody(r *run) {
 	if r.whole != nil {
 		b.merged = append(append(b.merged[:0], merged...), r.whole...)
@@ -82,12 +88,14 @@ func (b *builder) mergedBody(r *run) {
 	}
 }
 
-// changes reports whether an atom of a run is other than in the text, its case aside.
+// changes reports whether normalization changed an atom of a run otherwise than by lowering its
+// case.
 func (r *run) changes(text []byte) bool {
 	return slices.ContainsFunc(r.atoms, func(a atom) bool { return !isLowered(text[a.start:a.end], a.text) })
 }
 
-// isLowered reports whether a text is another one in lower case, so that what is in it is in that one too.
+// isLowered reports whether text is from in lower case, so that a part of text, ignoring case, is
+// a part of from.
 func isLowered(from, text []byte) bool {
 	if len(from) == len(text) && isASCIIOf(from, text) {
 		return true
@@ -95,7 +103,8 @@ func isLowered(from, text []byte) bool {
 	return bytes.Equal(bytes.ToLower(from), text) && !bytes.ContainsRune(from, 'İ')
 }
 
-// isASCIIOf reports whether two texts of a length are the same but for the case of ASCII letters in the first.
+// isASCIIOf reports whether two texts of the same length are ASCII and equal except for capital
+// letters in from.
 func isASCIIOf(from, text []byte) bool {
 	for i, c := range from {
 		if 'A' <= c && c <= 'Z' {

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// A Query is what somebody looks for. A note is found that has any of its words, all of its
-// phrases, and nothing that it excludes.
+// A Query is a parsed query. It matches a note that has any of its words, all of its phrases, and
+// nothing that it excludes. The zero value matches nothing.
 type Query struct {
 	Clauses []Clause
 
-	quoted []string // phrases that make an exact match of what has them
+	quoted []string // a note that contains all of them is an Exact match
 }
 
 // A Clause is one part of a query.
 type Clause struct {
 	Kind Kind
-	Not  bool   // exclude the notes that have it
-	Text string // as typed, without the signs that say what it is; its edges are letters or digits
+	Not  bool   // exclude notes that have it
+	Text string // as typed, without the operators; begins and ends with a letter or digit
 }
 
 // A Kind is a kind of clause.
@@ -26,14 +26,19 @@ type Kind byte
 
 // The kinds of clauses.
 const (
-	Word   Kind = iota // a word, or an identifier; in all its forms
-	Prefix             // words that begin so: `word*`
+	Word   Kind = iota // a word or an identifier, in all its forms
+	Prefix             // all words with this prefix: `word*`
 	Phrase             // these words in this order, as written: `"two words"`
 )
 
-// ParseQuery reads a query. Words in a pair of double quotes are a phrase; a word with one `*`
-// behind it stands for all words that begin so; `-` before a word, phrase or prefix excludes it.
-// All else is text: there is no wrong query. What holds no letter and no digit is left out.
+// ParseQuery parses a query. Words in double quotes are a phrase; a word followed by `*` is a
+// prefix; `-` before a word, phrase or prefix excludes it. Everything else is text, so every
+// query is valid. Words without a letter or digit are dropped.
+//
+//	go modules         notes with a form of go or of modules
+//	"go modules"       notes with these two words in this order, as written
+//	config*            notes with a word that begins with config
+//	go -draft          notes with a form of go, and without any form of draft
 func ParseQuery(text string) Query {
 	p := queryParser{rest: clean(text)}
 	var q Query
@@ -46,8 +51,8 @@ func ParseQuery(text string) Query {
 	return q
 }
 
-// String is the query as ParseQuery reads it: ParseQuery(q.String()) is q, for a q that ParseQuery
-// made.
+// String returns the query in the syntax of ParseQuery: for a q that ParseQuery returned,
+// ParseQuery(q.String()) equals q.
 func (q Query) String() string {
 	parts := make([]string, len(q.Clauses))
 	for i, c := range q.Clauses {
@@ -56,7 +61,7 @@ func (q Query) String() string {
 	return strings.Join(parts, " ")
 }
 
-// String is the clause as it is typed.
+// String returns the clause in the syntax of ParseQuery.
 func (c Clause) String() string {
 	text := c.Text
 	switch c.Kind {
@@ -71,7 +76,8 @@ func (c Clause) String() string {
 	return text
 }
 
-// clean is a text with plain quotes, in which a space is all that parts words.
+// clean returns a text with typographic quotes replaced by plain ones, and every white space,
+// control character and invalid byte replaced by a space.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -84,12 +90,13 @@ func clean(text string) string {
 	}, text)
 }
 
-// A queryParser reads the clauses of a clean text.
+// A queryParser parses the clauses of a text that clean returned.
 type queryParser struct{ rest string }
 
+// skip skips spaces.
 func (p *queryParser) skip() { p.rest = strings.TrimLeft(p.rest, " ") }
 
-// clause reads what comes next. Its text is empty if nothing can be searched of it.
+// clause parses the next clause. Its text is empty if it has no searchable characters.
 func (p *queryParser) clause() Clause {
 	word, not := strings.CutPrefix(p.rest, "-")
 	if inner, ok := strings.CutPrefix(word, `"`); ok {
@@ -107,15 +114,17 @@ func (p *queryParser) clause() Clause {
 	return Clause{Word, not, trim(word)}
 }
 
+// trim cuts characters that are not part of a word off both ends.
 func trim(s string) string { return strings.TrimRightFunc(trimLeft(s), notInWord) }
 
-// trimLeft cuts off what cannot begin a word.
+// trimLeft cuts characters that cannot begin a word off the left end.
 func trimLeft(s string) string {
 	return strings.TrimLeftFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 }
 
+// notInWord reports whether a character is not a letter, number or mark.
 func notInWord(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 }

@@ -5,33 +5,35 @@ import (
 	"unsafe"
 )
 
-// A record consists of numbers of 32 bits and nothing else. So a list of records is a list of
-// numbers, and one of an image lies there as it does in memory, where the machine is little-endian.
+// A record is a type that consists of numbers of 32 bits only. So a list of records is a list of
+// numbers, and on a little-endian machine it has the same bytes in memory as in an image.
 type record interface{ uint32 | doc | slot | member }
 
-// sizeOf is the size of a record in bytes.
+// sizeOf returns the size of a record in bytes.
 func sizeOf[R record]() int64 {
 	var r R
 	return int64(unsafe.Sizeof(r))
 }
 
-// numbers are the numbers of which a list of records consists, in the same memory.
+// numbers returns the numbers of a list of records. They share its memory.
 func numbers[R record](list []R) []uint32 {
 	first := (*uint32)(unsafe.Pointer(unsafe.SliceData(list)))
 	return unsafe.Slice(first, len(list)*int(sizeOf[R]()/4))
 }
 
-// records are the records that some bytes of an image are, as many as these hold: in place if
-// possible, else copied.
+// records returns the records that data of an image contains; an incomplete record at the end is
+// ignored. They share the memory of data if it is aligned and the machine is little-endian;
+// otherwise they are copied.
 func records[R record](data []byte) []R {
 	n := len(data) / int(sizeOf[R]())
 	if n == 0 {
-		return []R{} // no record begins at data, which may be at the end of its memory
+		return []R{} // data can be at the end of its memory, where no record begins
 	}
 	at := unsafe.Pointer(unsafe.SliceData(data))
 	if littleEndian() && uintptr(at)%4 == 0 {
 		return unsafe.Slice((*R)(at), n)
 	}
+	// The bytes are not in the order or alignment of the machine, so they must be converted.
 	list := make([]R, n)
 	for i := range numbers(list) {
 		numbers(list)[i] = binary.LittleEndian.Uint32(data[4*i:])
@@ -39,8 +41,8 @@ func records[R record](data []byte) []R {
 	return list
 }
 
-// littleEndian reports whether the machine has numbers in memory as images have them.
+// littleEndian reports whether the machine stores numbers as images do.
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
-// inPlace are bytes as a string in the same memory. They must not be changed any more.
+// inPlace returns data as a string that shares its memory. data must not be changed afterwards.
 func inPlace(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }

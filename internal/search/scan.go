@@ -8,42 +8,51 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// An atom is the smallest thing that is searched: a word, a part of an identifier, or a stretch of
-// a script without spaces.
+// An atom is the smallest unit of text that is searched: a word, a part of an identifier, or a
+// stretch of a spaceless script.
 type atom struct {
-	text       []byte // NFKC, in lower case
-	start, end int    // where it stands in the text that was scanned
+	text       []byte // NFKC, lower case
+	start, end int    // offsets in the scanned text
 	spaceless  bool
-	soft       bool // nothing but a joiner parts it from the atom before it
+	soft       bool // only a joiner, or nothing, separates it from the atom before
 }
 
-// A run is what stands together: a word, or an identifier such as readFile, read_file, read-file,
-// read.file, O'Brien. It is good until the next one is asked for.
+// A run is a word, or an identifier such as readFile, read_file, read-file, read.file or O'Brien.
+// It is valid until the next run is yielded.
+//
+//	text         atoms          whole
+//	word         word           none
+//	readFile     read, file     readfile
+//	read-file    read, file     readfile
+//	HTTPServer   http, server   httpserver
+//	O'Brien      o, brien       obrien
+//	Go語         go, 語         none
 type run struct {
 	atoms      []atom
-	whole      []byte // of several atoms, all in one; nil where one of them is spaceless
-	start, end int
+	whole      []byte // all atoms joined, if there are several; nil if one is spaceless
+	start, end int    // offsets in the scanned text
 }
 
-// A scanner cuts texts into runs. It is used by one goroutine.
+// A scanner splits texts into runs. It reuses its buffers and must be used by one goroutine.
 type scanner struct {
 	classes *classes
 	atoms   []atom
-	raw     []byte // what is normalized
-	buf     []byte // what the atoms of a run are slices of
-	whole   []byte
+	raw     []byte // input of normalization
+	buf     []byte // memory of the atoms of a run
+	whole   []byte // memory of run.whole
 
-	found []atom // of a text in which a phrase is looked for
-	kept  []byte // what these are slices of
-	low   []byte // that text, its ASCII in lower case
+	found []atom // atoms of a text in which a phrase is searched
+	kept  []byte // memory of the atoms in found
+	low   []byte // that text in lower case, as canSeek sets it
 }
 
-// runs yields the runs of a text. Invalid UTF-8 parts words.
+// runs yields the runs of a text. Invalid UTF-8 separates words.
 func (s *scanner) runs(text []byte) iter.Seq[*run] {
 	return func(yield func(*run) bool) {
 		var r run
 		for at := 0; at < len(text); {
 			k, n := s.at(text, at)
+			// Skip everything that cannot begin a word.
 			if k&opening == 0 {
 				at += n
 				continue
@@ -59,7 +68,7 @@ func (s *scanner) runs(text []byte) iter.Seq[*run] {
 	}
 }
 
-// at is the class of the character at an offset, and its length.
+// at returns the class and the length in bytes of the character at an offset.
 func (s *scanner) at(text []byte, i int) (class, int) {
 	if text[i] < utf8.RuneSelf {
 		return s.classes[text[i]], 1
@@ -68,8 +77,10 @@ func (s *scanner) at(text []byte, i int) (class, int) {
 	return s.classes.of(r), n
 }
 
-// extent is where the run ends that begins at an offset. A plain one is an atom as it stands: small
-// letters and digits of ASCII, and small letters that are searched as they are.
+// extent returns the end of the run that begins at an offset. A plain run is a single atom
+// without any normalization: small ASCII letters and digits, and letters of class asIs.
+//
+// Joiners are part of a run only between words.
 func (s *scanner) extent(text []byte, at int) (end int, plain bool) {
 	plain = true
 	for at < len(text) {
@@ -87,7 +98,7 @@ func (s *scanner) extent(text []byte, at int) (end int, plain bool) {
 	return at, plain
 }
 
-// joiner is the length of the joiner that a text begins with; 0 if there is none.
+// joiner returns the length of the joiner that a text begins with; 0 if there is none.
 func joiner(text []byte) int {
 	switch {
 	case text[0] == '_', text[0] == '-', text[0] == '.', text[0] == '\'':
@@ -98,7 +109,7 @@ func joiner(text []byte) int {
 	return 0
 }
 
-// joins reports whether a joiner stands at an offset, and a word follows it at once.
+// joins reports whether there is a joiner at an offset with a word directly after it.
 func (s *scanner) joins(text []byte, at int) bool {
 	n := joiner(text[at:])
 	if n == 0 || at+n >= len(text) {
@@ -108,9 +119,10 @@ func (s *scanner) joins(text []byte, at int) bool {
 	return k&opening != 0
 }
 
-// read reads the atoms of a run.
+// read sets the atoms and the whole of a run.
 func (s *scanner) read(r *run, text []byte, plain bool) {
 	s.atoms, s.buf, r.whole = s.atoms[:0], s.buf[:0], nil
+	// A plain run needs no copy: its atom is a slice of the text.
 	if plain {
 		s.atoms = append(s.atoms, atom{text: text, start: r.start, end: r.end})
 		r.atoms = s.atoms
@@ -123,7 +135,7 @@ func (s *scanner) read(r *run, text []byte, plain bool) {
 	}
 }
 
-// join is the run's atoms in one, if none of them is spaceless.
+// join returns the joined atoms of the run; nil if one of them is spaceless.
 func (s *scanner) join() []byte {
 	s.whole = s.whole[:0]
 	for _, a := range s.atoms {
@@ -135,8 +147,8 @@ func (s *scanner) join() []byte {
 	return s.whole
 }
 
-// split finds the parts of a run: at joiners, before capitals, and where the script turns from one
-// with spaces to one without.
+// split appends the atoms of a run. It splits at joiners, before capital letters, and between
+// scripts with and without spaces.
 func (s *scanner) split(text []byte, offset int) {
 	var before class
 	start := 0
@@ -162,7 +174,7 @@ func (s *scanner) split(text []byte, offset int) {
 	s.part(text[start:], offset+start)
 }
 
-// turns reports whether a new part begins with a character of a class: readFile, HTTPServer, Go語.
+// turns reports whether a new part begins at a character of class now: readFile, HTTPServer, Go語.
 func (s *scanner) turns(before, now class, rest []byte) bool {
 	switch {
 	case before == 0:
@@ -171,6 +183,8 @@ func (s *scanner) turns(before, now class, rest []byte) bool {
 		return now&opening != 0
 	case now&upper == 0:
 		return false
+	// After a capital letter, another one begins a part only if a small letter follows: HTTP and
+	// Server.
 	case before&upper != 0 && len(rest) > 0:
 		next, _ := s.at(rest, 0)
 		return next&lower != 0
@@ -178,13 +192,15 @@ func (s *scanner) turns(before, now class, rest []byte) bool {
 	return before&lower != 0
 }
 
-// part normalizes one part and adds what it has of atoms: one, unless a character such as ½ stands
-// for several.
+// part normalizes one part and appends its atoms: one, except that a character such as ½ can
+// decompose into several.
 func (s *scanner) part(text []byte, offset int) {
 	a := atom{start: offset, end: offset + len(text), soft: len(s.atoms) > 0}
 	from := len(s.buf)
 	for _, r := range string(s.normal(text)) {
 		k := s.classes.of(r)
+		// Normalization can produce characters that separate words, such as the fraction slash of
+		// ½.
 		if k&inWord == 0 {
 			from = s.atom(a, from)
 			a.soft = len(s.atoms) > 0
@@ -196,7 +212,8 @@ func (s *scanner) part(text []byte, offset int) {
 	s.atom(a, from)
 }
 
-// atom adds the atom that the buffer holds from an offset on, if there is any.
+// atom appends the atom whose text is in the buffer from an offset on, unless it is empty. It
+// returns the new end of the buffer.
 func (s *scanner) atom(a atom, from int) int {
 	if len(s.buf) > from {
 		a.text = s.buf[from:len(s.buf):len(s.buf)]
@@ -205,7 +222,8 @@ func (s *scanner) atom(a atom, from int) int {
 	return len(s.buf)
 }
 
-// normal is a text without what is silent, in NFKC.
+// normal returns a text in NFKC, without silent characters. The result is valid until the next
+// call.
 func (s *scanner) normal(text []byte) []byte {
 	s.raw = s.raw[:0]
 	normal := true
@@ -226,8 +244,8 @@ func (s *scanner) normal(text []byte) []byte {
 	return norm.NFKC.Bytes(s.raw)
 }
 
-// isNormal reports of the letters of most languages that NFKC leaves them as they are, if there is
-// nothing else in a text.
+// isNormal reports whether NFKC leaves a character unchanged in a text that consists only of such
+// characters. It recognizes the letters of most languages and returns false for others.
 func isNormal(r rune) bool {
 	switch {
 	case r < 0x180:
@@ -240,7 +258,9 @@ func isNormal(r rune) bool {
 	return isWhole(r)
 }
 
-// fold appends a character in the one case that all cases of it have.
+// fold appends a character in the form that all its cases have in common.
+//
+// The sharp s is folded to ss, and the final sigma to the other one.
 func fold(b []byte, r rune, k class) []byte {
 	switch {
 	case r == 'ß', r == 'ẞ':

@@ -7,26 +7,30 @@ import (
 	"slices"
 )
 
-// A weighted says how often something stands in a slot: occurrences in an average body.
+// A weighted is the weight of the occurrences of a concept in a slot. An occurrence in a body of
+// average length has weight 1.
 type weighted struct {
 	slot  uint32
 	count float32
 }
 
-// A gatherer reads postings for one query. The lists that it makes are good until it is released.
+// A gatherer reads postings for one query. The lists that it returns are valid until release.
+//
+// Its memory is reused by later queries of the same analyzer, because a query of a large index
+// needs some megabytes.
 type gatherer struct {
 	x     *Index
 	norms norms
-	arena []weighted // what the lists are slices of
-	sums  []float32  // by slot of a layer; all 0 between two uses
-	seen  []uint64   // bits: the slots of which there is a sum
+	arena []weighted // memory of the lists
+	sums  []float32  // by slot of a layer; all 0 between uses
+	seen  []uint64   // bits: the slots that have a sum
 	once  *once
 
-	// Room of a ranker, by layer and thing; all 0 between two uses.
+	// Memory of a ranker, by layer and document; rows are all 0 between uses.
 	scores [][]float64
 	rows   [][]int32
 
-	// Room of a ranker for what it scores in full.
+	// Memory of a ranker for the documents that it scores in full.
 	refs    []ref
 	windows []window
 	full    []full
@@ -36,20 +40,24 @@ type gatherer struct {
 	keys    []uint64
 }
 
-// shortField is from how many words on it is not known beforehand what an occurrence is worth.
+// shortField is the length, in words, from which the weight of an occurrence is not precomputed.
 const shortField = 512
 
-// A once is what one occurrence in the first field of a slot is worth, by the width of the slot.
+// A once contains the weight of one occurrence in the first field of a slot, by the width of the
+// slot.
+//
+// It is computed again when the average lengths of fields change, which are part of norms.
 type once struct {
 	norms norms
 	worth [2 * shortField]float32
 }
 
-// The widths of slots: the length of the first field, and for heads so much more; wide if the field is not short.
+// The width of a slot is the length of its first field, plus shortField for a head. It is wide if
+// the field is not short.
 const wide = 2 * shortField
 
-// widths are the widths of the slots. They are made when they are first asked for. Several may make them at once; they
-// are the same.
+// widths returns the width of each slot. They are computed on first use. Concurrent callers can
+// compute them at the same time, with the same result.
 func (s *segment) widths() []uint16 {
 	if known := s.width.Load(); known != nil {
 		return *known
@@ -69,6 +77,7 @@ func (s *segment) widths() []uint16 {
 	return all
 }
 
+// newOnce computes the weights for some norms.
 func newOnce(n norms) *once {
 	o := &once{norms: n}
 	for i := range uint32(shortField) {
@@ -77,7 +86,7 @@ func newOnce(n norms) *once {
 	return o
 }
 
-// gatherer is one for a query on the index.
+// gatherer returns a gatherer for a query on the index, which must be released.
 func (x *Index) gatherer() *gatherer {
 	g, ok := x.analyzer.gatherers.Get().(*gatherer)
 	if !ok {
@@ -90,18 +99,19 @@ func (x *Index) gatherer() *gatherer {
 	return g
 }
 
-// leastQueries is how many queries of an index can run at once on one processor. Each has lists of its
-// own, up to some megabytes, so that many more than there are processors would take memory and end no
-// sooner. It is more than one, because some wait for texts.
+// leastQueries is the number of concurrent queries of an index on a machine with few processors.
+// Each query has lists of up to some megabytes, so many more queries than processors would cost
+// memory without finishing sooner. It is greater than one because some queries wait for texts.
 const leastQueries = 8
 
-// mostQueries is how many queries of an index can run at once; others wait for their turn.
+// mostQueries returns the number of concurrent queries of an index; other queries wait.
 func mostQueries() int { return max(leastQueries, 2*runtime.GOMAXPROCS(0)) }
 
-// mostKept is how many entries of lists are kept for the next query: 8 MB.
+// mostKept is the maximum capacity of an arena that is reused: 1 Mi entries, 8 MB.
 const mostKept = 1 << 20
 
-// release gives the memory of the lists to the next query, unless that is much.
+// release returns the gatherer to the pool, unless its arena is larger than mostKept. The lists
+// must not be used afterwards.
 func (g *gatherer) release() {
 	pool := &g.x.analyzer.gatherers
 	if g.x = nil; cap(g.arena) <= mostKept {
@@ -109,7 +119,8 @@ func (g *gatherer) release() {
 	}
 }
 
-// room is what a ranker needs for the things of each layer, all 0: scores until the next call, and rows until clearRows.
+// room returns the memory of a ranker for the documents of each layer, all 0. scores is valid
+// until the next call; rows must be cleared with clearRows.
 func (g *gatherer) room() (scores [][]float64, rows [][]int32) {
 	for i := range g.x.layers {
 		n := len(g.x.layers[i].docs)
@@ -125,14 +136,17 @@ func (g *gatherer) room() (scores [][]float64, rows [][]int32) {
 	return g.scores[:len(g.x.layers)], g.rows[:len(g.x.layers)]
 }
 
-// clearRows takes rows away again.
+// clearRows sets the rows of some documents to 0.
 func (g *gatherer) clearRows(refs []ref) {
 	for _, of := range refs {
 		g.rows[of.layer][of.doc] = 0
 	}
 }
 
-// gather reads the postings of a concept, counts the notes that have it, and weighs it.
+// gather reads the postings of a concept, and sets its lists, the number of notes that have it
+// and its idf. It does not read those of a late concept.
+//
+// It can be called again for a concept whose late was cleared.
 func (g *gatherer) gather(c *concept) {
 	c.saturation = g.x.profile.saturation
 	if c.late {
@@ -146,14 +160,19 @@ func (g *gatherer) gather(c *concept) {
 	g.weigh(c)
 }
 
-// weigh weighs a concept by how many notes have it.
+// weigh sets the idf of a concept from the number of notes that have it.
+//
+//	idf = weight * ln(1 + (n - df + 0.5)/(df + 0.5))
+//
+// where n is the number of notes, and df the number of those that have the concept.
 func (g *gatherer) weigh(c *concept) {
 	n, df := float64(g.x.totals.notes), float64(c.docs)
 	c.idf = c.weight * math.Log1p((n-df+.5)/(df+.5))
 }
 
-// gatherLate reads the postings of a late concept, which has one form: of most only those of the things with rows are
-// kept. Where a word has one form only, they are those of the concept beside it.
+// gatherLate reads the postings of a late concept, which has one form. It keeps only those of
+// documents that have rows. If the word has only one form in a layer, it uses the list of the
+// concept beside it instead.
 func (g *gatherer) gatherLate(c *concept) {
 	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
 	for i := range g.x.layers {
@@ -162,6 +181,8 @@ func (g *gatherer) gatherLate(c *concept) {
 		if end == first {
 			continue
 		}
+		// If the postings of the stem and of the word as written are equal, all occurrences of
+		// the stem are in this form, and the list of the stem can be shared.
 		if h := c.beside.held[i]; h.only >= 0 && part(l.lists, l.listEnds, h.only) == part(l.lists, l.listEnds, first) {
 			c.lists[i] = c.beside.lists[i]
 			c.docs += h.docs
@@ -173,17 +194,21 @@ func (g *gatherer) gatherLate(c *concept) {
 	g.weigh(c)
 }
 
-// gain is what a unit that has so many occurrences scores for the concept.
+// gain returns the score of a passage for the concept, given the weight of the occurrences.
 func (c *concept) gain(count float64) float64 {
+	// This is the term frequency of BM25; the length of the field is part of count already.
 	return c.idf * (count / (count + c.saturation))
 }
 
-// listOf are the occurrences of some forms in a layer, by slot, and how the layer has them.
+// listOf returns the occurrences of some forms in a layer, by slot, and how the layer has them.
+//
+// If a layer has a single term for all forms, its postings are appended without sums.
 func (g *gatherer) listOf(l *liveSegment, forms []form) ([]weighted, held) {
 	start, only := len(g.arena), -1
 	weight, several := 0., false
 	for _, f := range forms {
 		first, end := l.termsOf(f)
+		// A single term needs no sums, so its postings can be appended as they are.
 		several = several || end-first > 1 || end > first && only >= 0
 		if end > first {
 			only, weight = first, f.weight
@@ -203,7 +228,7 @@ func (g *gatherer) listOf(l *liveSegment, forms []form) ([]weighted, held) {
 	return g.arena[start:len(g.arena):len(g.arena)], h
 }
 
-// termsOf are the numbers of the terms of a form: from the first up to, not including, the second.
+// termsOf returns the range of terms that a form matches: from first up to, not including, end.
 func (s *segment) termsOf(f form) (first, end int) {
 	if f.prefix {
 		return s.prefixed(f.term)
@@ -215,14 +240,17 @@ func (s *segment) termsOf(f form) (first, end int) {
 	return at, at
 }
 
-// appendTerm appends the occurrences of a term in the notes that are there, and returns how many notes these are. If
-// there are rows, occurrences in a note whose row is 0 are only counted.
+// appendTerm appends the occurrences of a term in documents that are not deleted, and returns the
+// number of these documents. If rows is not nil, it does not append occurrences in documents
+// whose row is 0, but counts the documents.
 func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
 	list, widths, once := g.arena, l.widths(), g.once
 	if rows == nil {
-		list = slices.Grow(list, len(data)) // of each posting there is a byte
+		list = slices.Grow(list, len(data)) // a posting takes at least one byte
 	}
+	// The postings are decoded here and not with a postingReader, because this is the innermost
+	// loop of a query.
 	next, before := uint64(0), gone
 	for at := 0; at < len(data); {
 		head := uint64(data[at])
@@ -235,7 +263,7 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 		}
 		slot := next + head>>2
 		if slot >= uint64(len(widths)) {
-			break // it is damaged
+			break // the data is damaged
 		}
 		next = slot + 1
 		doc := l.docOf[slot]
@@ -250,6 +278,7 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 			continue
 		}
 		worth := float32(0)
+		// Most postings are a single occurrence in the first field, whose weight is precomputed.
 		if width := widths[slot]; head&3 == onceInFirst && width < wide {
 			worth = once.worth[width]
 		} else {
@@ -261,7 +290,7 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 	return docs
 }
 
-// countsAt reads what a posting of a kind says of its counts.
+// countsAt reads the counts of a posting of a kind, and returns the offset after them.
 func countsAt(data string, at int, kind uint64) (counts [fields]uint32, end int) {
 	var n uint64
 	switch kind {
@@ -279,7 +308,8 @@ func countsAt(data string, at int, kind uint64) (counts [fields]uint32, end int)
 	return counts, at
 }
 
-// longUvarint reads a number of any length. Where the data ends in it, it is what is there.
+// longUvarint reads a varint at an offset, and returns the offset after it. If the data ends
+// inside the number, the result consists of the bits so far.
 func longUvarint(data string, at int) (n uint64, end int) {
 	for shift := 0; at < len(data); shift += 7 {
 		c := data[at]
@@ -292,7 +322,8 @@ func longUvarint(data string, at int) (n uint64, end int) {
 	return n, at
 }
 
-// read reads the next posting of a note that is there.
+// read reads the next posting of a document that is not deleted. It returns false at the end of
+// the list.
 func (l *liveSegment) read(r *postingReader) bool {
 	for r.read() {
 		if l.dead == nil || l.has(int(l.docOf[r.slot])) {
@@ -302,21 +333,27 @@ func (l *liveSegment) read(r *postingReader) bool {
 	return false
 }
 
-// count weighs a posting.
+// count returns the weight of the occurrences of a posting.
 func (g *gatherer) count(l *liveSegment, r *postingReader) float32 {
 	return float32(g.norms.count(&l.slots[r.slot], &r.counts))
 }
 
-// Norms say what an occurrence is worth in a field, by its length: 1/(base + slope*length).
+// Norms contain the parameters of the weight of an occurrence in each field, which depends on the
+// length of the field: 1/(base + slope*length).
+//
+// For a field with weight w and the BM25 parameter b, this is w/(1-b + b*length/average), where
+// average is the average length of the field. So base is (1-b)/w, and slope is b/(average*w).
 type norms struct {
-	first, last scale   // of a head
-	second      float64 // of a head, whatever its length
+	first, last scale   // fields 0 and 2 of a head
+	second      float64 // field 1 of a head, whatever its length
 	unit        [2]scale
 }
 
+// A scale contains the parameters for one field.
 type scale struct{ base, slope float64 }
 
-// norms are the norms of the things that are there: in a field of average length an occurrence is worth its weight.
+// norms returns the norms of the documents that are not deleted. In a field of average length, an
+// occurrence has the weight of the field.
 func (x *Index) norms() norms {
 	p, t := &x.profile, &x.totals
 	n := norms{
@@ -329,15 +366,18 @@ func (x *Index) norms() norms {
 	return n
 }
 
+// newScale returns the scale of a field with a total length over n documents or passages.
 func newScale(w weighting, total uint64, n int) scale {
+	// The length of the field does not matter, or there is no average.
 	if total == 0 || w.slope == 0 {
 		return scale{1 / w.weight, 0}
 	}
 	return scale{(1 - w.slope) / w.weight, w.slope * float64(n) / float64(total) / w.weight}
 }
 
-// of is what a number of occurrences is worth. The conversions, here and below, keep machines that
-// multiply and add in one from rounding otherwise.
+// of returns the weight of a number of occurrences in a field. The conversions to float64, here
+// and below, prevent fused multiply-add, which rounds differently, so that scores are the same on
+// all machines.
 func (n scale) of(count, length uint32) float64 {
 	if count == 0 {
 		return 0
@@ -345,7 +385,7 @@ func (n scale) of(count, length uint32) float64 {
 	return float64(count) / (n.base + float64(n.slope*float64(length)))
 }
 
-// count weighs a posting.
+// count returns the weight of the occurrences of a posting.
 func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 	if s.isHead() {
 		return n.first.of(counts[0], s.lengths[0]) + float64(n.second*float64(counts[1])) +
@@ -358,8 +398,8 @@ func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 	return body + n.unit[1].of(counts[1], s.lengths[1])
 }
 
-// sum appends what stands of some forms of several terms, added up by slot. It is added in the order
-// of the terms, so that sums come out the same however the index is laid out.
+// sum appends the occurrences of several terms, added up by slot. It adds them in the order of
+// the forms and terms, so that the rounding does not depend on the layers.
 func (g *gatherer) sum(l *liveSegment, forms []form) {
 	if len(g.sums) < len(l.slots) {
 		g.sums, g.seen = make([]float32, len(l.slots)), make([]uint64, len(l.slots)/64+1)
@@ -370,6 +410,8 @@ func (g *gatherer) sum(l *liveSegment, forms []form) {
 			g.sumTerm(l, term, float32(f.weight))
 		}
 	}
+	// Scanning the bit set yields the slots in order, without sorting, and clears sums and seen
+	// for the next use.
 	for i := range g.seen[:len(l.slots)/64+1] {
 		for ; g.seen[i] != 0; g.seen[i] &= g.seen[i] - 1 {
 			slot := uint32(i*64 + bits.TrailingZeros64(g.seen[i]))
@@ -387,7 +429,7 @@ func (g *gatherer) sumTerm(l *liveSegment, term int, weight float32) {
 	}
 }
 
-// docsWith is how many notes of a layer have a term.
+// docsWith returns the number of documents of a layer that have a term and are not deleted.
 func (g *gatherer) docsWith(l *liveSegment, term int) int {
 	start := len(g.arena)
 	n := g.appendTerm(l, term, 1, nil)
@@ -395,7 +437,7 @@ func (g *gatherer) docsWith(l *liveSegment, term int) int {
 	return n
 }
 
-// countDocs is how many notes a list is of.
+// countDocs returns the number of documents in a list, which must be sorted by slot.
 func (s *segment) countDocs(list []weighted) int {
 	n, before := 0, -1
 	for _, w := range list {
@@ -407,28 +449,32 @@ func (s *segment) countDocs(list []weighted) int {
 	return n
 }
 
-// A scored is a note with its score.
+// A scored is a document with its score.
 type scored struct {
 	layer, doc int
-	slot       uint32 // of its best unit
-	order      uint32 // of its path, in the layer
+	slot       uint32 // of its best passage
+	order      uint32 // rank of its path in the layer
 	score      float64
 	path       string
-	full       *full // of a thing that was scored with its neighbours
+	full       *full // of a document that was scored in full; else nil
 }
 
-// A walker goes through the notes of a layer that have any of the concepts.
+// A walker iterates over the documents of a layer that have any of the concepts.
+//
+// It reads the lists of all concepts in parallel, document by document. A document is scored once
+// all of its slots are read.
 type walker struct {
 	*liveSegment
-	number   int // of the layer
+	number   int // index of the layer
 	concepts []*concept
-	rest     [][]weighted // of each concept, what is not read yet
-	gains    []float64    // by unit, of one note
-	touched  []uint32     // the slots with a gain
+	rest     [][]weighted // by concept: the unread rest of its list
+	gains    []float64    // by slot of the current document, relative to the head
+	touched  []uint32     // slots with a gain
 
 	secondShare float64
 }
 
+// newWalker returns a walker at the begin of a layer.
 func newWalker(x *Index, number int, concepts []*concept) *walker {
 	w := &walker{liveSegment: &x.layers[number], number: number, concepts: concepts, secondShare: x.profile.secondShare}
 	for _, c := range concepts {
@@ -437,7 +483,7 @@ func newWalker(x *Index, number int, concepts []*concept) *walker {
 	return w
 }
 
-// next is the note that comes next.
+// next returns the next document; false at the end. score advances to the one after it.
 func (w *walker) next() (doc int, ok bool) {
 	lowest := gone
 	for _, list := range w.rest {
@@ -451,8 +497,11 @@ func (w *walker) next() (doc int, ok bool) {
 	return int(w.docOf[lowest]), true
 }
 
-// score reads what the concepts say of a note. Its units score what its head has and they have,
-// taken together.
+// score returns the score of a document and advances past it. The occurrences in the head count
+// for each passage, together with its own.
+//
+//	score = common + best                                   at most one passage has a gain
+//	score = common + best + secondShare*(common + second)   otherwise
 func (w *walker) score(doc int) scored {
 	head, end := w.docs[doc].head, w.end(doc)
 	if need := int(end - head); len(w.gains) < need {
@@ -460,9 +509,11 @@ func (w *walker) score(doc int) scored {
 	}
 	common := 0.0
 	for i := range w.rest {
+		// common is what the head gains alone; gains contains what each passage adds to that.
 		common += w.read(i, head, end)
 	}
 	slot, best, second := w.docs[doc].lead, 0.0, 0.0
+	// Of passages with equal gains, the first one in the text wins.
 	slices.Sort(w.touched)
 	for _, t := range w.touched {
 		gain := w.gains[t-head]
@@ -485,7 +536,8 @@ func (w *walker) score(doc int) scored {
 	}
 }
 
-// read adds what one concept gains in a note's units, and returns what its head alone does.
+// read adds the gain of a concept to each passage of a document, and returns the gain of the head
+// alone.
 func (w *walker) read(i int, head, end uint32) float64 {
 	list, c, inHead := w.rest[i], w.concepts[i], 0.0
 	if len(list) > 0 && list[0].slot == head {

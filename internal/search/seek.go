@@ -6,18 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// holds reports whether a text holds a phrase: the same letters, beginning and ending with words. A
-// word of one may be several of the other only inside an identifier: "github actions" stands in
-// GitHub Actions, "the rapist" not in therapist.
+// holds reports whether a text contains a phrase: the same letters, beginning and ending at word
+// boundaries. A word of the phrase can be several words of the text, or the other way round, only
+// inside an identifier: "github actions" is in GitHub Actions, but "the rapist" is not in
+// therapist.
 //
-// The words of a phrase are mostly not where the phrase is, and to cut a text into words takes long.
-// So its first atom is looked for as it is, and only what stands there is cut. Nothing is missed as
-// long as no character of the text may read as another one.
+// The words of a phrase occur mostly outside the phrase, and splitting a text into words is slow.
+// So holds searches for the bytes of the first atom, and splits only the text around each match.
+// This misses nothing as long as no character of the text can normalize to another one; canSeek
+// checks that.
 func (s *scanner) holds(text []byte, phrase []atom) bool {
 	first := phrase[0]
 	if !s.canSeek(first.text, text) {
 		return s.cutHolds(text, phrase)
 	}
+	// The phrase ends at most so many letters after its begin, which bounds the text to split.
 	letters := 0
 	for _, a := range phrase {
 		letters += utf8.RuneCount(a.text)
@@ -29,6 +32,8 @@ func (s *scanner) holds(text []byte, phrase []atom) bool {
 		}
 		at += i
 		start := at
+		// The match can be inside a word; then the phrase does not begin there, which only the
+		// whole run shows.
 		if !first.spaceless {
 			start = s.runStart(text, at)
 		}
@@ -38,9 +43,10 @@ func (s *scanner) holds(text []byte, phrase []atom) bool {
 	}
 }
 
-// canSeek reports whether an atom reads as it is wherever a text has it, and lowers the text for it: in
-// ASCII, but for a single character; in a script whose characters are never composed of others; or where
-// no character of either is read as others.
+// canSeek reports whether an atom can be found by its bytes, and if so sets low to the text in
+// lower case. It can if the atom is ASCII and longer than one byte, if it is one character that
+// isWhole, or if all characters of the atom and of the text are steady. The rest of the text must
+// not contain characters that normalize to others.
 func (s *scanner) canSeek(first, text []byte) bool {
 	r, n := utf8.DecodeRune(first)
 	switch {
@@ -52,8 +58,9 @@ func (s *scanner) canSeek(first, text []byte) bool {
 	return allSteady(first) && s.lowerSteady(text)
 }
 
-// steady are the characters of the first plane, as bits, that NFKC leaves as they are whatever is before
-// or behind them, so that a text of them is read character by character.
+// steady returns a bit set of the characters of the Basic Multilingual Plane that NFKC leaves
+// unchanged whatever characters are next to them. A text of such characters is normalized
+// character by character.
 var steady = sync.OnceValue(func() *[planes / 64]uint64 {
 	bits := &[planes / 64]uint64{}
 	for r := range rune(planes) {
@@ -67,7 +74,7 @@ var steady = sync.OnceValue(func() *[planes / 64]uint64 {
 // isSteady reports whether a character is steady.
 func isSteady(r rune) bool { return r < planes && steady()[r/64]&(1<<(r%64)) != 0 }
 
-// allSteady reports whether all characters of a text are.
+// allSteady reports whether all characters of a text are steady.
 func allSteady(text []byte) bool {
 	for _, r := range string(text) {
 		if !isSteady(r) {
@@ -77,7 +84,8 @@ func allSteady(text []byte) bool {
 	return true
 }
 
-// lowerSteady lowers a text, all in place. It reports false where it is not read character by character.
+// lowerSteady sets low to a text in lower case, at the same offsets. It returns false if the text
+// cannot be normalized character by character at the same length.
 func (s *scanner) lowerSteady(text []byte) bool {
 	s.low = append(s.low[:0], text...)
 	for i := 0; i < len(text); {
@@ -91,6 +99,8 @@ func (s *scanner) lowerSteady(text []byte) bool {
 		}
 		r, n := utf8.DecodeRune(text[i:])
 		k := s.classes.of(r)
+		// Offsets in low must be the same as in the text, so the length of each character must
+		// stay.
 		if k != 0 && k&asIs == 0 && (k == silent || !isSteady(r) || len(fold(s.low[:i], r, k)) != i+n) {
 			return false
 		}
@@ -99,8 +109,8 @@ func (s *scanner) lowerSteady(text []byte) bool {
 	return true
 }
 
-// lower lowers a text for the search of bytes. It reports false if some character may read as one
-// that can be sought.
+// lower sets low to a text with its ASCII letters in lower case. It returns false if a character
+// of the text can normalize to ASCII, or to a character that isWhole.
 func (s *scanner) lower(text []byte) bool {
 	s.low = append(s.low[:0], text...)
 	for i := 0; i < len(text); {
@@ -122,15 +132,15 @@ func (s *scanner) lower(text []byte) bool {
 	return true
 }
 
-// isWhole reports whether a character is of those that Chinese, Japanese and Korean are mostly
-// written in: none of them is composed of others, or reads as one.
+// isWhole reports whether a character is one of those that Chinese, Japanese and Korean are
+// mostly written in, none of which is composed of others or the normal form of another.
 func isWhole(r rune) bool {
 	return r >= 0x3005 && r <= 0x3007 || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FE ||
 		r >= 0x3400 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
 }
 
-// isItself reports whether a character reads as itself, in lower case or with an accent: never as
-// ASCII, nor as one that isWhole.
+// isItself reports whether the normal form of a character is a character of its own kind, in
+// lower case or with an accent: never ASCII, and never one that isWhole.
 func isItself(r rune) bool {
 	switch r {
 	case 0xDF, 0x130, 0x132, 0x133, 0x13F, 0x140, 0x149, 0x17F:
@@ -139,7 +149,8 @@ func isItself(r rune) bool {
 	return r >= 0xC0 && r < 0x180 || r >= 0x300 && r < 0x1100 || r >= 0x1200 && r < 0x1C00
 }
 
-// runStart is an offset where the run begins that holds another, or some run before it.
+// runStart returns the offset of the begin of the run that contains an offset, or of an earlier
+// run.
 func (s *scanner) runStart(text []byte, at int) int {
 	for at > 0 {
 		r, n := utf8.DecodeLastRune(text[:at])
@@ -151,7 +162,8 @@ func (s *scanner) runStart(text []byte, at int) int {
 	return at
 }
 
-// behind is where the run ends that has the last of so many letters behind an offset.
+// behind returns the end of the run that contains the last of a number of letters from an offset
+// on.
 func (s *scanner) behind(text []byte, at, letters int) int {
 	for at < len(text) {
 		k, n := s.at(text, at)

@@ -8,53 +8,57 @@ import (
 	"sync/atomic"
 )
 
-// A segment is an index of some notes. It never changes. All that it holds are texts and lists of
-// numbers, so that an image has them as they are.
+// A segment is an immutable index of some documents. It consists of strings and lists of numbers,
+// which an image contains unchanged, and of tables that are derived from them.
 type segment struct {
-	paths  string   // of the notes, one behind the other
-	docs   []doc    // in the order in which they came
-	byPath []uint32 // the notes by path
-	order  []uint32 // of each note, its number in byPath
+	paths  string   // paths of the documents, concatenated
+	docs   []doc    // in the order in which they were added
+	byPath []uint32 // document numbers, sorted by path
+	order  []uint32 // by document: its position in byPath
 
-	headings string // that units stand under
+	headings string // headings of the passages, concatenated
 	slots    []slot
-	docOf    []uint32 // by slot
+	docOf    []uint32 // by slot: its document
 
-	signatures    string // of the units' texts, by slot, one behind the other; of heads none
+	signatures    string // by slot: signature of the passage's text, concatenated; empty for heads
 	signatureEnds []uint32
 
-	names    string   // all terms, sorted, one behind the other
+	names    string   // all terms, sorted and concatenated
 	nameEnds []uint32 // by term
-	lists    string   // their postings, likewise
+	lists    string   // by term: its postings, concatenated
 	listEnds []uint32
 
-	members  []member // by note, if the profile has threads: else none
-	byThread []uint32 // the notes in the order of their members
-	rank     []uint32 // of each note, its number in byThread
+	members  []member // by document, if the profile is threaded; else nil
+	byThread []uint32 // numbers of the documents in threads, sorted by their members
+	rank     []uint32 // by document: its position in byThread
 
-	known atomic.Pointer[sketches]    // see sketches; nil: nobody has asked for it
+	known atomic.Pointer[sketches]    // see sketches; nil: not computed yet
 	table atomic.Pointer[threadTable] // see threadTable; likewise
 	width atomic.Pointer[[]uint16]    // see widths; likewise
 }
 
-// A doc is a note of a segment.
+// A doc is a document of a segment.
+//
+// It is a record of an image; its fields must not be changed without a new ImageFormat.
 type doc struct {
-	pathEnd uint32 // where its path ends in the paths
+	pathEnd uint32 // end of its path in the paths
 	head    uint32 // its first slot
-	lead    uint32 // the slot of the unit that stands for the note as a whole
+	lead    uint32 // the slot of the passage that represents the whole document
 }
 
-// A slot is what is known of a head or a unit.
+// A slot describes a head or a passage.
+//
+// It is a record of an image, like doc.
 type slot struct {
-	span              // of a unit; of a head: nothing
-	heading [2]uint32 // of a unit: from where to where its heading is in the headings
-	lengths [2]uint32 // words: of a head its first field and its last with a slope, of a unit both
+	span              // of a passage; zero for a head
+	heading [2]uint32 // of a passage: start and end of its heading in the headings
+	lengths [2]uint32 // in words: of a head, fields whose length matters; of a passage, both
 }
 
-// isHead reports whether a slot is a head. Units begin in a line.
+// isHead reports whether a slot is a head. A passage has a line, which is at least 1.
 func (s *slot) isHead() bool { return s.line == 0 }
 
-// path is the path of a note.
+// path returns the path of a document.
 func (s *segment) path(doc int) string {
 	if doc == 0 {
 		return s.paths[:s.docs[0].pathEnd]
@@ -62,28 +66,29 @@ func (s *segment) path(doc int) string {
 	return s.paths[s.docs[doc-1].pathEnd:s.docs[doc].pathEnd]
 }
 
-// heading is what a unit stands under.
+// heading returns the heading of a passage's section; "" before the first heading and for a head.
 func (s *segment) heading(slot uint32) string {
 	at := s.slots[slot].heading
 	return s.headings[at[0]:at[1]]
 }
 
-// terms is the number of terms.
+// terms returns the number of terms.
 func (s *segment) terms() int { return len(s.nameEnds) }
 
-// name is a term.
+// name returns the term with a number.
 func (s *segment) name(i int) string { return part(s.names, s.nameEnds, i) }
 
-// signature is what is known of the joints of a unit's text.
+// signature returns the signature of a passage's text; see phraseFilter.
 func (s *segment) signature(slot uint32) string {
 	return part(s.signatures, s.signatureEnds, int(slot))
 }
 
-// list reads the postings of a term.
+// list returns a reader of the postings of a term.
 func (s *segment) list(i int) postingReader {
 	return postingReader{data: part(s.lists, s.listEnds, i), slots: uint64(len(s.slots))}
 }
 
+// part returns part i of concatenated strings, given their end offsets.
 func part(all string, ends []uint32, i int) string {
 	if i == 0 {
 		return all[:ends[0]]
@@ -91,7 +96,7 @@ func part(all string, ends []uint32, i int) string {
 	return all[ends[i-1]:ends[i]]
 }
 
-// from is the number of the first term that is not before a name.
+// from returns the number of the first term that is not less than name; terms() if there is none.
 func (s *segment) from(name string) int {
 	low, high := 0, s.terms()
 	for low < high {
@@ -105,8 +110,7 @@ func (s *segment) from(name string) int {
 	return low
 }
 
-// prefixed are the numbers of the terms with a prefix: from the first up to, not including, the
-// second.
+// prefixed returns the range of terms with a prefix: from first up to, not including, end.
 func (s *segment) prefixed(prefix string) (first, end int) {
 	first = s.from(prefix)
 	behind := sort.Search(s.terms()-first, func(i int) bool {
@@ -115,7 +119,8 @@ func (s *segment) prefixed(prefix string) (first, end int) {
 	return first, first + behind
 }
 
-// find is the number of a note.
+// find returns the number of the document with a path; false if there is none. It also finds
+// deleted documents.
 func (s *segment) find(path string) (int, bool) {
 	i, ok := slices.BinarySearchFunc(s.byPath, path, func(d uint32, path string) int {
 		return cmp.Compare(s.path(int(d)), path)
@@ -126,7 +131,9 @@ func (s *segment) find(path string) (int, bool) {
 	return int(s.byPath[i]), true
 }
 
-// end is the slot behind a note's last one.
+// end returns the slot after the last one of a document.
+//
+// Slots of a document are adjacent: its head, then its passages.
 func (s *segment) end(doc int) uint32 {
 	if doc+1 < len(s.docs) {
 		return s.docs[doc+1].head
@@ -134,10 +141,10 @@ func (s *segment) end(doc int) uint32 {
 	return uint32(len(s.slots))
 }
 
-// size is what a segment costs to merge, about: bytes.
+// size returns the approximate cost of merging a segment, in bytes.
 func (s *segment) size() int { return len(s.names) + len(s.lists) + len(s.signatures) }
 
-// totals are the sums over one note.
+// totals returns the sums for one document.
 func (s *segment) totals(doc int) totals {
 	head := s.docs[doc].head
 	own := s.slots[head].lengths
@@ -150,7 +157,7 @@ func (s *segment) totals(doc int) totals {
 	return t
 }
 
-// sortPaths makes the notes findable by path, when all are there.
+// sortPaths sets byPath and order. All documents must have been added.
 func (s *segment) sortPaths() {
 	s.byPath = make([]uint32, len(s.docs))
 	for i := range s.byPath {
@@ -165,18 +172,20 @@ func (s *segment) sortPaths() {
 	}
 }
 
-// A writer takes the terms of a segment, in order.
+// A writer builds a segment. Terms must be added in order.
+//
+// Documents and slots are added separately from the terms, all of them before finish.
 type writer struct {
 	paths, headings strings.Builder
 	names, lists    strings.Builder
 	signatures      []byte
 	seg             *segment
 
-	heading   string // the last one
-	headingAt [2]uint32
+	heading   string    // the last heading that was written
+	headingAt [2]uint32 // its offsets in headings
 }
 
-// grow makes room for so many terms, with so many bytes of names and lists.
+// grow makes room for a number of terms, with a total size of their names and lists in bytes.
 func (w *writer) grow(terms, names, lists int) {
 	w.names.Grow(names)
 	w.lists.Grow(lists)
@@ -184,6 +193,7 @@ func (w *writer) grow(terms, names, lists int) {
 	w.seg.listEnds = slices.Grow(w.seg.listEnds, terms)
 }
 
+// add adds the next term with its list of postings.
 func (w *writer) add(name string, list []byte) {
 	w.names.WriteString(name)
 	w.lists.Write(list)
@@ -191,14 +201,16 @@ func (w *writer) add(name string, list []byte) {
 	w.seg.listEnds = append(w.seg.listEnds, uint32(w.lists.Len()))
 }
 
-// note adds the next note, whose head is a slot, and its lead another.
+// note adds the next document, with the slots of its head and of its lead.
 func (w *writer) note(path string, head, lead uint32) {
 	w.paths.WriteString(path)
 	w.seg.docs = append(w.seg.docs, doc{uint32(w.paths.Len()), head, lead})
 }
 
-// under is where the heading of the next unit is. The parts of a section share it.
+// under returns the offsets of the heading of the next passage, and writes it if it differs from
+// the last one. So the parts of a section share it.
 func (w *writer) under(heading string) [2]uint32 {
+	// Only adjacent passages share a heading; see headingsFit.
 	if heading != w.heading {
 		start := w.headings.Len()
 		w.headings.WriteString(heading)
@@ -207,12 +219,12 @@ func (w *writer) under(heading string) [2]uint32 {
 	return w.headingAt
 }
 
-// sign ends the signature of the slot that comes next.
+// sign ends the signature of the next slot.
 func (w *writer) sign() {
 	w.seg.signatureEnds = append(w.seg.signatureEnds, uint32(len(w.signatures)))
 }
 
-// finish is the segment, with little room for more.
+// finish returns the segment. Its lists have little unused capacity.
 func (w *writer) finish() *segment {
 	s := w.seg
 	s.paths, s.headings = compact(&w.paths), compact(&w.headings)
@@ -225,7 +237,7 @@ func (w *writer) finish() *segment {
 	return s
 }
 
-// compact is what was written. It is copied only where the room that is left is worth it.
+// compact returns the string that was built. It is copied only if the builder wastes much memory.
 func compact(b *strings.Builder) string {
 	if wasteful(b.Len(), b.Cap()) {
 		return strings.Clone(b.String())
@@ -233,7 +245,7 @@ func compact(b *strings.Builder) string {
 	return b.String()
 }
 
-// fitted is a list that nothing is added to any more.
+// fitted returns a list that is complete. It is copied only if it wastes much memory.
 func fitted[E any](list []E) []E {
 	if wasteful(len(list), cap(list)) {
 		return append(make([]E, 0, len(list)), list...)
@@ -241,5 +253,5 @@ func fitted[E any](list []E) []E {
 	return list
 }
 
-// wasteful reports whether more than an eighth of some room is left.
+// wasteful reports whether more than an eighth of a capacity is unused.
 func wasteful(used, room int) bool { return room-used > room/8 }

@@ -8,34 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// snippetLength is how many bytes of a text a snippet shows at most, if Options do not say it.
+// snippetLength is the maximum length of a snippet in bytes if Options.Snippet is 0.
 const snippetLength = 240
 
-// A marker finds in texts what a query looks for. It is used by one goroutine.
+// A marker finds the words of a query in texts. It must be used by one goroutine.
+//
+// It derives the terms of each distinct word of a text once, and skips words whose first byte no
+// term of the query can have.
 type marker struct {
 	analyzer *analyzer
 	scan     *scanner
-	worth    []float64        // by concept
-	terms    map[string][]int // the concepts of each term
+	worth    []float64        // idf, by concept
+	terms    map[string][]int // concepts, by term
 	prefixes []prefixMark
-	words    map[string][]int // the concepts of each word that was looked at
-	starts   [256]bool        // the first bytes of words that may have any
-	empty    bool
-	length   int // of a snippet, in bytes
+	words    map[string][]int // concepts, by word: a cache
+	starts   [256]bool        // first bytes of words that can match
+	empty    bool             // the query has no concepts
+	length   int              // maximum length of a snippet in bytes
 }
 
-// A prefixMark is a word of the query that is typed in part.
+// A prefixMark is a prefix that the query looks for.
 type prefixMark struct {
 	prefix  string
 	concept int
 }
 
-// A mark is a place in a text that has some of the concepts.
+// A mark is a part of a text that matches some concepts.
 type mark struct {
 	start, end int
 	concepts   []int
 }
 
+// newMarker returns a marker for the concepts of a query.
 func newMarker(a *analyzer, concepts []*concept) *marker {
 	m := &marker{
 		analyzer: a, scan: a.scanner(), terms: map[string][]int{}, words: map[string][]int{},
@@ -55,8 +59,9 @@ func newMarker(a *analyzer, concepts []*concept) *marker {
 	return m
 }
 
-// startsWith notes what the words begin with that a term may stand for: as the term does, or as an
-// irregular form. A letter with an accent may have become any other.
+// startsWith sets the first bytes of words that a term can match: that of the term, and those of
+// irregular forms. Every byte of a non-ASCII character is set, because an accent can have been
+// removed.
 func (m *marker) startsWith(term string) {
 	bare := strings.TrimPrefix(strings.TrimPrefix(term, asWritten), unaccented)
 	for i := range len(m.starts) {
@@ -67,8 +72,11 @@ func (m *marker) startsWith(term string) {
 	}
 }
 
-// snippet is the part of a text that says most about the query, in one line, and what in it was
-// looked for. Where nothing was, it is the beginning.
+// snippet returns the part of a text with the matches that are worth most, in one line, and the
+// ranges of the matches. Without a match, it returns the beginning of the text.
+//
+// It finds the matches in the whole text, selects the window of matches that is worth most, and
+// extends it to the length of a snippet.
 func (m *marker) snippet(text []byte) (string, [][2]int) {
 	var marks []mark
 	if !m.empty {
@@ -83,11 +91,12 @@ func (m *marker) snippet(text []byte) (string, [][2]int) {
 	return oneLine(text, from, to, marks)
 }
 
-// marks are the places of a text that have any of the concepts, from first to last.
+// marks returns the matches in a text, ordered by their start.
 func (m *marker) marks(text []byte) []mark {
 	var marks []mark
 	for r := range m.scan.runs(text) {
 		if r.whole != nil {
+			// A match of a whole identifier is marked as a whole, and its parts are not.
 			if found := m.word(r.whole); found != nil {
 				marks = append(marks, mark{r.start, r.end, found})
 				continue
@@ -116,14 +125,14 @@ func (m *marker) atom(marks []mark, text []byte, a atom) []mark {
 		case found == nil:
 		case asIs:
 			marks = append(marks, mark{a.start + at, a.start + at + len(term), found})
-		default: // it is not known which of the characters these are
+		default: // the offset in the text is unknown: mark the whole atom
 			marks = append(marks, mark{a.start, a.end, found})
 		}
 	}
 	return marks
 }
 
-// word are the concepts that a word has.
+// word returns the concepts that a word matches.
 func (m *marker) word(word []byte) []int {
 	if !m.starts[word[0]] {
 		return nil
@@ -144,14 +153,16 @@ func (m *marker) word(word []byte) []int {
 	return found
 }
 
-// window is the first and the last of the marks whose distinct concepts are worth most of all that
-// a snippet has room for, and that worth; of equal ones the first.
+// window returns the first and the last mark of the best window of a text, and its worth. A
+// window fits into a snippet; its worth is the sum of the idf of its distinct concepts. Of
+// windows with equal worth, it returns the first.
 func (m *marker) window(marks []mark) (first, last int, best float64) {
-	seen := make([]int, len(m.worth)) // the window, from 1, that a concept was last seen in
+	seen := make([]int, len(m.worth)) // by concept: the last window, from 1, that contained it
 	for i := range marks {
 		worth := 0.0
 		for j := i; j < len(marks) && marks[j].end-marks[i].start <= m.length; j++ {
 			gain := 0.0
+			// Only the first occurrence of a concept in a window counts.
 			for _, c := range marks[j].concepts {
 				if seen[c] <= i {
 					seen[c] = i + 1
@@ -167,12 +178,13 @@ func (m *marker) window(marks []mark) (first, last int, best float64) {
 	return first, last, best
 }
 
-// widen adds to a stretch of a text what goes before and behind it, as far as there is room, and
-// cuts at spaces, or else between characters.
+// widen extends a stretch of a text on both sides to the length of a snippet. It cuts at spaces
+// if possible, and otherwise between characters.
 func (m *marker) widen(text []byte, from, to int) (int, int) {
 	if to-from >= m.length {
 		return from, atCharacter(text, from+m.length)
 	}
+	// A third of the free space is used before the matches, the rest after them.
 	room := m.length - (to - from)
 	start := max(from-room/3, 0)
 	end := min(start+m.length, len(text))
@@ -186,7 +198,7 @@ func (m *marker) widen(text []byte, from, to int) (int, int) {
 	return start, end
 }
 
-// wordStart is where the first word begins behind an offset, and not behind a limit.
+// wordStart returns the start of the first word after an offset, at most limit.
 func wordStart(text []byte, at, limit int) int {
 	if i := bytes.IndexAny(text[at:limit], " \t\r\n"); i >= 0 {
 		return at + i + 1
@@ -197,7 +209,7 @@ func wordStart(text []byte, at, limit int) int {
 	return at
 }
 
-// wordEnd is where the last word ends before an offset, and not before a limit.
+// wordEnd returns the end of the last word before an offset, at least limit.
 func wordEnd(text []byte, limit, at int) int {
 	if i := bytes.LastIndexAny(text[limit:at], " \t\r\n"); i >= 0 {
 		return limit + i
@@ -205,7 +217,7 @@ func wordEnd(text []byte, limit, at int) int {
 	return max(limit, atCharacter(text, at))
 }
 
-// atCharacter is the last place up to an offset where a character begins.
+// atCharacter returns the last offset, at most at, where a character begins.
 func atCharacter(text []byte, at int) int {
 	for at > 0 && at < len(text) && !startsCharacter(text[at:]) {
 		at--
@@ -213,21 +225,24 @@ func atCharacter(text []byte, at int) int {
 	return at
 }
 
-// startsCharacter reports whether a text begins with a character that is not a mark on another.
+// startsCharacter reports whether a text begins with a character that is not a combining mark.
 func startsCharacter(text []byte) bool {
 	r, _ := utf8.DecodeRune(text)
 	return utf8.RuneStart(text[0]) && !unicode.IsMark(r)
 }
 
-// oneLine is a stretch of a text in one line: spaces and control characters are one space, and
-// bytes that are no UTF-8 the character that stands for such. The ranges are those of the marks.
+// oneLine returns a stretch of a text in one line, and the ranges of the marks in it. White space
+// and control characters become single spaces, and invalid bytes become U+FFFD.
+//
+// Ranges are offsets in the result, in ascending order.
 func oneLine(text []byte, from, to int, marks []mark) (string, [][2]int) {
 	var b strings.Builder
-	place := make([]int, to-from+1) // of each byte, in the snippet
+	place := make([]int, to-from+1) // by byte of the stretch: its offset in the snippet
 	spaces := false
 	for at := from; at < to; {
 		r, n := utf8.DecodeRune(text[at:to])
 		blank := unicode.IsSpace(r) || unicode.IsControl(r)
+		// A space is written only before a character, so that the line does not end with one.
 		if !blank && spaces && b.Len() > 0 {
 			b.WriteByte(' ')
 		}
@@ -244,11 +259,13 @@ func oneLine(text []byte, from, to int, marks []mark) (string, [][2]int) {
 	return b.String(), ranges(place, from, marks)
 }
 
-// ranges are the marks that a snippet shows, as its bytes. Those that overlap are one.
+// ranges returns the start and end offsets of the marks in a snippet. Overlapping ones are
+// merged.
 func ranges(place []int, from int, marks []mark) [][2]int {
 	list := [][2]int{}
 	for _, m := range marks {
 		start, end := max(m.start-from, 0), min(m.end-from, len(place)-1)
+		// The mark is outside of the snippet.
 		if start >= end || place[start] == place[end] {
 			continue
 		}

@@ -7,24 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// When a word is not in the vault, similar ones are looked for: from four letters on such as one
-// slip away, from eight on two, and of these at most three.
+// Limits of the correction of spelling. A word that is not in the vault is replaced by up to
+// mostSimilar similar words. Words from shortestRepaired letters on can have one typing error,
+// those from longRepaired on two.
 const (
 	shortestRepaired = 4
 	longRepaired     = 8
 	mostSimilar      = 3
-	slipCost         = .25 // what one slip takes off the weight
+	slipCost         = .25 // subtracted from the weight for each typing error
 )
 
-// A similar is a word of the vault that somebody may have meant.
+// A similar is a word of the vault that is similar to a word of a query.
 type similar struct {
 	word     string
-	distance int
-	docs     int
+	distance int // number of typing errors
+	docs     int // number of notes that have it
 }
 
-// correctSpelling is a concept of the words that are most similar to one that is not in the vault: the
-// nearest, then the most frequent. There is none where no word is similar.
+// correctSpelling returns a concept of the words that are most similar to a word that is not in
+// the vault: the nearest first, then the most frequent. It returns nil if there is no similar
+// word.
+//
+// A form weighs less for each typing error. The concept is scored like one word, so that several
+// similar words do not count more than one.
 func (p *planner) correctSpelling(word string) []*concept {
 	letters := []rune(word)
 	if len(letters) < shortestRepaired {
@@ -48,7 +53,7 @@ func (p *planner) correctSpelling(word string) []*concept {
 	return []*concept{{forms: forms, weight: 1}}
 }
 
-// mainTerm is the term that lists most notes with a word.
+// mainTerm returns the term that most notes with a word have.
 func (a *analyzer) mainTerm(word string) string {
 	if a.stops[word] {
 		return asWritten + word
@@ -56,7 +61,8 @@ func (a *analyzer) mainTerm(word string) string {
 	return a.stemOf(word)
 }
 
-// similar are the words of the vault that some slips make of another, the best first.
+// similar returns the words of the vault within a number of typing errors of a word, the best
+// first.
 func (g *gatherer) similar(letters []rune, slips int) []similar {
 	found := map[string]similar{}
 	d := distance{from: letters, most: slips, bag: bagOf(string(letters))}
@@ -64,6 +70,7 @@ func (g *gatherer) similar(letters []rune, slips int) []similar {
 		l := &g.x.layers[i]
 		sketches := l.sketches()
 		for i, bag := range sketches.bags {
+			// This excludes almost all words, without decoding them.
 			if !d.near(int(sketches.runes[i]), bag) {
 				continue
 			}
@@ -90,24 +97,26 @@ func (g *gatherer) similar(letters []rune, slips int) []similar {
 	return list[:min(mostSimilar, len(list))]
 }
 
-// A distance measures how many slips lead from one word to others: a letter too many, missing, or
-// wrong, or two neighbours exchanged (optimal string alignment).
+// A distance computes the number of typing errors between a word and others: a letter too many,
+// missing or wrong, or two neighbouring letters exchanged (optimal string alignment). It must be
+// used by one goroutine.
 type distance struct {
 	from []rune
-	most int // beyond which it does not matter how many
-	bag  uint64
-	word []rune
-	rows [3][]int // of the table: the last, the one before, the new one
+	most int      // maximum; greater distances are not computed exactly
+	bag  uint64   // bagOf from
+	word []rune   // runes of the word that is compared
+	rows [3][]int // of the matrix: the current one, and the one and two before it
 }
 
-// near reports whether a word of so many letters, which are in a bag, may be no further away than d.most.
+// near reports whether a word with a number of letters and a bag can have a distance of at most
+// d.most.
 func (d *distance) near(letters int, bag uint64) bool {
 	n := min(len(d.from), manyLetters) - letters
 	return n <= d.most && -n <= d.most &&
 		bits.OnesCount64(bag&^d.bag) <= d.most && bits.OnesCount64(d.bag&^bag) <= d.most
 }
 
-// to is the distance to a word; more than d.most if it is more than that.
+// to returns the distance to a word; any number greater than d.most if it is greater than d.most.
 func (d *distance) to(word string) int {
 	if n := utf8.RuneCountInString(word) - len(d.from); n > d.most || -n > d.most {
 		return d.most + 1
@@ -119,7 +128,8 @@ func (d *distance) to(word string) int {
 	return d.align()
 }
 
-// bagOf are the letters of a word, as bits. One slip adds one at most, and takes one away.
+// bagOf returns the set of letters of a word, as a bit set of hashes. One typing error adds at
+// most one bit and removes at most one.
 func bagOf(word string) (bag uint64) {
 	for _, r := range word {
 		bag |= 1 << (r % 64)
@@ -127,7 +137,8 @@ func bagOf(word string) (bag uint64) {
 	return bag
 }
 
-// align fills the table row by row, and stops when no way through it is short enough.
+// align fills the matrix row by row and returns the distance. It stops as soon as the distance
+// must be greater than d.most.
 func (d *distance) align() int {
 	for i := range d.rows {
 		d.rows[i] = slices.Grow(d.rows[i][:0], len(d.word)+1)[:len(d.word)+1]
@@ -136,6 +147,7 @@ func (d *distance) align() int {
 		d.rows[0][j] = j
 	}
 	for i := range d.from {
+		// The oldest row is reused as the new one.
 		d.rows[0], d.rows[1], d.rows[2] = d.rows[2], d.rows[0], d.rows[1]
 		if d.row(i) > d.most {
 			return d.most + 1
@@ -144,7 +156,7 @@ func (d *distance) align() int {
 	return d.rows[0][len(d.word)]
 }
 
-// row fills row i+1, and returns the lowest number in it.
+// row fills row i+1 of the matrix and returns its minimum.
 func (d *distance) row(i int) int {
 	now, last, before := d.rows[0], d.rows[1], d.rows[2]
 	now[0] = i + 1
@@ -154,7 +166,9 @@ func (d *distance) row(i int) int {
 		if r == d.from[i] {
 			cost = 0
 		}
+		// The last letter is replaced, missing or too many.
 		n := min(last[j]+cost, last[j+1]+1, now[j]+1)
+		// The last two letters are exchanged.
 		if i > 0 && j > 0 && r == d.from[i-1] && d.word[j-1] == d.from[i] {
 			n = min(n, before[j-1]+1)
 		}
@@ -164,18 +178,19 @@ func (d *distance) row(i int) int {
 	return lowest
 }
 
-// sketches are the numbers of letters and the bags of the words of a segment as they are written, by
-// which most words are told not to be near another.
+// sketches contain the length and the bag of each word of a segment, as written. They exclude
+// most words from a comparison without reading them.
 type sketches struct {
-	first int // term
+	first int // number of the first term of a word as written
 	bags  []uint64
-	runes []uint8 // at most manyLetters
+	runes []uint8 // lengths, at most manyLetters
 }
 
-// manyLetters is the number of letters of words that have as many or more.
+// manyLetters is the greatest length in a sketch; longer words have the same.
 const manyLetters = 255
 
-// sketches are made when they are first asked for. Several may make them at once; they are the same.
+// sketches returns the sketches of the segment. They are computed on first use. Concurrent
+// callers can compute them at the same time, with the same result.
 func (s *segment) sketches() *sketches {
 	if known := s.known.Load(); known != nil {
 		return known

@@ -1,6 +1,7 @@
 package search
 
-// Stop words, in the lower case of the analyzer (ß is ss). A query of nothing else keeps them.
+// Stop words, normalized as the scanner does (ß is ss). They count only in a query without other
+// words.
 const (
 	englishStops = `a about above after again against all also am an and any are aren arent as at be
 		because been before being below between both but by can cannot cant could couldnt did didnt

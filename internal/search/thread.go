@@ -8,29 +8,33 @@ import (
 	"strings"
 )
 
-// A member says of a thing where it is in its thread. Its numbers are parted, so that it is a record.
+// A member is the position of a document in its thread, with its flags and merit. Its 64-bit
+// numbers are divided, so that it is a record.
+//
+// It is a record of an image, like doc.
 type member struct {
-	thread [2]uint32 // a digest of its name; 0: none
-	time   [2]uint32 // Unix milliseconds
+	thread [2]uint32 // digest of the name of the thread; 0: none
+	time   [2]uint32 // in Unix milliseconds
 	seq    [2]uint32
-	flags  uint32 // of knownFlag and recordFlag, and the merit behind them
+	flags  uint32 // flags in the low bits, merit in the others
 }
 
 // The flags of a member.
 const (
-	knownFlag  = 1 << iota // it is somebody's
+	knownFlag  = 1 << iota // the document has persons
 	recordFlag             // MemoryFields.Record
 )
 
-// The merit of a member: from 0 to mostMerit.
+// The merit of a member is an integer from 0 to mostMerit, shifted left by meritShift.
 const (
 	meritShift = 2
 	mostMerit  = 1<<30 - 1
 )
 
+// merit returns the merit, from 0 to mostMerit.
 func (m *member) merit() uint32 { return m.flags >> meritShift }
 
-// compareMerit orders members the one with most merit first, of equal ones the newest.
+// compareMerit orders members by descending merit, then the newest first.
 func (m *member) compareMerit(o *member) int {
 	if m.flags>>meritShift != o.flags>>meritShift {
 		return cmp.Compare(o.merit(), m.merit())
@@ -41,12 +45,16 @@ func (m *member) compareMerit(o *member) int {
 	return cmp.Compare(wholeOf(o.seq), wholeOf(m.seq))
 }
 
+// has reports whether a flag is set.
 func (m *member) has(flag uint32) bool { return m.flags&flag != 0 }
 
+// halvesOf returns the lower and the upper 32 bits of n.
 func halvesOf(n uint64) [2]uint32 { return [2]uint32{uint32(n), uint32(n >> 32)} }
 
+// wholeOf returns the number that halvesOf divided.
 func wholeOf(halves [2]uint32) uint64 { return uint64(halves[1])<<32 | uint64(halves[0]) }
 
+// newMember returns the member for the fields of a memory.
 func newMember(f *MemoryFields) member {
 	m := member{seq: halvesOf(f.Seq)}
 	m.flags = uint32(min(max(f.Merit, 0), 1)*mostMerit) << meritShift
@@ -56,6 +64,7 @@ func newMember(f *MemoryFields) member {
 	if f.Thread != "" {
 		h := fnv.New64a()
 		h.Write([]byte(f.Thread))
+		// 0 is the absence of a thread.
 		m.thread = halvesOf(max(h.Sum64(), 1))
 	}
 	if len(f.Persons) > 0 {
@@ -67,13 +76,13 @@ func newMember(f *MemoryFields) member {
 	return m
 }
 
-// inThread reports whether the thing is in a thread.
+// inThread reports whether the document is in a thread.
 func (m *member) inThread() bool { return m.thread != [2]uint32{} }
 
-// at is the time of the thing in Unix milliseconds.
+// at returns the time of the document in Unix milliseconds; 0 if it has none.
 func (m *member) at() int64 { return int64(wholeOf(m.time)) }
 
-// compare orders members by thread, in a thread as they follow each other.
+// compare orders members by thread, then by time, then by seq.
 func (m *member) compare(o *member) int {
 	if m.thread != o.thread {
 		return cmp.Compare(wholeOf(m.thread), wholeOf(o.thread))
@@ -84,7 +93,9 @@ func (m *member) compare(o *member) int {
 	return cmp.Compare(wholeOf(m.seq), wholeOf(o.seq))
 }
 
-// compareMembers compares the members of two things of the segment, and their keys.
+// compareMembers compares two documents of the segment by their members, then by path.
+//
+// Paths make the order total.
 func (s *segment) compareMembers(a, b uint32) int {
 	if c := s.members[a].compare(&s.members[b]); c != 0 {
 		return c
@@ -92,7 +103,7 @@ func (s *segment) compareMembers(a, b uint32) int {
 	return strings.Compare(s.path(int(a)), s.path(int(b)))
 }
 
-// sortMembers puts the things that are in threads in the order of these.
+// sortMembers sets byThread and rank. All documents must have been added.
 func (s *segment) sortMembers() {
 	if len(s.members) == 0 {
 		return
@@ -108,7 +119,7 @@ func (s *segment) sortMembers() {
 	s.rankMembers()
 }
 
-// rankMembers numbers the things in threads.
+// rankMembers sets rank.
 func (s *segment) rankMembers() {
 	s.rank = make([]uint32, len(s.members))
 	for i, doc := range s.byThread {
@@ -116,31 +127,38 @@ func (s *segment) rankMembers() {
 	}
 }
 
-// A ref is a thing of an index: a layer, and the number in it. Without is the ref of none.
+// A ref identifies a document of an index: a layer, and the number in it. The ref without
+// identifies none.
 type ref struct{ layer, doc int32 }
 
 var without = ref{-1, -1}
 
-// reach is how far things are known around one: two neighbours, and two neighbours of each of these.
+// reach is the number of documents that a window contains on each side: two neighbours, and two
+// neighbours of the second.
 const reach = 4
 
-// A window is a thing with what is before and behind it in its thread, in the order of the thread; without where there
-// is none. No two that follow each other are further apart than the gap of the profile.
+// A window contains a document, in the middle, with those before and after it in its thread, in
+// order. It contains without where there is none. Two adjacent documents are never further apart
+// than the gap of the profile.
+//
+//	index   0  1  2  3  4  5  6  7  8
+//	step   -4 -3 -2 -1  0  1  2  3  4
 type window [2*reach + 1]ref
 
-// at is the thing so many steps behind the one in the middle, or before it.
+// at returns the document a number of steps after the middle; before it, if step is negative.
 func (w *window) at(step int) ref { return w[reach+step] }
 
-// threads find neighbours, for one query.
+// threads finds neighbours for one query.
 type threads struct {
 	x     *Index
-	known map[uint64][]stretch
+	known map[uint64][]stretch // cache of of
 }
 
-// A stretch is where a layer has a thread: from one of byThread up to another.
+// A stretch is the part of a thread in one layer: the range of byThread from from up to, not
+// including, to.
 type stretch struct{ layer, from, to int }
 
-// of are the stretches of a thread.
+// of returns the stretches of a thread, by its digest.
 func (t *threads) of(thread uint64) []stretch {
 	list, ok := t.known[thread]
 	if ok {
@@ -157,13 +175,15 @@ func (t *threads) of(thread uint64) []stretch {
 	return list
 }
 
-// A threadTable are the threads of a segment, and where each begins in byThread; the last start is the end of all.
+// A threadTable contains the digests of the threads of a segment, sorted, and the start of each
+// in byThread. The last start is the length of byThread.
 type threadTable struct {
 	names  []uint64
 	starts []uint32
 }
 
-// threadTable is made when it is first asked for. Several may make it at once; it is the same.
+// threadTable returns the threadTable of the segment. It is computed on first use. Concurrent
+// callers can compute it at the same time, with the same result.
 func (s *segment) threadTable() *threadTable {
 	if known := s.table.Load(); known != nil {
 		return known
@@ -179,12 +199,13 @@ func (s *segment) threadTable() *threadTable {
 	return t
 }
 
-// threadAt is the thread of one of byThread.
+// threadAt returns the digest of the thread of entry i of byThread.
 func (s *segment) threadAt(i int) uint64 { return wholeOf(s.members[s.byThread[i]].thread) }
 
+// member returns the member of a document.
 func (x *Index) member(r ref) *member { return &x.layers[r.layer].members[r.doc] }
 
-// compareRefs compares two things of a thread.
+// compareRefs compares two documents of the index by their members, then by path.
 func (x *Index) compareRefs(a, b ref) int {
 	if c := x.member(a).compare(x.member(b)); c != 0 {
 		return c
@@ -192,7 +213,9 @@ func (x *Index) compareRefs(a, b ref) int {
 	return strings.Compare(x.layers[a.layer].path(int(a.doc)), x.layers[b.layer].path(int(b.doc)))
 }
 
-// window is a thing with what is around it.
+// window returns a document with those around it.
+//
+// A document without a thread has a window without neighbours.
 func (t *threads) window(r ref) window {
 	var before, behind [reach]ref
 	for i := range reach {
@@ -201,6 +224,7 @@ func (t *threads) window(r ref) window {
 	m := t.x.member(r)
 	if m.inThread() {
 		for _, s := range t.of(wholeOf(m.thread)) {
+			// Each layer can contain a part of the thread; collect merges them.
 			last, first := t.split(s, r)
 			t.collect(&before, s.layer, last, s.from-1, -1)
 			t.collect(&behind, s.layer, first, s.to, 1)
@@ -215,10 +239,12 @@ func (t *threads) window(r ref) window {
 	return w
 }
 
-// split is the number of the last thing of a stretch before one, and of the first behind it.
+// split returns the position in byThread of the last document of a stretch before a document, and
+// of the first one after it.
 func (t *threads) split(s stretch, r ref) (before, behind int) {
 	l := &t.x.layers[s.layer]
 	if s.layer == int(r.layer) {
+		// In the layer of the document itself, its position is known.
 		at := int(l.rank[r.doc])
 		return at - 1, at + 1
 	}
@@ -228,7 +254,8 @@ func (t *threads) split(s stretch, r ref) (before, behind int) {
 	return at - 1, at
 }
 
-// collect adds the nearest things of a layer to those of others, from a number up to another.
+// collect inserts the nearest documents of a layer, at positions in byThread from from until to,
+// into nearest, which is ordered by nearness.
 func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 	l := &t.x.layers[layer]
 	for i, at := from, 0; i != to && at < reach; i += step {
@@ -237,6 +264,7 @@ func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 			continue
 		}
 		r := ref{int32(layer), int32(doc)}
+		// The candidates come in order, so the position never decreases.
 		for at < reach && nearest[at] != without && t.x.compareRefs(r, nearest[at])*step > 0 {
 			at++
 		}
@@ -248,7 +276,7 @@ func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 	}
 }
 
-// cut takes off what is behind a gap.
+// cut removes the documents that a gap separates from the document from.
 func (t *threads) cut(nearest *[reach]ref, from ref) {
 	for i, r := range nearest {
 		if r == without || !t.joined(from, r) {
@@ -261,7 +289,7 @@ func (t *threads) cut(nearest *[reach]ref, from ref) {
 	}
 }
 
-// joined reports whether no gap ends a thread between two things of it that follow each other.
+// joined reports whether the time between two adjacent documents of a thread is at most the gap.
 func (t *threads) joined(a, b ref) bool {
 	apart := t.x.member(a).at() - t.x.member(b).at()
 	gap := t.x.profile.thread.gap.Milliseconds()

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// A Match says why a thing was found: the strongest reason that holds.
+// A Match is the kind of a match: the strongest one that applies.
 type Match string
 
-// The reasons, the strongest first (reference/retrieval.md §1).
+// The kinds of matches, the strongest first (reference/retrieval.md §1).
 const (
-	Exact      Match = "exact"      // it has the name asked for, the phrases in quotes, or every word that counts
-	Structural Match = "structural" // Options.Constrained says so, or it is of the person whom the query names
-	Fuzzy      Match = "fuzzy"      // by some of the words, or by words that are like them
+	Exact      Match = "exact"      // by its name, all phrases in quotes, or every word that counts
+	Structural Match = "structural" // Options.Constrained is set, or it is of the person named
+	Fuzzy      Match = "fuzzy"      // by some of the words, or by similar words
 )
 
-// Parts are what a score is the sum of.
+// Parts are the summands of a score.
 type Parts struct {
 	Text       float64 `json:"text" jsonschema:"own words"`
 	Neighbours float64 `json:"neighbours,omitempty" jsonschema:"words of what is next to it in its thread"`
@@ -24,12 +24,13 @@ type Parts struct {
 	Name       float64 `json:"name,omitempty" jsonschema:"its name is the query"`
 }
 
-// text is the score by words.
+// text returns the score by words.
 func (p *Parts) text() float64 { return p.Text + p.Neighbours }
 
+// sum returns the score without rounding.
 func (p *Parts) sum() float64 { return p.Text + p.Neighbours + p.Thread + p.Person + p.Name }
 
-// rounded are the parts with four digits behind the point.
+// rounded returns the parts rounded to four decimal places.
 func (p Parts) rounded() Parts {
 	for _, n := range []*float64{&p.Text, &p.Neighbours, &p.Thread, &p.Person, &p.Name} {
 		*n = math.Round(*n*1e4) / 1e4
@@ -37,7 +38,9 @@ func (p Parts) rounded() Parts {
 	return p
 }
 
-// Why says why a thing was found, and how likely it is what was meant.
+// Why explains why a document was found, and estimates how likely it is the right one.
+//
+// Matched and Missing are never nil.
 type Why struct {
 	Match      Match    `json:"match" jsonschema:"exact: the name, the phrases or all words asked for; structural: some of the words, and it fits the filters; fuzzy: some of the words, or similar ones"`
 	Coverage   float64  `json:"coverage" jsonschema:"share of the words asked for that it has, from 0 to 1, each by how rare it is"`
@@ -48,8 +51,8 @@ type Why struct {
 	Fit        string   `json:"fit" jsonschema:"name of that evaluation"`
 }
 
-// explain says why the things of a page were found. first is the best score of all pages, and behind the best score of
-// the next page.
+// explain sets Why of the hits of a page. first is the best score of all pages, and behind the
+// first score of the next page, or 0.
 func (s *searcher) explain(hits []Hit, list []scored, first, behind float64) {
 	for i := range list {
 		next := behind
@@ -60,6 +63,7 @@ func (s *searcher) explain(hits []Hit, list []scored, first, behind float64) {
 	}
 }
 
+// why returns the explanation of a hit. next is the score of the hit after it, or 0.
 func (s *searcher) why(f *scored, first, next float64) *Why {
 	bonus := s.bonus(f.layer, f.doc)
 	w := &Why{Matched: []string{}, Missing: []string{}, Parts: Parts{Text: f.score - bonus}}
@@ -69,6 +73,8 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 		w.Parts = s.ranker.part(f.full)
 		e.theirs, e.others = f.full.theirs, f.full.others
 	} else if share := s.x.profile.thread.share; share > 0 {
+		// The document was not scored in full: its score is that of its own words, with the share
+		// of a thread of its own; see rankOthers.
 		w.Parts.Text /= 1 + share
 		w.Parts.Thread = share * w.Parts.Text
 	}
@@ -88,7 +94,8 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	return w
 }
 
-// holdsQuoted reports whether a thing has all that the query has in quotes, which is something.
+// holdsQuoted reports whether a document contains all phrases in quotes. It returns false if the
+// query has none, or if texts are not available.
 func (s *searcher) holdsQuoted(f *scored) bool {
 	if len(s.quoted) == 0 || s.Text == nil {
 		return false
@@ -96,12 +103,13 @@ func (s *searcher) holdsQuoted(f *scored) bool {
 	r := reader{scan: s.x.analyzer.scanner(), liveSegment: &s.x.layers[f.layer], textOf: s.Text}
 	for _, q := range s.quoted {
 		phrase := q.phrase
-		if phrase == nil { // one word
+		if phrase == nil { // a single word
 			if !slices.Contains(r.slotsWith(q.parts), f.slot) {
 				return false
 			}
 			continue
 		}
+		// The signature avoids reading the text in most cases.
 		if !mayHold(r.signature(f.slot), q.marks) || !r.holds(f, f.slot, phrase) {
 			return false
 		}
@@ -109,7 +117,11 @@ func (s *searcher) holdsQuoted(f *scored) bool {
 	return true
 }
 
-// cover says which words of the query a thing has. It reports whether a word was needed that is only like one of them.
+// cover sets the words of the query that a document has and lacks, and the coverage. It reports
+// whether a matched word is only similar to the word of the query.
+//
+// The coverage is the sum of the idf of the words that the document has, divided by that of all
+// words of the query. A missing word that neighbours have counts in part; see nearShare.
 func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
 	has, all := 0., 0.
 	for i := range s.words {
@@ -123,6 +135,7 @@ func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
 			continue
 		}
 		w.Missing = append(w.Missing, word.text)
+		// A word that only neighbours have counts as missing, but adds to the coverage.
 		has += float64(worth * s.nearShare(f, word))
 	}
 	if all > 0 {
@@ -131,7 +144,8 @@ func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
 	return fuzzy
 }
 
-// worth is how much a word says: an unknown one as much as the rarest.
+// worth returns the weight of a word in the coverage: its idf. An unknown word weighs as much as
+// the rarest.
 func (s *searcher) worth(word *wanted) float64 {
 	if len(word.concepts) == 0 {
 		return math.Log1p((float64(s.x.totals.notes) + .5) / .5)
@@ -139,18 +153,20 @@ func (s *searcher) worth(word *wanted) float64 {
 	return word.concepts[0].idf
 }
 
-// hasWord reports whether a thing has a word itself.
+// hasWord reports whether a document itself has a word.
 func (s *searcher) hasWord(f *scored, word *wanted) bool {
 	l := &s.x.layers[f.layer]
 	head, end := l.docs[f.doc].head, l.end(f.doc)
 	return slices.ContainsFunc(word.concepts, func(c *concept) bool {
 		list := c.lists[f.layer]
+		// Any slot of the document suffices.
 		i, _ := slices.BinarySearchFunc(list, head, func(w weighted, slot uint32) int { return int(w.slot) - int(slot) })
 		return i < len(list) && list[i].slot < end
 	})
 }
 
-// nearShare is how much of a word the neighbours of a thing make up for.
+// nearShare returns the share of a missing word, from 0 to 1, that the neighbours of a document
+// contribute.
 func (s *searcher) nearShare(f *scored, word *wanted) float64 {
 	if f.full == nil || s.ranker == nil {
 		return 0

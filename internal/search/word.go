@@ -2,8 +2,9 @@ package search
 
 import "strings"
 
-// PlainQuery is a query of a text as it is: no sign in it means anything. A thing is found that has any of its words. One
-// that has all texts in double quotes as they are is an Exact match, but nothing is left out that has them not.
+// PlainQuery returns a query for the words of a text, without operators. It matches documents
+// that have any of the words. A document that contains all parts of the text in double quotes is
+// an Exact match, but others are found too.
 func PlainQuery(text string) Query {
 	if text = clean(text); text == "" {
 		return Query{}
@@ -11,7 +12,7 @@ func PlainQuery(text string) Query {
 	return Query{Clauses: []Clause{{Kind: Word, Text: text}}, quoted: quotedIn(text)}
 }
 
-// quotedIn are the texts in pairs of double quotes.
+// quotedIn returns the parts of a text in pairs of double quotes, at most mostSigned.
 func quotedIn(text string) []string {
 	var all []string
 	for _, rest, ok := strings.Cut(text, `"`); ok && len(all) < mostSigned; _, rest, ok = strings.Cut(rest, `"`) {

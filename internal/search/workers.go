@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// A workers makes segments of notes that come one by one: one builder alone while there are few, then
-// several at once.
+// workers build segments from notes that are added one by one. A single builder works in the
+// caller's goroutine until there is much text; then several work concurrently.
 type workers struct {
 	builds  func() *builder
-	alone   *builder // before there are others
-	size    int      // bytes of text that it has
+	alone   *builder // before there are workers
+	size    int      // bytes of text that alone has
 	jobs    chan Change
 	workers []*worker
 	working sync.WaitGroup
 }
 
-// A worker makes one of the segments.
+// A worker builds one of the segments in its own goroutine.
 type worker struct {
 	*builder
 	made     *segment
@@ -24,14 +24,17 @@ type worker struct {
 }
 
 const (
-	// fewBytes is how much text one builder takes in sooner than others would be of help.
+	// fewBytes is the amount of text up to which more workers would not help.
 	fewBytes = 1 << 20
 
-	// mostWorkers bounds how many segments a build leaves.
+	// mostWorkers limits the number of segments that a build returns.
 	mostWorkers = 4
 )
 
-// add adds a note.
+// add adds a note. A panic of a worker is deferred to finish.
+//
+// While there is little text, it works in the calling goroutine. Later it passes the note to a
+// worker, and blocks while all workers are busy.
 func (c *workers) add(change Change) {
 	if c.jobs != nil {
 		c.jobs <- change
@@ -46,15 +49,17 @@ func (c *workers) add(change Change) {
 	}
 }
 
-// share lets others do the rest.
+// share starts workers for the remaining notes. On a single processor it starts none.
 func (c *workers) share() {
 	n := min(runtime.GOMAXPROCS(0), mostWorkers)
+	// Measure again after the next fewBytes, in case that more processors become available.
 	if n == 1 {
 		c.size = 0
 		return
 	}
 	c.jobs = make(chan Change)
 	for i := range n {
+		// The first worker continues the segment that alone began.
 		w := &worker{builder: c.alone}
 		if i > 0 {
 			w.builder = c.builds()
@@ -64,11 +69,12 @@ func (c *workers) share() {
 	}
 }
 
-// work does jobs until there are no more. A panic is kept for the one who waits for the work; the
-// other jobs are then done by nobody, but taken.
+// work adds notes until the channel is closed. It recovers a panic for finish, and then discards
+// the other notes, so that add does not block.
 func (w *worker) work(jobs <-chan Change) {
 	defer func() {
 		if w.panicked = recover(); w.panicked != nil {
+			// Receive the other notes without adding them.
 			for range jobs {
 			}
 		}
@@ -79,7 +85,7 @@ func (w *worker) work(jobs <-chan Change) {
 	w.made, w.builder = w.finish(), nil
 }
 
-// finish are the segments of the notes that were added.
+// finish returns the segments of the notes that were added. It panics if a worker panicked.
 func (c *workers) finish() []*segment {
 	if c.jobs == nil {
 		if c.alone == nil {
@@ -98,7 +104,7 @@ func (c *workers) finish() []*segment {
 	return all
 }
 
-// dismiss ends the work, also that of a crew which nobody lets finish.
+// dismiss stops the workers and waits for them. It is also called if finish was not.
 func (c *workers) dismiss() {
 	if c.jobs != nil {
 		close(c.jobs)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Reasons why a tree is not Whole, or a part of it not watched.
+// Reasons why a tree is not Whole, or why a part of it is not watched.
 const (
 	reasonRemoved = "the folder was removed"
 	reasonMoved   = "the folder was moved or removed, and here it can be followed by its name only"
@@ -20,47 +20,51 @@ const (
 	reasonTwoNames = "a folder can be reached by two names"
 )
 
-// degraded are the reasons why changes may stay untold.
+// A degraded contains the reasons why changes can be missed. It is safe for concurrent use.
 type degraded struct {
 	mu    sync.Mutex
-	tree  string            // of the whole tree; it stays
-	parts map[string]string // of folders that are not watched
-	held  string            // what is said meanwhile
+	tree  string            // of the whole tree; it is never cleared
+	parts map[string]string // by folder that is not watched
+	held  string            // reported instead of the others between hold and release
 }
 
+// newFlaws returns a degraded without reasons.
 func newFlaws() *degraded { return &degraded{parts: map[string]string{}} }
 
-// spoil gives the whole tree a flaw. The last one counts.
+// spoil sets the reason for the whole tree. It replaces an earlier one.
 func (f *degraded) spoil(reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tree = reason
 }
 
-// spoilPart says why a folder is not watched.
+// spoilPart sets the reason why a folder is not watched.
 func (f *degraded) spoilPart(folder, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.parts[folder] = reason
 }
 
-// mend forgets the flaw of a folder.
+// mend removes the reason of a folder.
 func (f *degraded) mend(folder string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.parts, folder)
 }
 
-// hold keeps what is said as it is while watches are taken away and set again, until release. News
-// that make up for a flaw are gathered before the release: who finds the tree whole finds them.
+// hold makes reason return its present result until release, while watches are removed and added
+// again. So a caller that sees the tree become Whole also finds the changes that were collected
+// meanwhile.
 func (f *degraded) hold() {
+	// reason takes the lock itself.
 	reason := f.reason()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held = reason
 }
 
-// release tells whether what was said until now holds no longer, and nothing else is to be said.
+// release ends hold. It reports whether the tree was not Whole until now and is Whole from now
+// on.
 func (f *degraded) release() (whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,14 +73,15 @@ func (f *degraded) release() (whole bool) {
 	return whole
 }
 
-// has tells whether a folder has a flaw of its own.
+// has reports whether a folder has a reason of its own.
 func (f *degraded) has(folder string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.parts[folder] != ""
 }
 
-// reason is that of the tree, or else of the first part by name, and how many others there are.
+// reason returns why the tree is not Whole, as a sentence part for people; "" if it is Whole. It
+// names the first folder by name, and the number of others.
 func (f *degraded) reason() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,6 +92,7 @@ func (f *degraded) reason() string {
 		return f.tree
 	}
 	first, found := "", false
+	// The first by name, so that the text does not change at random.
 	for folder := range f.parts {
 		if !found || folder < first {
 			first, found = folder, true
@@ -102,7 +108,7 @@ func (f *degraded) reason() string {
 	return fmt.Sprintf("not watched: %s: %s", where, f.parts[first])
 }
 
-// noWatcher says why the system gives us no watcher at all.
+// noWatcher returns the reason if the system provides no watcher at all.
 func noWatcher(err error) string {
 	if full(err) {
 		return reasonFull
@@ -110,7 +116,7 @@ func noWatcher(err error) string {
 	return "this system cannot watch files"
 }
 
-// partReason says why a folder cannot be watched or listed.
+// partReason returns the reason why a folder cannot be watched or listed.
 func partReason(err error) string {
 	switch {
 	case full(err):
@@ -124,7 +130,7 @@ func partReason(err error) string {
 	return "the system refused"
 }
 
-// full tells whether the system has no more of something that watching needs.
+// full reports whether an error is the lack of a resource that watching needs.
 func full(err error) bool {
 	for _, e := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, e) {
@@ -134,7 +140,8 @@ func full(err error) bool {
 	return false
 }
 
-// gone tells whether there is no such folder any longer. Then an event says so, too.
+// gone reports whether an error says that a folder no longer exists. Then there is an event for
+// its removal too.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

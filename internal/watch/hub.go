@@ -6,23 +6,25 @@ import (
 	"sync"
 )
 
-// A Hub opens trees that share what the system gives a process only a few of: on Linux one inotify instance, which is
-// open while any of the trees is. The zero value is ready. It may be used by several goroutines.
+// A Hub opens trees that share limited resources of the system: on Linux one inotify instance,
+// which exists while at least one of the trees is open. The zero value is ready to use. A Hub is
+// safe for concurrent use.
 type Hub struct {
 	mu    sync.Mutex
 	queue *queue // nil: no tree is open
 }
 
-// Open watches the tree under the folder dir. The function enter is asked for each folder under
-// it, by its slash path relative to dir, whether it is to be watched and looked into; it is asked
-// by one goroutine at a time. Symbolic links are never followed, but for dir itself.
+// Open watches the tree of folders under dir. It calls enter for each folder below dir, with the
+// slash path relative to dir; enter reports whether the folder is watched and searched for other
+// folders. Calls of enter never overlap. Symbolic links are not followed, except dir itself.
 //
-// An error means that dir cannot be read. That the system does not let us watch is none: then the
-// Tree is not Whole.
+// An error means that dir cannot be read. If the system refuses to watch it, Open returns a Tree
+// that is not Whole, and no error.
 func (h *Hub) Open(dir string, enter func(folder string) bool) (*Tree, error) {
 	return h.open(dir, enter, systemRules())
 }
 
+// open does the same as Open, with the given rules.
 func (h *Hub) open(dir string, enter func(folder string) bool, r rules) (*Tree, error) {
 	top, err := openRoot(dir, r.byName)
 	if err != nil {
@@ -33,11 +35,13 @@ func (h *Hub) open(dir string, enter func(folder string) bool, r rules) (*Tree, 
 		done: make(chan struct{}),
 	}
 	t.watcher, err = h.join(t)
+	// The caller gets a Tree that reports nothing and is not Whole.
 	if err != nil {
 		t.flaws.spoil(noWatcher(err))
 		return t, nil
 	}
 	t.grove = newGrove(t, enter, r)
+	// The watches are complete before Open returns, so that no later change is missed.
 	t.grove.plantRoot()
 	if top.dir != nil {
 		t.watcher.awaitEnd(top.base)
@@ -46,12 +50,13 @@ func (h *Hub) open(dir string, enter func(folder string) bool, r rules) (*Tree, 
 	return t, nil
 }
 
-// Open is Hub.Open with a hub of its own.
+// Open does the same as Hub.Open, with a new Hub.
 func Open(dir string, enter func(folder string) bool) (*Tree, error) {
 	return new(Hub).Open(dir, enter)
 }
 
-// within returns the name of a file in a folder as events have it.
+// within returns the path of a file in a folder in the form of events. An empty name stands for
+// the folder itself.
 func within(folder, name string) string {
 	if name == "" {
 		return folder

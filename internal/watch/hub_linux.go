@@ -11,45 +11,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A queue is an inotify instance. Package fsnotify has one for each watcher, of which a system allows a user 128, and
-// cannot watch a folder for removals alone, as the end of a root needs it. So it is used on other systems only, and its
-// events are those of all.
+// A queue is an inotify instance that all trees of a Hub share. Package fsnotify would open one
+// for each watcher, of which a user can have only 128 by default, and it cannot watch a folder
+// for removals only, as member.awaitEnd needs. So fsnotify watches only on other systems; here
+// only its type of events is used.
 //
-// The system has one watch for a folder, whoever asks for it by whatever name. Hub.mu guards what is here.
+// The kernel has one watch for a folder, whichever paths it was added by. Hub.mu guards all
+// fields here and in shared and member.
 type queue struct {
 	hub     *Hub
 	file    *os.File
 	members map[*member]bool
-	watches map[int32]*shared // by descriptor
-	done    chan struct{}     // closed when nothing is read any more
+	watches map[int32]*shared // by watch descriptor
+	done    chan struct{}     // closed when read has returned
 }
 
-// A shared is the watch of a folder, with the names by which members know it, and those that await removals in it.
+// A shared is the watch of a folder. It contains the path by which each member added the folder,
+// and the members that wait for removals in it.
 type shared struct {
 	names map[*member]string
 	ends  map[*member]bool
 }
 
-// A member is what a tree has of a queue.
+// A member is the part of a tree in a queue.
 type member struct {
 	queue *queue
 	tree  *Tree
-	paths map[string]int32 // what is watched, by name
-	base  string           // of a root whose end is awaited; empty: of none
-	end   int32            // the watch of its parent
+	paths map[string]int32 // descriptors of its watches, by path
+	base  string           // path of a root whose removal is awaited; "": none
+	end   int32            // descriptor of the watch of the root's parent; nowhere: none
 }
 
-// What a tree is told of, and what an end.
+// The events that trees receive, and those that indicate the end of a root.
 const (
 	treeMask = unix.IN_CREATE | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_DELETE | unix.IN_DELETE_SELF |
 		unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_MOVE_SELF
 	endMask = unix.IN_DELETE
 )
 
-// nowhere is the descriptor of no watch.
+// nowhere is the descriptor that stands for no watch.
 const nowhere = -1
 
-// join adds a tree to the queue, which is opened if there is none.
+// join adds a tree to the queue. It opens the queue if there is none.
 func (h *Hub) join(t *Tree) (*member, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +72,7 @@ func (h *Hub) join(t *Tree) (*member, error) {
 	return m, nil
 }
 
-// Add watches a folder by a name.
+// Add watches the folder at a path.
 func (m *member) Add(path string) error {
 	m.queue.hub.mu.Lock()
 	defer m.queue.hub.mu.Unlock()
@@ -78,13 +81,15 @@ func (m *member) Add(path string) error {
 		return err
 	}
 	m.paths[path] = wd
+	// A second path of the same folder does not replace the first one: events have only one path
+	// for each member.
 	if _, known := s.names[m]; !known {
 		s.names[m] = path
 	}
 	return nil
 }
 
-// Remove ends the watch of a folder that was added by this name.
+// Remove ends the watch of the folder that was added by this path. It never fails.
 func (m *member) Remove(path string) error {
 	m.queue.hub.mu.Lock()
 	defer m.queue.hub.mu.Unlock()
@@ -94,15 +99,16 @@ func (m *member) Remove(path string) error {
 	return nil
 }
 
-// awaitEnd has the tree look whether its root is lost after each removal beside it. The descriptor that holds a root
-// delays what the system says of the folder itself.
+// awaitEnd makes the tree check whether its root is lost after each removal in the parent of the
+// root. It is needed because the open descriptor of the root delays the event of its own removal.
 func (m *member) awaitEnd(base string) {
 	m.base = base
 	m.follow()
 }
 
-// follow watches the parent that the root has now, and has the tree look, for it may be too late. A parent that cannot
-// be watched is none: then the end is known when it is asked for.
+// follow watches the present parent of the root and checks whether the root is lost, because the
+// watch can be too late. If the parent cannot be watched, the loss is noticed only when Reason or
+// Lost is called.
 func (m *member) follow() {
 	if m.base == "" {
 		return
@@ -111,6 +117,7 @@ func (m *member) follow() {
 	m.tree.tellIfLost()
 }
 
+// watchEnd replaces the watch of the parent.
 func (m *member) watchEnd() {
 	m.queue.hub.mu.Lock()
 	defer m.queue.hub.mu.Unlock()
@@ -120,7 +127,7 @@ func (m *member) watchEnd() {
 	}
 }
 
-// dropEnd ends the watch of the parent. The caller holds the hub's mu.
+// dropEnd ends the watch of the parent. The caller must hold hub.mu.
 func (m *member) dropEnd() {
 	if s := m.queue.watches[m.end]; s != nil {
 		delete(s.ends, m)
@@ -129,8 +136,11 @@ func (m *member) dropEnd() {
 	m.end = nowhere
 }
 
-// Close ends all watches of the tree. The queue ends with its last tree.
+// Close ends all watches of the tree. With the last tree it closes the queue, and waits for read.
+//
+// It returns the error of closing the inotify instance.
 func (m *member) Close() error {
+	// The lock is released before waiting for read, which takes it for each batch of events.
 	q := m.queue
 	q.hub.mu.Lock()
 	m.dropEnd()
@@ -138,6 +148,7 @@ func (m *member) Close() error {
 		q.drop(m, path, wd)
 	}
 	delete(q.members, m)
+	// A tree that is opened from now on gets a new queue.
 	last := len(q.members) == 0 && q.hub.queue == q
 	if last {
 		q.hub.queue = nil
@@ -151,7 +162,8 @@ func (m *member) Close() error {
 	return err
 }
 
-// add asks the system for a watch, on top of what the folder is watched for already.
+// add adds a watch of the events in mask, in addition to those for which the folder is watched
+// already. It fails for anything but a folder.
 func (q *queue) add(path string, mask uint32) (s *shared, wd int32, err error) {
 	var got int
 	err = q.control(func(fd int) (err error) {
@@ -169,7 +181,7 @@ func (q *queue) add(path string, mask uint32) (s *shared, wd int32, err error) {
 	return s, wd, nil
 }
 
-// drop ends what a member has of a watch by a name.
+// drop ends the watch of a member by a path.
 func (q *queue) drop(m *member, path string, wd int32) {
 	delete(m.paths, path)
 	if s := q.watches[wd]; s != nil && s.names[m] == path {
@@ -178,19 +190,19 @@ func (q *queue) drop(m *member, path string, wd int32) {
 	}
 }
 
-// tidy ends a watch that nobody needs.
+// tidy ends a watch that no member needs.
 func (q *queue) tidy(wd int32, s *shared) {
 	if len(s.names)+len(s.ends) > 0 {
 		return
 	}
 	delete(q.watches, wd)
-	_ = q.control(func(fd int) error { // it fails when the folder is gone, and the watch with it
+	_ = q.control(func(fd int) error { // fails if the folder, and so the watch, is gone
 		_, err := unix.InotifyRmWatch(fd, uint32(wd)) //nolint:gosec // as add got it
 		return err
 	})
 }
 
-// control calls a function with the descriptor of the queue; it fails when that is closed.
+// control calls f with the file descriptor of the queue. It fails if the queue is closed.
 func (q *queue) control(f func(fd int) error) error {
 	c, err := q.file.SyscallConn()
 	if err != nil {
@@ -203,7 +215,7 @@ func (q *queue) control(f func(fd int) error) error {
 	return failed
 }
 
-// read reads events until the queue is closed.
+// read delivers events until the queue is closed or fails.
 func (q *queue) read() {
 	defer close(q.done)
 	buf := make([]byte, 64<<10)
@@ -216,13 +228,14 @@ func (q *queue) read() {
 			q.fail(err)
 			return
 		}
+		// This runs without the lock, because it accesses files.
 		for _, end := range q.tell(buf[:n]) {
 			end.tree.tellIfLost()
 		}
 	}
 }
 
-// fail tells all trees that nothing more will be told.
+// fail makes all trees report that changes can be missed from now on.
 func (q *queue) fail(err error) {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
@@ -232,14 +245,17 @@ func (q *queue) fail(err error) {
 	}
 }
 
-// tell gives events to those whose folders they are of. It returns the members whose roots may be gone.
+// tell delivers the events in a buffer. It returns the members whose roots can have been removed.
 func (q *queue) tell(events []byte) (ends []*member) {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
+	// A batch often has many removals in one folder; each root is checked once.
 	asked := map[*member]bool{}
 	for len(events) >= unix.SizeofInotifyEvent {
 		wd := int32(binary.NativeEndian.Uint32(events)) //nolint:gosec // it is signed there
 		mask := binary.NativeEndian.Uint32(events[4:])
+		// An event is a fixed header and a name, padded with zero bytes to the length in the
+		// header.
 		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(events[12:]))
 		name := string(bytes.TrimRight(events[unix.SizeofInotifyEvent:end], "\x00"))
 		events = events[end:]
@@ -252,8 +268,9 @@ func (q *queue) tell(events []byte) (ends []*member) {
 	return ends
 }
 
-// event gives one event. It returns the members that await an end in its folder.
+// event delivers one event. It returns the members that wait for a removal in its folder.
 func (q *queue) event(wd int32, mask uint32, name string) (ends []*member) {
+	// The kernel has dropped events of any folder.
 	if mask&unix.IN_Q_OVERFLOW != 0 {
 		for m := range q.members {
 			m.tree.inbox.lose()
@@ -263,7 +280,7 @@ func (q *queue) event(wd int32, mask uint32, name string) (ends []*member) {
 	}
 	s := q.watches[wd]
 	if s == nil {
-		return nil // nobody has it any more
+		return nil // it was removed
 	}
 	for m := range s.ends {
 		ends = append(ends, m)
@@ -275,7 +292,7 @@ func (q *queue) event(wd int32, mask uint32, name string) (ends []*member) {
 	for m, folder := range s.names {
 		m.put(folder, name, mask)
 	}
-	if mask&unix.IN_MOVE_SELF != 0 { // its names lead elsewhere now
+	if mask&unix.IN_MOVE_SELF != 0 { // its paths are now wrong
 		for m, folder := range s.names {
 			q.drop(m, folder, wd)
 		}
@@ -283,7 +300,8 @@ func (q *queue) event(wd int32, mask uint32, name string) (ends []*member) {
 	return ends
 }
 
-// forget forgets a watch that the system has ended. What was unmounted may have been in the way of other folders.
+// forget removes a watch that the kernel has ended. After an unmount, events of other folders can
+// have been lost, because the mount can have covered them.
 func (q *queue) forget(wd int32, s *shared, unmounted bool) {
 	delete(q.watches, wd)
 	for m, folder := range s.names {
@@ -297,8 +315,10 @@ func (q *queue) forget(wd int32, s *shared, unmounted bool) {
 	}
 }
 
-// put gives an event to the tree. That a folder is gone is told by the one that it was in, if that is watched.
+// put passes an event to the inbox of the tree. It skips the removal of a folder itself if the
+// parent is watched, which has an event for it too.
 func (m *member) put(folder, name string, mask uint32) {
+	// The event of the parent has the same path.
 	if _, above := m.paths[filepath.Dir(folder)]; above && mask&unix.IN_DELETE_SELF != 0 {
 		return
 	}
@@ -307,7 +327,7 @@ func (m *member) put(folder, name string, mask uint32) {
 	}
 }
 
-// opOf is what happened.
+// opOf returns the fsnotify operations of an inotify mask.
 func opOf(mask uint32) (op fsnotify.Op) {
 	for _, o := range []struct {
 		mask uint32

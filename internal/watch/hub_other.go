@@ -4,16 +4,17 @@ package watch
 
 import "github.com/fsnotify/fsnotify"
 
-// A queue is not shared here: each tree has a watcher of its own.
+// A queue is not used on this system: each tree has its own watcher.
 type queue struct{}
 
 // A member is the watcher of one tree.
 type member struct {
 	*fsnotify.Watcher
 	tree   *Tree
-	pumped chan struct{} // closed when no more events come
+	pumped chan struct{} // closed when pump has returned
 }
 
+// join returns a watcher for a tree.
 func (h *Hub) join(t *Tree) (*member, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -24,8 +25,8 @@ func (h *Hub) join(t *Tree) (*member, error) {
 	return m, nil
 }
 
-// pump takes from the watcher until it is closed. Whatever error it has, a full queue or another,
-// something may have been lost.
+// pump passes events to the inbox until the watcher is closed. After any error, events can have
+// been lost, so the tree is searched again.
 func (m *member) pump() {
 	defer close(m.pumped)
 	events, errs := m.Events, m.Errors
@@ -47,14 +48,15 @@ func (m *member) pump() {
 	}
 }
 
-// Close ends the events, and returns when no more of them come.
+// Close closes the watcher and waits until no more events can arrive.
 func (m *member) Close() error {
 	err := m.Watcher.Close()
 	<-m.pumped
 	return err
 }
 
-// awaitEnd and follow do nothing: no root is held here, and its removal is an event.
+// awaitEnd and follow do nothing: the root is not kept open on this system, and its removal is an
+// event.
 func (m *member) awaitEnd(string) {}
 
 func (m *member) follow() {}

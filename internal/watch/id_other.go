@@ -4,10 +4,12 @@ package watch
 
 import "io/fs"
 
-// An identity is what a folder keeps when it is renamed. Here it is not known, nor needed: only
-// the root is watched.
+// An identity identifies a folder independently of its name. On this system it is not known, and
+// not needed, because only the root is watched.
 type identity struct{ device, inode uint64 }
 
+// identityOf returns the zero value.
 func identityOf(fs.FileInfo) identity { return identity{} }
 
+// nameless returns false: it is not known on this system.
 func nameless(fs.FileInfo) bool { return false }

@@ -6,21 +6,23 @@ import (
 	"sync"
 )
 
-// news is what was gathered and not taken yet.
+// A news collects changes until Take returns them. It is safe for concurrent use.
 type news struct {
-	signal chan struct{} // capacity 1
+	signal chan struct{} // Tree.C; capacity 1
 
+	// limit is the maximum number of paths; with more, everything is set.
 	mu         sync.Mutex
 	limit      int
 	paths      map[string]struct{}
 	everything bool
 }
 
+// newNews returns an empty news with a maximum number of paths.
 func newNews(limit int) *news {
 	return &news{signal: make(chan struct{}, 1), limit: limit, paths: map[string]struct{}{}}
 }
 
-// add gathers a path, or everything when there are too many.
+// add adds a path. If there are too many, it sets everything instead.
 func (n *news) add(path string) {
 	n.mu.Lock()
 	switch {
@@ -34,7 +36,7 @@ func (n *news) add(path string) {
 	n.ring()
 }
 
-// addEverything says that more changed than can be named.
+// addEverything records that any file can have changed.
 func (n *news) addEverything() {
 	n.mu.Lock()
 	n.setEverything()
@@ -42,13 +44,14 @@ func (n *news) addEverything() {
 	n.ring()
 }
 
-// setEverything forgets the paths: who has to look at all of them needs none.
+// setEverything sets everything and drops the paths, which are then redundant. The caller must
+// hold mu.
 func (n *news) setEverything() {
 	n.everything = true
 	n.paths = map[string]struct{}{}
 }
 
-// ring comes after the gathering, so that who hears it finds what it rang for.
+// ring sends on C. Callers ring after they have added the change, so that a receiver finds it.
 func (n *news) ring() {
 	select {
 	case n.signal <- struct{}{}:
@@ -56,6 +59,7 @@ func (n *news) ring() {
 	}
 }
 
+// take returns and removes the changes.
 func (n *news) take() Changes {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,8 +2,8 @@ package watch
 
 import "golang.org/x/sys/unix"
 
-// remote tells whether a folder lies on a file system that others can change behind the kernel's
-// back: a network's, a host's, or that of a program.
+// remote reports whether a folder is on a file system that can change without the kernel noticing
+// it: a network file system, a folder shared by the host of a virtual machine, or FUSE.
 func remote(folder string) bool {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -19,7 +19,7 @@ func remote(folder string) bool {
 	return false
 }
 
-// The folders that virtual machines share with their host, as statfs(2) names them.
+// The magic numbers of folders that virtual machines share with their host; see statfs(2).
 const (
 	virtualBoxMagic = 0x786f4256
 	vmwareMagic     = 0xbacbacbc

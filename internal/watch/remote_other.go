@@ -2,5 +2,5 @@
 
 package watch
 
-// remote tells whether a folder lies on a file system of another machine. Here that is not known.
+// remote returns false: it is not known on this system.
 func remote(string) bool { return false }

@@ -10,14 +10,17 @@ import (
 	"syscall"
 )
 
-// A root is the folder that is watched, and how the files in it are reached.
+// A root is the folder at the top of a tree, with the path by which its files are accessed.
 type root struct {
-	base string   // paths begin with it
-	dir  *os.File // keeps base true when the folder is moved; nil where that cannot be had
-	id   identity // what base led to at the start
+	base string   // prefix of all absolute paths
+	dir  *os.File // keeps base valid if the folder is moved; nil if it is accessed by name
+	id   identity // of the folder at Open; set only if dir is nil
 }
 
-// openRoot holds a folder by a descriptor if its files can be reached that way, or else by name.
+// openRoot opens a folder. It keeps a descriptor if files can be accessed through it and byName
+// is not set; otherwise it accesses them by name.
+//
+// Symbolic links in the path are resolved once, so a link that changes later does not matter.
 func openRoot(name string, byName bool) (*root, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
@@ -41,7 +44,7 @@ func openRoot(name string, byName bool) (*root, error) {
 	return &root{base: full, id: identityOf(info)}, dir.Close()
 }
 
-// openFolder opens a folder that may be read.
+// openFolder opens a folder; it fails for anything else, and without read permission.
 func openFolder(name string) (*os.File, error) {
 	dir, err := os.Open(name)
 	if err != nil {
@@ -58,17 +61,19 @@ func openFolder(name string) (*os.File, error) {
 	return dir, nil
 }
 
-// descriptorPath is a name that leads to an open folder wherever it is moved. Only Linux has one.
+// descriptorPath returns a path that leads to an open folder even after it is moved; false if
+// there is none. Only Linux has such paths.
 func descriptorPath(dir *os.File, info fs.FileInfo) (string, bool) {
 	if runtime.GOOS != "linux" {
 		return "", false
 	}
 	base := fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
+	// /proc can be missing, or belong to another process namespace.
 	there, err := os.Stat(base)
 	return base, err == nil && os.SameFile(info, there)
 }
 
-// abs is where a path of the tree is found.
+// abs returns the absolute path of a slash path in the tree; "" is the root.
 func (r *root) abs(name string) string {
 	if name == "" {
 		return r.base
@@ -76,7 +81,7 @@ func (r *root) abs(name string) string {
 	return filepath.Join(r.base, filepath.FromSlash(name))
 }
 
-// rel is the path in the tree of what was found. ok is false for what is not in the tree.
+// rel returns the slash path in the tree of an absolute path; false if it is not in the tree.
 func (r *root) rel(found string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(found, r.base)
 	switch {
@@ -87,10 +92,12 @@ func (r *root) rel(found string) (name string, ok bool) {
 	case os.IsPathSeparator(rest[0]):
 		return filepath.ToSlash(rest[1:]), true
 	}
+	// Only a root of the file system ends with a separator; otherwise found is a sibling whose
+	// name begins with the name of the root.
 	return filepath.ToSlash(rest), os.IsPathSeparator(r.base[len(r.base)-1])
 }
 
-// stat looks at what a name is, never through a link; the root's own name may be one.
+// stat returns information about a file. It does not follow a symbolic link, except for the root.
 func (r *root) stat(name string) (fs.FileInfo, error) {
 	if name == "" {
 		return os.Stat(r.base)
@@ -98,10 +105,12 @@ func (r *root) stat(name string) (fs.FileInfo, error) {
 	return os.Lstat(r.abs(name))
 }
 
-// lost says why there is nothing to watch any longer, or nothing. A held root that was removed is
-// kept by its descriptor, without a name; one that is known by name is lost with the name.
+// lost returns the reason why the root is lost; "" if it is not. A root with a descriptor is lost
+// when it is removed; one that is accessed by name is lost when the name no longer leads to the
+// same folder.
 func (r *root) lost() (reason string) {
 	if r.dir != nil {
+		// A removed folder can still be examined by its descriptor, but has no links.
 		info, err := r.dir.Stat()
 		if err == nil && nameless(info) {
 			return reasonRemoved
@@ -115,6 +124,7 @@ func (r *root) lost() (reason string) {
 	return ""
 }
 
+// close closes the descriptor of the root.
 func (r *root) close() {
 	if r.dir != nil {
 		r.dir.Close() // nothing was written

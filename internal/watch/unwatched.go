@@ -1,10 +1,10 @@
 package watch
 
-// Unwatched returns the folders that are not watched because the system allows no more watches or open files, "" for
-// the root, and whether there are any.
+// Unwatched returns the folders that are not watched because the system allows no more watches or
+// open files, and whether there are any. "" is the root.
 func (t *Tree) Unwatched() (folders []string, some bool) { return t.flaws.full() }
 
-// full returns the folders whose flaw is that the system allows no more.
+// full returns the folders whose reason is reasonFull.
 func (f *degraded) full() (folders []string, some bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

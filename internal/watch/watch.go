@@ -1,27 +1,35 @@
-// Package watch tells that somebody changed something in a tree of files.
+// Package watch reports changes in a tree of files.
 //
-// What it tells is a hint: a path may be named though nothing about it is different now, and it
-// may be named twice. It is never silent, though: whatever is changed after Open has returned is
-// named itself, or lies under a folder that is named, or everything is to be looked at, or Whole
-// is false. So a caller opens a Tree first and looks at the files then, and looks again now and
-// then by itself, more often while Whole is false.
+// Its reports are hints: a path can be reported although nothing changed, and more than once. But
+// no change is missed: each change after Open has returned is reported by the path of the file or
+// of a folder above it, or by Changes.Everything; otherwise Whole is false. So a caller first
+// opens a Tree and then reads the files, and reads all files again from time to time, more often
+// while Whole is false.
 //
-// What is promised depends on the system:
+// The guarantees depend on the system:
 //
-//   - Linux: all of it, with one inotify watch for each folder, of one instance for all trees of a
-//     Hub. Where /proc is mounted the tree stays watched when its root is moved, for it is held by a
-//     descriptor, not by its name.
-//     Inotify is blind to two things: what is written through a memory map into a file that is
-//     long enough already, and that a file system is mounted in the tree or taken off. On network
-//     file systems and on FUSE the changes made on this machine are told, and Whole is false.
-//   - macOS and the BSDs: kqueue takes a descriptor for each file, so only as many folders are
-//     watched as hold 4,096 entries together. In a greater tree Whole is false.
-//   - Windows: only what lies directly in the root is watched, and Whole is false, because nobody
-//     could rename a folder while a folder in it is watched.
-//   - Elsewhere nothing is watched, and Whole is false.
+//   - Linux: all changes are reported. Each folder has an inotify watch; all trees of a Hub
+//     share one instance. If /proc is mounted, the tree stays watched when its root is
+//     moved, because it is accessed by a descriptor and not by its name. Inotify does not
+//     report two kinds of changes: writes through a memory map that do not extend the file,
+//     and mounts and unmounts in the tree. On network file systems and FUSE, changes made
+//     on this machine are reported, and Whole is false.
+//   - macOS and the BSDs: kqueue needs a descriptor for each file, so only folders with a
+//     total of 4,096 entries are watched. In a larger tree Whole is false.
+//   - Windows: only files directly in the root are watched, and Whole is false, because a
+//     folder could not be renamed while a folder in it is watched.
+//   - Other systems: nothing is watched, and Whole is false.
 //
-// Where the root is known by its name only, a tree is not Whole once that name leads elsewhere.
-// A root that was removed, or lost in this way, is told once; what is there later is another tree.
+// If the root is accessed by its name, the tree is not Whole once the name leads to another
+// folder. The removal of a root, or the loss of its name, is reported once; a folder that has the
+// name later is another tree.
+//
+// # Structure
+//
+// A Hub provides the events of the system (queue and member on Linux, a fsnotify.Watcher
+// elsewhere). An inbox passes them to the worker of a Tree, which renews the watches in a
+// watchSet and collects the changes in a news, from which Take returns them. A degraded contains
+// the reasons why changes can be missed.
 package watch
 
 import (
@@ -33,34 +41,35 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// A Tree is a tree of files that is watched. Its methods may be called from several goroutines.
+// A Tree is a watched tree of files. It is safe for concurrent use. It must be closed.
 type Tree struct {
 	root    *root
-	watcher *member // nil where the system gave none
+	watcher *member // nil if the system provides none
 	inbox   *inbox
 	news    *news
 	flaws   *degraded
 	grove   *watchSet
 
-	lost   sync.Once     // the end of the root is told once
-	once   sync.Once     // Close
+	lost   sync.Once     // reports the loss of the root once
+	once   sync.Once     // of Close
 	done   chan struct{} // closed when Close begins
 	worked sync.WaitGroup
 }
 
-// Changes are the places that may have changed.
+// Changes are the paths that can have changed.
 type Changes = blob.Changes
 
 var _ blob.Watch = (*Tree)(nil)
 
-// rules are what the system, or a test, asks of a Tree.
+// rules are parameters of a Tree that depend on the system, or on a test.
 type rules struct {
-	paths   int  // so many are gathered before Everything is said instead
-	entries int  // so many may lie in the watched folders; 0: any number
-	below   bool // folders under the root are watched
-	byName  bool // the root is known by its name even if it could be held
+	paths   int  // maximum number of collected paths; with more, Everything is set
+	entries int  // maximum number of entries in the watched folders; 0: no limit
+	below   bool // watch folders below the root
+	byName  bool // access the root by its name even if a descriptor is possible
 }
 
+// systemRules returns the rules for the system on which the program runs.
 func systemRules() rules {
 	r := rules{paths: 100_000, below: true}
 	switch runtime.GOOS {
@@ -72,18 +81,19 @@ func systemRules() rules {
 	return r
 }
 
-// C receives after something changed, and after the tree became Whole again. One value may stand
-// for many changes, and Take may find nothing after it. C is not closed by Close.
+// C returns a channel that receives after changes, and when the tree has become Whole again. One
+// receive can stand for many changes, and Take can return none after it. Close does not close the
+// channel.
 func (t *Tree) C() <-chan struct{} { return t.news.signal }
 
-// Take hands over what was gathered since it was called last.
+// Take returns the changes since the last call.
 func (t *Tree) Take() Changes { return t.news.take() }
 
-// Whole says that every change will be told. It becomes true again when the part that could not be
-// watched is gone, or can be watched.
+// Whole reports whether every change will be reported. It can become true again, when a folder
+// that could not be watched is removed, or can be watched.
 func (t *Tree) Whole() bool { return t.Reason() == "" }
 
-// Reason says in words for a person why the tree is not Whole. It is empty for one that is.
+// Reason returns the reason why the tree is not Whole, as text for people; "" if it is Whole.
 func (t *Tree) Reason() string {
 	if reason := t.root.lost(); reason != "" {
 		return reason
@@ -91,16 +101,17 @@ func (t *Tree) Reason() string {
 	return t.flaws.reason()
 }
 
-// Lost reports whether the root is gone, or its name leads elsewhere: nothing more will be told, and what
-// is there now, or later, is another tree.
+// Lost reports whether the root was removed, or its name leads to another folder. Then no more
+// changes are reported, even if there is a folder with the name again.
 func (t *Tree) Lost() bool { return t.root.lost() != "" }
 
-// Close ends the watching, and returns when all of it has ended. It may be called more than once.
+// Close ends the watches and waits for the goroutines that process events of this tree only.
+// Calls after the first do nothing and return nil.
 func (t *Tree) Close() error {
 	var err error
 	t.once.Do(func() {
-		// The worker ends first: a call to the watcher that is overtaken by its Close may never
-		// return on Windows.
+		// The worker ends first: on Windows, a call of the watcher that runs at the same time as
+		// its Close can block forever.
 		close(t.done)
 		t.worked.Wait()
 		if t.watcher != nil {
@@ -111,6 +122,7 @@ func (t *Tree) Close() error {
 	return err
 }
 
+// closing reports whether Close was called.
 func (t *Tree) closing() bool {
 	select {
 	case <-t.done:
@@ -120,7 +132,7 @@ func (t *Tree) closing() bool {
 	}
 }
 
-// bare takes the path from an error, which is absolute here.
+// bare removes the path, which is absolute, from an error.
 func bare(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err

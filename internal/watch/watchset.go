@@ -6,24 +6,26 @@ import (
 	"slices"
 )
 
-// A watchSet is the folders that are watched. Only one goroutine uses it.
+// A watchSet contains the watched folders of a tree. It must be used by one goroutine: that of
+// Open, and then the worker.
 type watchSet struct {
 	t       *Tree
 	enter   func(string) bool
 	rules   rules
-	folders map[string]*folder
-	names   map[identity]string // under which name a folder is watched
-	devices map[uint64]bool     // those that were looked at
-	entries int                 // in all watched folders, where that is limited
+	folders map[string]*folder  // by slash path
+	names   map[identity]string // by identity: the path under which a folder is watched
+	devices map[uint64]bool     // devices that were checked by lookAtDevice
+	entries int                 // number of entries in all watched folders, if it is limited
 }
 
-// A folder is one that is to be watched. It is not if it has a flaw.
+// A folder is a folder that enter admits. It is watched unless it has a reason in degraded.
 type folder struct {
 	id      identity
-	inside  map[string]bool // the folders in it that are to be watched, by name
-	entries int
+	inside  map[string]bool // names of the folders in it that enter admits
+	entries int             // number, if it is limited
 }
 
+// newGrove returns an empty watchSet.
 func newGrove(t *Tree, enter func(string) bool, r rules) *watchSet {
 	if !r.below {
 		t.flaws.spoil(reasonRootOnly)
@@ -34,22 +36,24 @@ func newGrove(t *Tree, enter func(string) bool, r rules) *watchSet {
 	}
 }
 
-// renew makes the watches at a name right after something happened to it, and tells the name and
-// all that lies under it now.
+// renew replaces the watches at and below a path after it changed, and reports the path and
+// everything below it.
 //
-// A folder that was there is dropped even if it seems to be the same: the watcher knows it by the
-// name that it had when it was added, under which it would go on reporting.
+// A folder is dropped even if it seems to be the same, because the watcher would go on reporting
+// it under the path by which it was added.
 func (g *watchSet) renew(name string) {
 	g.t.flaws.hold()
 	defer g.t.release()
+	// Deferred calls run in reverse order: the path is added before the hold ends.
 	defer g.t.news.add(name)
 	g.drop(name)
 	if g.rules.below && g.folders[folderOf(name)] != nil {
-		g.watchTree(name, true) // or else the folder that it is in was changed, and has an event, too
+		g.watchTree(name, true) // otherwise its folder has changed too, and has an event
 	}
 }
 
-// plantRoot watches the tree, and tells nothing. It may be that the root was lost just now.
+// plantRoot watches the tree without reporting changes. If the root cannot be watched because it
+// was lost meanwhile, the tree is not Whole.
 func (g *watchSet) plantRoot() {
 	g.watchTree("", false)
 	if !g.planted() && !g.t.closing() {
@@ -57,10 +61,10 @@ func (g *watchSet) plantRoot() {
 	}
 }
 
-// planted tells whether the root is watched, or is to be.
+// planted reports whether the root is in the set.
 func (g *watchSet) planted() bool { return g.folders[""] != nil }
 
-// drop ends the watches at and under a name.
+// drop ends the watches at and below a path.
 func (g *watchSet) drop(name string) {
 	f := g.folders[name]
 	if f == nil {
@@ -72,30 +76,37 @@ func (g *watchSet) drop(name string) {
 	g.entries -= f.entries
 	delete(g.folders, name)
 	g.t.flaws.mend(name)
+	// The folder above must not drop it again.
 	if in := g.folders[folderOf(name)]; in != nil {
 		delete(in.inside, path.Base(name))
 	}
+	// The folder can be watched under another path by now.
 	if g.names[f.id] == name {
 		delete(g.names, f.id)
 	}
-	// It fails when the folder is gone, or was never watched: either way it is not watched now.
+	// An error means that the folder is gone or was never watched; either way it is not watched
+	// now.
 	_ = g.t.watcher.Remove(g.t.root.abs(name))
 }
 
-// watchTree watches a folder and all in it, if there is one that is to be watched, and tells what lies
-// in it. Each is watched first and listed then, so that what is made in between is found.
+// watchTree watches a folder that enter admits, and all folders below it. If tell is set, it
+// reports everything in them. Each folder is watched before it is listed, so that files created
+// in between are found.
 func (g *watchSet) watchTree(name string, tell bool) {
 	if g.t.closing() {
 		return
 	}
 	info, err := g.t.root.stat(name)
 	if err != nil || !info.IsDir() || name != "" && !g.enter(name) {
-		return // what cannot be looked at is gone, or in a folder that may not be read
+		return // it is gone, or in a folder without read permission
 	}
 	f := &folder{id: identityOf(info), inside: map[string]bool{}}
+	// The folder is watched under its real spelling.
 	if g.misspelled(name, f) {
 		return
 	}
+	// The folder is added even if it cannot be watched, so that drop finds and removes its
+	// reason.
 	reason := g.claim(name, f)
 	g.add(name, f)
 	if reason == "" {
@@ -112,7 +123,8 @@ func (g *watchSet) watchTree(name string, tell bool) {
 	}
 }
 
-// fail says why a folder is not watched. Changes in it may have been missed already.
+// fail records why a folder is not watched. If tell is set, it reports that anything can have
+// changed, because changes can have been missed already.
 func (g *watchSet) fail(name, reason string, tell bool) {
 	g.t.flaws.spoilPart(name, reason)
 	if tell {
@@ -120,9 +132,10 @@ func (g *watchSet) fail(name, reason string, tell bool) {
 	}
 }
 
-// claim gives a name to a folder that was known by another one. The system has one watch for a
-// folder, however it is called, and the watcher one name for it: it would ignore the new name, and
-// drop the watch with the old one.
+// claim drops the path under which a folder was known before, so that the folder can be watched
+// under a new path. The system has one watch for a folder, and the watcher one path for it: it
+// would ignore the new path, and end the watch with the old one. If both paths exist, it returns
+// a reason not to watch the new one.
 func (g *watchSet) claim(name string, f *folder) (reason string) {
 	other, known := g.names[f.id]
 	if !known || other == name || f.id == (identity{}) {
@@ -137,14 +150,14 @@ func (g *watchSet) claim(name string, f *folder) (reason string) {
 	return ""
 }
 
-// misspelled tells that a name leads to a folder that is watched, but is not how it is spelled:
-// where names fold case, a former spelling still finds it.
+// misspelled reports whether a path leads to a watched folder, but is not its spelling: on a file
+// system that ignores case, a former spelling still finds the folder.
 func (g *watchSet) misspelled(name string, f *folder) bool {
 	other, known := g.names[f.id]
 	return known && other != name && !g.listed(name)
 }
 
-// listed tells whether a name stands in its folder in this very spelling.
+// listed reports whether a folder contains the last element of a path in this exact spelling.
 func (g *watchSet) listed(name string) bool {
 	entries, err := os.ReadDir(g.t.root.abs(folderOf(name)))
 	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
@@ -152,16 +165,17 @@ func (g *watchSet) listed(name string) bool {
 	})
 }
 
-// add records a folder.
+// add adds a folder to the set.
 func (g *watchSet) add(name string, f *folder) {
 	g.folders[name] = f
+	// folderOf("") is "": the root is not in itself.
 	if in := g.folders[folderOf(name)]; in != nil && name != "" {
 		in.inside[path.Base(name)] = true
 	}
 }
 
-// watch asks the system for a watch. A folder that is another one afterwards than it was before is
-// given up: it was changed meanwhile, and the event that says so is on its way.
+// watch adds a system watch for a folder. If the path leads to a different folder afterwards, it
+// drops the folder: there is an event for the change, which will be processed later.
 func (g *watchSet) watch(name string, f *folder) (reason string) {
 	where := g.t.root.abs(name)
 	if reason := g.count(where, f); reason != "" {
@@ -172,6 +186,7 @@ func (g *watchSet) watch(name string, f *folder) (reason string) {
 	if err != nil && !gone(err) {
 		return partReason(err)
 	}
+	// The path can have changed between the first stat and the watch.
 	info, again := g.t.root.stat(name)
 	if err != nil || again != nil || !info.IsDir() || identityOf(info) != f.id {
 		g.drop(name)
@@ -181,7 +196,8 @@ func (g *watchSet) watch(name string, f *folder) (reason string) {
 	return ""
 }
 
-// lookAtDevice tells of a file system that is first seen whether it can be watched.
+// lookAtDevice checks whether changes on a device can be watched, when the first folder on it is
+// watched.
 func (g *watchSet) lookAtDevice(where string, device uint64) {
 	if g.devices[device] {
 		return
@@ -192,10 +208,12 @@ func (g *watchSet) lookAtDevice(where string, device uint64) {
 	}
 }
 
-// list looks into a folder that is watched.
+// list watches the folders in a watched folder and, if tell is set, reports its entries.
+//
+// It returns the reason if the folder cannot be read completely.
 func (g *watchSet) list(name string, tell bool) (reason string) {
 	if g.folders[name] == nil {
-		return "" // given up
+		return "" // dropped by watch
 	}
 	entries, err := os.ReadDir(g.t.root.abs(name))
 	for _, e := range entries {
@@ -212,14 +230,17 @@ func (g *watchSet) list(name string, tell bool) (reason string) {
 	return ""
 }
 
-// count adds up the entries of a folder where they are limited, before each takes a descriptor.
+// count counts the entries of a folder, if they are limited. It runs before the watch, which
+// needs a descriptor for each entry.
+//
+// It returns a reason if the folder would exceed the limit.
 func (g *watchSet) count(where string, f *folder) (reason string) {
 	if g.rules.entries == 0 {
 		return ""
 	}
 	entries, err := os.ReadDir(where)
 	if err != nil {
-		return "" // the watch will fail, too, and tell why
+		return "" // the watch will fail too, with a reason
 	}
 	if g.entries+len(entries) > g.rules.entries {
 		return reasonGreat
@@ -229,8 +250,9 @@ func (g *watchSet) count(where string, f *folder) (reason string) {
 	return ""
 }
 
-// crowded counts an entry that was made in a folder, and tells whether there may be too many now.
-// Removals are not counted: who finds too many counts anew.
+// crowded counts a new entry of a folder, and reports whether there can now be too many. It does
+// not count removals; if the limit seems to be exceeded, the caller watches the tree again, which
+// counts all entries.
 func (g *watchSet) crowded(name string) bool {
 	f := g.folders[name]
 	if f == nil || g.rules.entries == 0 || g.t.flaws.has(name) {

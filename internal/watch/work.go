@@ -6,7 +6,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// work hears the events until Close.
+// work processes events until Close.
 func (t *Tree) work() {
 	for {
 		select {
@@ -15,6 +15,7 @@ func (t *Tree) work() {
 		case <-t.inbox.wake:
 		}
 		events, lost := t.inbox.take()
+		// The events that were not lost are redundant after this, because everything is reported.
 		if lost {
 			t.replant()
 		}
@@ -27,8 +28,8 @@ func (t *Tree) work() {
 	}
 }
 
-// hear tells what an event is about, and keeps the watches right. It does not matter which way a
-// name changed: what is there now decides.
+// hear reports the path of an event and updates the watches. For a change of a name it does not
+// matter which one: the present state of the path decides.
 func (t *Tree) hear(e fsnotify.Event) {
 	name, ok := t.root.rel(e.Name)
 	if !ok {
@@ -38,6 +39,8 @@ func (t *Tree) hear(e fsnotify.Event) {
 		t.hearOfRoot(e)
 		return
 	}
+	// A write does not change the set of folders. A change of permissions can make a folder
+	// readable that could not be watched, so it is examined again if it has a reason.
 	if e.Op&^(fsnotify.Write|fsnotify.Chmod) == 0 && !t.flaws.has(name) {
 		t.news.add(name)
 		return
@@ -48,13 +51,15 @@ func (t *Tree) hear(e fsnotify.Event) {
 	}
 }
 
-// hearOfRoot follows a root that was moved. The watcher drops what is moved, so changes between
-// the move and now are lost.
+// hearOfRoot processes an event of the root. If the root was moved, its watches are renewed,
+// because the watcher drops what is moved; changes between the move and the renewal are lost, so
+// Everything is reported.
 func (t *Tree) hearOfRoot(e fsnotify.Event) {
 	switch {
 	case t.root.lost() != "":
 		t.grove.drop("")
 		t.tellIfLost()
+	// The root was moved, but its path still leads to it.
 	case e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove):
 		t.watcher.follow()
 		t.replant()
@@ -63,8 +68,8 @@ func (t *Tree) hearOfRoot(e fsnotify.Event) {
 	}
 }
 
-// replant watches the tree anew after events were lost, of which some may have made, moved or
-// removed folders. A root that was lost stays so.
+// replant watches the whole tree again after events were lost, because folders can have been
+// created, moved or removed. It does nothing if the root was lost.
 func (t *Tree) replant() {
 	if !t.grove.planted() {
 		return
@@ -76,15 +81,16 @@ func (t *Tree) replant() {
 	t.news.addEverything()
 }
 
-// release says what holds now. The news were told before it, so who waits for a whole tree is told again.
+// release ends a hold of flaws. If the tree has become Whole, it sends on C again, after the
+// changes were added.
 func (t *Tree) release() {
 	if t.flaws.release() {
 		t.news.ring()
 	}
 }
 
-// tellIfLost is called when the root may have been removed, or moved where it is not followed. It
-// may be called by any goroutine.
+// tellIfLost checks whether the root is lost, and reports that once. It can be called by any
+// goroutine.
 func (t *Tree) tellIfLost() {
 	reason := t.root.lost()
 	if reason == "" {
@@ -96,7 +102,7 @@ func (t *Tree) tellIfLost() {
 	})
 }
 
-// folderOf is the folder of a path; that of the root is empty.
+// folderOf returns the folder of a path in the tree; "" for files in the root, and for the root.
 func folderOf(name string) string {
 	if dir := path.Dir(name); dir != "." {
 		return dir
