@@ -19,7 +19,7 @@ import (
 var ownCommands = map[string]string{
 	"awsops/":                 "it examines a stack for the operator",
 	"credential/":             "it keeps what a person logged in with",
-	"folder/":                 "it refuses a folder when a server starts",
+	"vaultdir/":               "it refuses a folder when a server starts",
 	"localapp/":               "it starts the server, and examines it for the operator",
 	"tooltest/":               "it has tools for tests, with examples",
 	"fault/fault.go":          "it addresses the operator of the server",

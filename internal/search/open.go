@@ -31,7 +31,7 @@ func ReadImage(data []byte) (*Index, error) {
 	if format := r.number(); format != ImageFormat {
 		return nil, fmt.Errorf("%w: it has format %d", ErrFormat, format)
 	}
-	if r.number() != crc32.Checksum(r.rest, castagnoli()) {
+	if sum := r.number(); sum != crc32.Checksum(r.rest, castagnoli()) { // of what follows the number
 		return nil, fmt.Errorf("%w: its checksum is wrong", errDamaged)
 	}
 	x, err := r.index()

@@ -278,7 +278,7 @@ func TestDeletionTellsOfOthers(t *testing.T) {
 	})
 	var out movedData
 	p.must(t, "raven_delete", args{"id": "x"}, &out)
-	require.Contains(t, out.SideEffects, "3 references to x lead to something else with the same name")
+	require.Contains(t, out.SideEffects, "3 references to x lead to another object with the same name")
 	p.must(t, "raven_delete", args{"id": "y"}, &out)
 	require.Contains(t, out.SideEffects, "1 reference to y leads to nothing")
 }
