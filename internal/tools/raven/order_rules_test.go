@@ -280,7 +280,7 @@ func TestDeletionTellsOfOthers(t *testing.T) {
 	p.must(t, "raven_delete", args{"id": "x"}, &out)
 	require.Contains(t, out.SideEffects, "3 references to x lead to another object with the same name")
 	p.must(t, "raven_delete", args{"id": "y"}, &out)
-	require.Contains(t, out.SideEffects, "1 reference to y leads to nothing")
+	require.Contains(t, out.SideEffects, "1 reference to y has no target")
 }
 
 // TestMoveKeepsDailyNotes covers that a daily note moves to another day only, wherever the daily notes are.
