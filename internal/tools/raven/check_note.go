@@ -384,66 +384,50 @@ type checkedRef struct {
 func (c noteCheck) reference(r checkedRef) {
 	to := c.refs.From(c.note, r.target)
 	shown := firstRunes(r.target)
-	tell := func(code fault.Code, raven string, warning bool, format string) *finding {
+	// tell reports a finding, unless it can be skipped; complete adds the rest of it. nil: no more.
+	tell := func(raven string, warning bool, format string, complete func(f *finding)) {
 		f := r.about
-		f.fault, f.code, f.warning = fault.New(code, format, shown).With("ref", shown), raven, warning
-		return &f
+		f.code, f.warning = raven, warning
+		if c.passed != nil && c.passed(f, fault.InvalidRef, max(r.line, 1)) {
+			return
+		}
+		f.fault = fault.New(fault.InvalidRef, format, shown).With("ref", shown)
+		if complete != nil {
+			complete(&f)
+		}
+		c.tell(f, r.line)
 	}
-	inFull := func() *noteFix { return &noteFix{old: shown, now: to.ID, ref: r.target} }
+	inFull := func(f *finding) { f.fix = &noteFix{old: shown, now: to.ID, ref: r.target} }
 	local := strings.HasPrefix(strings.TrimSpace(r.target), "#") && r.form != markdown.MarkdownLink
 	switch {
 	case len(to.Matches) > 0:
-		f := tell(fault.InvalidRef, "ambiguous_reference", false, "the reference %q is ambiguous")
-		f.fault = f.fault.With("matches", firstOf(to.Matches, maxMatches))
-		c.tell(*f, r.line)
+		tell("ambiguous_reference", false, "the reference %q is ambiguous", func(f *finding) {
+			f.fault = f.fault.With("matches", firstOf(to.Matches, maxMatches))
+		})
 	case local:
-		f := tell(fault.InvalidRef, "local_fragment_ref", false, "the reference %q names only a part of its own note")
-		if to.ID != "" && !to.FragmentMissing {
-			f.fix = inFull()
+		complete := inFull
+		if to.ID == "" || to.FragmentMissing {
+			complete = nil
 		}
-		c.tell(*f, r.line)
+		tell("local_fragment_ref", false, "the reference %q names only a part of its own note", complete)
 	case to.ID == "":
-		if c.passes(r, "missing_reference", false) {
-			break
-		}
-		f := tell(fault.InvalidRef, "missing_reference", false, "nothing has the name %q")
-		m := c.missing(r)
-		f.fault = f.fault.With("suggested_type", m.typ.Name).With("confidence", m.confidence)
-		f.missing = &m
-		f.more = func(f *fault.Fault) *fault.Fault { return m.more(c.idx, f) }
-		c.tell(*f, r.line)
+		tell("missing_reference", false, "nothing has the name %q", func(f *finding) {
+			m := c.missing(r)
+			f.fault = f.fault.With("suggested_type", m.typ.Name).With("confidence", m.confidence)
+			f.missing = &m
+			f.more = func(f *fault.Fault) *fault.Fault { return m.more(c.idx, f) }
+		})
 	case to.FragmentMissing:
-		if c.passes(r, "stale_fragment", true) {
-			break
-		}
-		c.tell(*tell(fault.InvalidRef, "stale_fragment", true, "the reference %q resolves to a note without such a section"), r.line)
+		tell("stale_fragment", true, "the reference %q resolves to a note without such a section", nil)
 	case r.form == markdown.MarkdownLink:
-		if c.passes(r, "markdown_link_to_vault_note", false) {
-			break
-		}
-		f := tell(fault.InvalidRef, "markdown_link_to_vault_note", false, "the target of the link %q is a note; use a reference in double brackets, which every tool updates")
-		f.fix = inFull()
-		c.tell(*f, r.line)
+		tell("markdown_link_to_vault_note", false,
+			"the target of the link %q is a note; use a reference in double brackets, which every tool updates", inFull)
 	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") && to.Object.Note != nil &&
 		strings.Contains(to.Object.Note.ID, "/"):
-		if c.passes(r, "short_ref_could_be_full_path", true) {
-			break
-		}
-		f := tell(fault.InvalidRef, "short_ref_could_be_full_path", true, "the reference %q is short; a full id stays unambiguous when another note gets the name")
-		f.fix = inFull()
-		c.tell(*f, r.line)
+		tell("short_ref_could_be_full_path", true,
+			"the reference %q is short; a full id stays unambiguous when another note gets the name", inFull)
 	}
 	c.target(r, to)
-}
-
-// passes reports whether a finding about a reference can be skipped; see passed.
-func (c noteCheck) passes(r checkedRef, raven string, warning bool) bool {
-	if c.passed == nil {
-		return false
-	}
-	f := r.about
-	f.code, f.warning = raven, warning
-	return c.passed(f, fault.InvalidRef, max(r.line, 1))
 }
 
 // target reports a finding if the target of a reference does not have the type that its field or

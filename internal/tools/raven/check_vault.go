@@ -34,7 +34,7 @@ type vaultCheck struct {
 
 	files             int // number of checked notes
 	errors, warnings  int
-	firstErrs, firsts firstFindings              // the first errors, and the first warnings
+	firstErrors, firstWarnings firstFindings              // the first errors, and the first warnings
 	traits            map[string]*undefinedTrait // by name
 }
 
@@ -70,10 +70,7 @@ func (c *vaultCheck) found(f finding) {
 
 // take counts a finding, and stores it for the answer or in kept.
 func (c *vaultCheck) take(f finding) {
-	level, count := &c.firstErrs, &c.errors
-	if f.warning {
-		level, count = &c.firsts, &c.warnings
-	}
+	level, count := c.levelOf(f)
 	*count++
 	switch {
 	case c.keeps == nil:
@@ -84,16 +81,22 @@ func (c *vaultCheck) take(f finding) {
 	}
 }
 
+// levelOf returns the first findings and the number of findings of the level of f: errors or
+// warnings.
+func (c *vaultCheck) levelOf(f finding) (first *firstFindings, count *int) {
+	if f.warning {
+		return &c.firstWarnings, &c.warnings
+	}
+	return &c.firstErrors, &c.errors
+}
+
 // passed reports whether the fault of a finding need not be built: the filter does not select the
 // finding, or the answer has no room for it. In the second case passed also counts it.
 func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) bool {
 	if !c.picks.wantsAt(f, code, file, line) {
 		return true
 	}
-	level, count := &c.firstErrs, &c.errors
-	if f.warning {
-		level, count = &c.firsts, &c.warnings
-	}
+	level, count := c.levelOf(f)
 	// keeps needs the complete finding, and so does the answer if it has room for it.
 	if c.keeps != nil || !level.full(file, line) {
 		return false
@@ -104,7 +107,7 @@ func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) b
 
 // listed returns the first findings of both levels, sorted by location.
 func (c *vaultCheck) listed() []finding {
-	return byPlace(append(c.firstErrs.first(), c.firsts.first()...))
+	return byPlace(append(c.firstErrors.first(), c.firstWarnings.first()...))
 }
 
 // A firstFindings collects findings and keeps the first maxProblems of them by location.
