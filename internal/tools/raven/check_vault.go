@@ -32,10 +32,10 @@ type vaultCheck struct {
 	keeps func(finding) bool
 	kept  []finding // by location, with only the code and location of their faults
 
-	files             int // number of checked notes
-	errors, warnings  int
+	files                      int // number of checked notes
+	errors, warnings           int
 	firstErrors, firstWarnings firstFindings              // the first errors, and the first warnings
-	traits            map[string]*undefinedTrait // by name
+	traits                     map[string]*undefinedTrait // by name
 }
 
 // An undefinedTrait is a trait that is used but missing from the schema, with its first locations.
