@@ -38,7 +38,7 @@ func (f *File) parsed() *Note {
 }
 
 // A Digest is the first half of the SHA-256 of a text. It is enough to recognize whether a file
-// still has the text that the log has.
+// still has the text that the log has. Its text form is 32 hexadecimal digits in lower case.
 type Digest [16]byte
 
 // DigestOf returns the digest of a text.

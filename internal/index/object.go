@@ -9,7 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An Object is a note, an object that is embedded in a note, or a plain section.
+// An Object is a note, an object that is embedded in a note, or a plain section. It is a small
+// value that refers to one state of a note: the same object in two states of the vault has
+// different pointers. Compare ids, or UIDs, across states. The zero Object is none.
 type Object struct {
 	Note    *Note
 	Section *Section // nil for the note as a whole
@@ -115,7 +117,7 @@ func (n *Note) Object(section int) Object {
 
 // Find returns the object that an id names. The note's id can be followed by `.md`. A daily note is
 // also found by its date, and a note with its title's slug as a fragment (reference/raven.md §6.2,
-// §6.5).
+// §6.5). Unlike Resolve, it accepts no other names: it is for ids that were returned before.
 func (x *Index) Find(id string) (Object, bool) {
 	name, slug, inside := strings.Cut(id, "#")
 	name = strings.TrimSuffix(name, ".md")
@@ -206,7 +208,8 @@ func (x *Index) NotesWith(typ, from string) iter.Seq[*Note] {
 }
 
 // NotesWithField yields, by path and from a path on, the notes that are or contain an object that
-// has a field with this name or is of one of these types.
+// has a field with this name or is of one of these types. It collects the paths before it yields
+// the first note.
 func (x *Index) NotesWithField(name string, types []string, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		paths := slices.Collect(x.entries.paths(byField.name(clean(name)), from))

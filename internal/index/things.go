@@ -61,7 +61,8 @@ func (n *Note) Things() int {
 }
 
 // leaveOut reduces a note that contains too much to its title and its fields, and reports whether
-// it did. It also removes the fields if they have too many values.
+// it did. It also removes the fields if they have too many values. It is called before anything
+// else of the body is read, so that a commit of such a note costs little more than parsing it.
 func (n *Note) leaveOut(doc *markdown.Doc) bool {
 	things, values := thingsOf(doc), valuesOf(n.Fields)
 	for _, h := range doc.Headings {
