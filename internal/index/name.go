@@ -143,7 +143,8 @@ func titleField(o Object) string {
 	return textOf(f.Value)
 }
 
-// aliases returns the distinct texts of the fields alias and aliases.
+// aliases returns the distinct texts of the fields alias and aliases. Each can be a single value or
+// a list; a value that is not a text or a reference is left out.
 func aliases(o Object) []string {
 	var all []string
 	for _, field := range []string{"alias", "aliases"} {

@@ -128,7 +128,8 @@ func (x *Index) nearestNotes(id string) []string {
 }
 
 // rankOf returns the rank of a name relative to another, given its lower case and measure. It
-// returns false for a name that is not near.
+// returns false for a name that is not near. For a text of one or two bytes only an equal name
+// is near, because almost any short name differs in a few letters.
 func rankOf(name, lower string, measure fault.Measure) (rank int, near bool) {
 	switch d, near := measure.To(name); {
 	case strings.EqualFold(name, lower):

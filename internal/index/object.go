@@ -75,7 +75,7 @@ func (o Object) Parents() iter.Seq[Object] {
 }
 
 // Typed returns the object itself or, for a plain section, the innermost object around it that is
-// not one.
+// not one. It is never a plain section, because a note is not one.
 func (o Object) Typed() Object {
 	for o.Section != nil && o.Section.Type == vault.Section {
 		o, _ = o.Parent()
@@ -185,7 +185,8 @@ func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:
 
 // Objects yields the objects of a type after a location, by path, then line: notes and embedded
 // objects. The type section yields plain sections, and the empty type everything except plain
-// sections. These two go through all notes after the location.
+// sections. These two go through all notes after the location. Any other type goes through the
+// notes that have an object of the type, and takes time in proportion to these.
 func (x *Index) Objects(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for n := range x.NotesWith(typ, after.Path) {
@@ -225,7 +226,8 @@ func (x *Index) NotesWithField(name string, types []string, from string) iter.Se
 	}
 }
 
-// merged returns the sorted union of two sorted lists, without duplicates.
+// merged returns the sorted union of two sorted lists, without duplicates. Each list must be
+// without duplicates.
 func merged(list []string, other iter.Seq[string]) []string {
 	all, i := make([]string, 0, len(list)), 0
 	for text := range other {

@@ -106,7 +106,8 @@ func (x *Index) spellDaily() {
 }
 
 // folderLike returns the folder in a folder with a name, ignoring case. An exact match is
-// preferred.
+// preferred. in is the path of the folder, "" for the vault. ok is false if no such folder contains
+// notes.
 func (x *Index) folderLike(in, name string) (path string, ok bool) {
 	if in != "" {
 		in += "/"

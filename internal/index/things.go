@@ -30,7 +30,8 @@ func ThingsAtMost(text []byte) int {
 	return min(most, MaxThings)
 }
 
-// thingsOf counts the things in a text that can be indexed.
+// thingsOf counts the things in a text that can be indexed. If the parser did not read all of it,
+// the result is more than MaxThings.
 func thingsOf(doc *markdown.Doc) int {
 	tags := map[string]bool{}
 	for _, t := range doc.Tags {
