@@ -28,6 +28,8 @@ const (
 // maxExported is the maximum number of notes that an export by query includes.
 const maxExported = 50
 
+// An exportIn is the input of notes_export. Target selects one note by its path, or several by a
+// query; isPath decides which.
 type exportIn struct {
 	tool.Vault
 	Target    string `json:"target" size:"query" alias:"path,query" complete:"path" jsonschema:"path of a note; or a query: the notes that match best"`
@@ -37,6 +39,8 @@ type exportIn struct {
 	tool.AsOf
 }
 
+// An exportOut is one page of an export. The command line writes the files, and shows the written
+// paths in place of Files.
 type exportOut struct {
 	tool.Aside `json:"-"`
 	Exported   []exported   `json:"exported" jsonschema:"the notes of this page"`
@@ -44,7 +48,8 @@ type exportOut struct {
 	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
 }
 
-// An exported is one note of an export, with the name of its file.
+// An exported is one note of an export, with the name of its file. A note that is divided over
+// several pages is in the list of the page on which it begins.
 type exported struct {
 	Path   string `json:"path"`
 	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the written file"`
@@ -72,7 +77,8 @@ func (f tools) export() *tool.Tool {
 }
 
 // exportNotes returns one page of an export. All pages are of the version of the first page, which
-// the page token contains.
+// the page token contains, so the notes of an export belong together even if the vault changes
+// meanwhile. The selection is computed again for each page, from the same version.
 func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
 	out := exportOut{Exported: []exported{}, Files: []exportFile{}}
 	from, err := readExportPlace(in.PageToken)
@@ -96,7 +102,8 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 }
 
 // chosen returns the notes that the target selects, sorted by path: the note at a path, or the best
-// matches of a query.
+// matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if project is
+// given with a path.
 func (f tools) chosen(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -131,7 +138,8 @@ func isPath(target string) bool {
 }
 
 // matching returns the notes that match the query best, at most maxExported, sorted by path. It
-// returns NOT_FOUND if there are none.
+// returns NOT_FOUND if there are none. The ranking decides only which notes are exported, not their
+// order.
 func (f tools) matching(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -175,12 +183,14 @@ type exportPlace struct {
 	skip    int    // bytes of the file in the earlier pages
 }
 
-// String returns the position as the key of a page token.
+// String returns the position as the key of a page token: four numbers, separated by spaces.
 func (p exportPlace) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.version, p.note, p.part, p.skip)
 }
 
-// readExportPlace parses a page token. An empty token is the zero exportPlace, the start.
+// readExportPlace parses a page token. An empty token is the zero exportPlace, the start. A token
+// of another list is INVALID_PARAMETER. The numbers are not trusted: page and note check them
+// against the notes.
 func readExportPlace(token string) (exportPlace, error) {
 	var p exportPlace
 	key, err := tool.ReadToken("page_token", token, Family)
