@@ -14,18 +14,21 @@ import (
 //go:embed facets.md
 var facetsDoc string
 
-// valued are the fields whose values are listed. The values of all other fields may be private.
+// valued are the fields whose values are listed. The values of all other fields may be private,
+// such as names and addresses.
 var valued = []string{"type", "status"}
 
 // maxValues is the maximum number of listed values of a field.
 const maxValues = 1000
 
+// A facetsIn is the input of vault_facets.
 type facetsIn struct {
 	tool.Vault
 	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"fields to list at most"`
 	tool.AsOf
 }
 
+// A facetsOut is the answer of vault_facets.
 type facetsOut struct {
 	tool.Aside `json:"-"`
 	Facets     []Facet        `json:"facets" jsonschema:"the most common first"`

@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A freshness describes how the index of a vault relates to the files in its folder.
+// A freshness describes how the index of a vault relates to the files in its folder. Its zero value
+// has no state; see sets one.
 type freshness struct {
 	state   repo.Freshness // fresh, or the reason why answers may be out of date
 	control repo.Control   // state of the files in the control item
@@ -18,8 +19,9 @@ type freshness struct {
 	told    bool           // every answer already warns that the files are being read
 }
 
-// reading sets the state to Updating if the folder of the vault is being read for the first time. A
-// nil folder means that the vault has no files.
+// reading sets the state to Updating if the folder of the vault is being read for the first time.
+// Then told is set, because the projection adds a warning to every answer. A nil folder means that
+// the vault has no files.
 func (f *freshness) reading(folder *checkout.Checkout) {
 	if folder == nil {
 		return
@@ -45,6 +47,8 @@ func (f *freshness) swept() int {
 }
 
 // notFound returns the INDEX_NOT_FOUND fault of a vault that has files, of which none is indexed.
+// Its fix is the call that ingests the files, or the one that accepts them if they need
+// confirmation.
 func (f *freshness) notFound() error {
 	missing := fault.New(fault.IndexNotFound, "the vault has files, but none of them is indexed").
 		With("state", f.state)
@@ -55,7 +59,7 @@ func (f *freshness) notFound() error {
 }
 
 // warn adds a warning if the state is not fresh. The warning says what the state means and how to
-// correct it.
+// correct it: by a call of raven_reindex, or by waiting. It adds none if told is set.
 func (f *freshness) warn(a *tool.Aside) {
 	if f.told {
 		return

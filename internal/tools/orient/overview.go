@@ -21,6 +21,7 @@ const (
 	topFields  = 50
 )
 
+// An overviewOut is the answer of vault_overview.
 type overviewOut struct {
 	tool.Aside `json:"-"`
 	Notes      int            `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`

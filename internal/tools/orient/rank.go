@@ -16,7 +16,8 @@ type count struct {
 
 // ranked returns the first limit counts of all, sorted by descending number of notes and then by
 // name, and the total number of names. all must yield the names in order. It keeps only limit
-// counts in memory.
+// counts in memory. A name with as many notes as the last kept one is after it in the order, so it
+// is dropped.
 func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	for name, notes := range all {
 		total++
@@ -37,7 +38,7 @@ func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	return first, total
 }
 
-// A cutting describes a list or tree that may be truncated.
+// A cutting describes a list or tree that may be truncated. It is not if total is at most shown.
 type cutting struct {
 	code         string // of the warning
 	what         string // the plural noun of the entries, such as "tags"

@@ -14,6 +14,8 @@ import (
 //go:embed status.md
 var statusDoc string
 
+// A statusOut is the answer of vault_status. StatusCounts is nil if the stored vault has a newer
+// format.
 type statusOut struct {
 	tool.Aside `json:"-"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating, incompatible or unknown"`
@@ -82,7 +84,8 @@ func (s seen) counts() *StatusCounts {
 }
 
 // files adds the part of the status that comes from the control item: outside edits, the last
-// comparison, and the cursors.
+// comparison, and the cursors. A past version has none of these, because they describe the files of
+// today.
 func (c *StatusCounts) files(control repo.Control) {
 	c.Held = control.Held.Count()
 	if control.Noticed != nil {

@@ -15,12 +15,14 @@ var tagsDoc string
 // mostListed is the maximum limit of a list of tags or fields.
 const mostListed = 200
 
+// A tagsIn is the input of vault_tags.
 type tagsIn struct {
 	tool.Vault
 	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"tags to list at most"`
 	tool.AsOf
 }
 
+// A tagsOut is the answer of vault_tags.
 type tagsOut struct {
 	tool.Aside `json:"-"`
 	Tags       []TagCount     `json:"tags" jsonschema:"the most common first"`

@@ -13,6 +13,7 @@ import (
 //go:embed tree.md
 var treeDoc string
 
+// A treeIn is the input of vault_tree.
 type treeIn struct {
 	tool.Vault
 	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the root"`
@@ -21,6 +22,7 @@ type treeIn struct {
 	tool.AsOf
 }
 
+// A treeOut is the answer of vault_tree.
 type treeOut struct {
 	tool.Aside `json:"-"`
 	Tree       *Node          `json:"tree" jsonschema:"the root of the vault, whose path is empty"`
@@ -50,6 +52,7 @@ func (f tools) tree() *tool.Tool {
 		}
 		b := treeBuilder{s.Index, in.DirectOnly, in.Limit}
 		out.Tree, out.Freshness = b.build(in.Depth), s.freshness.state
+		// The total is the number of folders down to the depth, shown or not, including the root.
 		total := 1
 		for level := range in.Depth {
 			total += s.Index.FoldersAt(level + 1)
@@ -62,7 +65,8 @@ func (f tools) tree() *tool.Tool {
 	})
 }
 
-// A treeBuilder builds a tree of at most left nodes.
+// A treeBuilder builds a tree of at most left nodes. It reads counts of the index: one for each
+// shown folder, and one seek for each child.
 type treeBuilder struct {
 	idx    *index.Index
 	direct bool // count only the notes directly in a folder
