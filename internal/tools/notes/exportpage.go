@@ -17,6 +17,9 @@ import (
 
 // An exporting builds one page of an export. A page ends when the answer is full, or when it has
 // read mostRead bytes of notes.
+//
+// The page is built in the output itself: Fits and Fitting of its Aside know how much room the
+// answer has.
 type exporting struct {
 	state.View
 	out    *exportOut
@@ -51,6 +54,9 @@ func fileNames(notes []*index.Note, format string) []string {
 
 // page adds notes from a position, as many as fit, and the token of the next page if there is one.
 // at comes from a page token; a position beyond the notes is INVALID_PARAMETER.
+//
+// The position moves to the next note only after a whole note was added. So the token of the next
+// page names the note that is not complete yet.
 func (e *exporting) page(ctx context.Context, at exportPlace) error {
 	at.version = e.Index.Version()
 	if at.note >= len(e.notes) {
@@ -126,6 +132,9 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 // content returns the file of a note, with the paths of all exported notes as source_notes. If the
 // frontmatter cannot be edited, it returns the note unchanged and adds a warning with the line of
 // the problem.
+//
+// A note that already has the field source_notes gets the new value. The quarantined note is
+// exported as well, because an export must not omit notes silently.
 func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	if e.format == formatHTML {
 		return e.html(n, text)

@@ -39,6 +39,9 @@ type facetsOut struct {
 
 // facets are the values in the frontmatter of a note that the specification defines. A missing
 // value is null, and a missing list is empty.
+//
+// The names, and which fields are slugs, are those of the specification. Other fields of the
+// frontmatter are not facets.
 type facets struct {
 	Project   *string  `json:"project" jsonschema:"a slug; without the field, that of the folder below projects"`
 	Tags      []string `json:"tags" jsonschema:"slugs"`
@@ -80,6 +83,8 @@ func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (fa
 
 // facetsOf returns the facets of a note with this frontmatter at this path, and whether any value
 // was truncated. Long values are cut off.
+//
+// SourceType is nil for every note.
 func facetsOf(head *markdown.Map, at string) (facets, inferred, bool) {
 	r := facetReader{head: head}
 	all := facets{
@@ -101,6 +106,8 @@ type facetReader struct {
 
 // cut returns a text, truncated to maxFacetUnits UTF-16 code units, the unit of length in
 // JavaScript. It does not divide a character.
+//
+// The cut is made before a text becomes a slug, so that a field of any size costs a bounded time.
 func (r *facetReader) cut(s string) string {
 	units := 0
 	for i, c := range s {

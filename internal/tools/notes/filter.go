@@ -10,6 +10,11 @@ import (
 
 // A narrowing contains the arguments that restrict a list or a search to some notes. The tools that
 // list and search notes embed it. All given arguments must be met.
+//
+// The first five arguments apply to all notes. Chain, Entity and Episode are fields of notes that
+// record events; Network, WalletAddress and PaymentStatus those of notes about payments. Slugs are
+// compared as slugs, so "My Project" selects the project my-project; the payment fields are
+// compared as texts, without regard to case.
 type narrowing struct {
 	Folder  string `json:"folder,omitempty" size:"id" jsonschema:"only notes in this folder, at any depth"`
 	Project string `json:"project,omitempty" complete:"project" jsonschema:"only notes of this project"`
@@ -39,6 +44,10 @@ func (in *narrowing) isNarrow() bool { return *in != narrowing{ContentScope: in.
 // A filter selects the notes in a folder that meet all conditions. It is built once for a call and
 // then applied to the row of each note. marks excludes most notes with one comparison, before any
 // condition is evaluated.
+//
+// A call applies the filter to every note of the folder, so the order of the checks matters: first
+// the folder, by the range of rows that is read; then the marks, by one comparison of bits; then
+// the rows; and a note itself only if its row leaves a condition open.
 type filter struct {
 	folder string      // empty: the whole vault
 	marks  index.Marks // marks of the row of every note that meets the conditions
@@ -47,6 +56,9 @@ type filter struct {
 
 // A condition is one condition of a filter. row decides it from the row of a note, without the
 // note. Both functions must agree: row may only answer ask where it does not know.
+//
+// If the row has the value that the condition needs, row answers yes or no. For a value that is cut
+// off in the row, or only marked in it, row answers ask, and holds decides.
 type condition struct {
 	holds func(*index.Note) bool   // reports whether a note meets the condition
 	row   func(*index.Row) verdict // nil: the row cannot decide
@@ -118,6 +130,9 @@ func (f *filter) hasRow(r *index.Row) bool {
 // slug adds a condition on a value that is compared as a slug. An empty text adds no condition. A
 // text without any character of a slug matches no note. kind is the mark of such values in rows; on
 // returns the condition for the slug.
+//
+// The mark of a value is a bit that several values share. A row without the bit cannot have the
+// value; a row with it may have it.
 func (f *filter) slug(given string, kind index.Marked, on func(slug string) condition) {
 	if given == "" {
 		return
@@ -164,6 +179,9 @@ func onCard(holds func(*index.Card) bool) condition {
 
 // dated adds the condition that a note has a day for which holds is true. A note without a day does
 // not meet it. given is the argument; if it is empty, no condition is added.
+//
+// The comparison of days as texts is correct for dates that begin with a year of four digits. Other
+// dates are compared in the same way.
 func (f *filter) dated(given string, holds func(day string) bool) {
 	if given == "" {
 		return

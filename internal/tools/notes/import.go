@@ -43,6 +43,10 @@ type importIn struct {
 }
 
 // An importFile is one file of an export, or one part of a file.
+//
+// Content is for texts and Base64 for archives and other binary files; only one of them can be
+// given. A client can split a large file over several calls. Offset is the number of lines of the
+// file before Content, so that problems name the lines of the whole file.
 type importFile struct {
 	Path    string `json:"path" size:"id" jsonschema:"its path in the export"`
 	Content string `json:"content,omitempty" max:"4194304" jsonschema:"its text"`
@@ -53,6 +57,9 @@ type importFile struct {
 
 // An importOut is the answer of notes_import. It is used also if some notes were refused: then the
 // call has an error as well.
+//
+// Imported lists the created notes in the order of the export. The metadata contains the number of
+// skipped notes, and the files of which nothing was imported.
 type importOut struct {
 	tool.Aside `json:"-"`
 	Imported   []importedNote `json:"imported" jsonschema:"notes that this call wrote; meta.skipped counts existing ones"`
@@ -105,6 +112,10 @@ func importNames() map[string][]string {
 // importNotes imports the notes of the files. Notes that are refused do not stop the import of the
 // others: the output then has both the imported notes and an error. An import can be repeated:
 // notes that the vault has already, by their source and id, are skipped.
+//
+// The steps are: open the files and unpack archives; convert them to notes; compose the texts;
+// write all valid notes as one commit. Only the last step reads notes of the vault, and only it is
+// repeated if another commit comes first.
 func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (importOut, error) {
 	files, err := in.files()
 	if err != nil {
@@ -222,6 +233,9 @@ func (f importFile) open(kind string) ([]convert.File, error) {
 }
 
 // An importJob creates the notes of one call.
+//
+// It is created once for each call. run can be called several times, with other transactions, and
+// changes nothing in the job.
 type importJob struct {
 	*importIn
 	notes   []convert.Note // the notes to write, with their texts
@@ -235,6 +249,9 @@ type importJob struct {
 // job checks the arguments and composes the texts of the notes. A note that is not valid is
 // recorded as refused. now is the time of the call, whose day becomes the date of notes without
 // one. It reads no vault, so its result does not depend on the version that is written.
+//
+// The reading of an export never fails because of one note: its problem is one of refused, with the
+// place in the export. A wrong argument fails the call, because it would apply to all notes.
 func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error) {
 	folder, err := cleanPath("output_dir", in.OutputDir)
 	if err != nil {
@@ -275,6 +292,8 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 
 // run writes the notes that the vault does not have yet, in one transaction, and lists them in out.
 // Existing ones are counted as skipped.
+//
+// The paths depend on the notes that the vault has, so they are determined here and not in job.
 func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error {
 	p := placing{Tx: tx, known: knownSources(tx), next: map[string]int{}}
 	out.Imported = make([]importedNote, 0, len(j.notes))

@@ -20,6 +20,9 @@ import (
 // finish sets the path in the vault and the whole text of a note. It returns a fault if the note
 // would not be valid, or nil. The fault names the place in the export and the source id, and never
 // quotes the note.
+//
+// A file of an export can contain private texts. So a fault names only the place, and has no fixes,
+// which can quote a name.
 func (j *importJob) finish(n *convert.Note) *fault.Fault {
 	refuse := func(err error) *fault.Fault {
 		f := *fault.Of(err)
@@ -48,6 +51,10 @@ func (j *importJob) finish(n *convert.Note) *fault.Fault {
 // compose sets the text of a note. A note that is Markdown already keeps its text and gets the
 // fields that it lacks. If its frontmatter cannot be edited, it is not changed: the note is stored,
 // quarantined, and reported with a warning.
+//
+// A note that is built from an export gets the provenance first, then the fields of the export,
+// then those of the call. In a Markdown note the fields of its own take precedence over the
+// provenance: a note that was imported before keeps its first source.
 func (j *importJob) compose(n *convert.Note) (err error) {
 	if n.Date == "" {
 		n.Date = j.today
@@ -102,6 +109,9 @@ func (j *importJob) withOwn(fields []markdown.Field, tags []string) []markdown.F
 }
 
 // An origin identifies a note in the product from which it was imported.
+//
+// Notes of the same origin are the same note: an import skips one whose origin the vault has
+// already.
 type origin struct{ source, id string }
 
 // knownSources returns the origins of all notes of a vault. It goes through all notes, once for an
@@ -152,6 +162,9 @@ type placing struct {
 // a-2.md. there reports that the vault already has the note: a note of the same origin anywhere, or
 // a note with the same text at one of these paths. Paths that differ only in case are the same
 // path.
+//
+// The number in next only grows, so names that were found to be taken are not tried again in the
+// same call.
 func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, there bool, err error) {
 	from := origin{n.Source, n.SourceID}
 	if p.known[from] {

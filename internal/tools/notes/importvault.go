@@ -23,6 +23,9 @@ type vaultFile struct {
 
 // importVault imports the files of another vault at their paths: all of them, or none. The notes
 // keep their ids and, through the audit log, their times.
+//
+// The audit log of an export contains the commits of the notes, with their times. It is imported as
+// a file of the vault, which the index reads; so notes that are imported with it keep their dates.
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
@@ -55,6 +58,9 @@ func (f tools) importVault(
 // vaultFiles returns the files that can be part of a vault, and the names of the others. It returns
 // all problems as one fault: an invalid name, a text that is not UTF-8, or a file that is too
 // large. If no file is part of a vault, that is INVALID_PARAMETER.
+//
+// Files that are not part of any vault, such as pictures, are listed in the answer, and not
+// refused.
 func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error) {
 	var problems []*fault.Fault
 	for _, f := range files {

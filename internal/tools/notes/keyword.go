@@ -38,6 +38,10 @@ type wanted struct {
 // Each note is in one of three groups: it contains all terms for certain, it cannot contain them,
 // or its text must be read. A query without letters and digits cannot be looked up; then the texts
 // of all notes that the filter selects are read, up to maxScanned.
+//
+// The result is the same as if all texts were searched for the substring; the index only spares
+// reads. What it cannot exclude must be read, so a query of punctuation costs as much as the vault
+// is large, up to the limit.
 func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, error) {
 	terms := q.terms()
 	all, err := notesWith(ctx, q.Index, q.holds)
@@ -98,6 +102,8 @@ func (q *seeker) terms() []wanted {
 // divide returns the notes that contain all terms according to the index, and those whose body must
 // be read because it can contain the missing terms. Other notes cannot match. A term in the path or
 // in a searched field of the frontmatter counts like one in the body.
+//
+// It reads no texts. A note is in at most one of the two lists.
 func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index.Note) {
 	for _, n := range all {
 		missing, possible := false, true
@@ -216,6 +222,9 @@ func shownOf(n *index.Note, text []byte) string {
 
 // lowered returns a text in lower case, as JavaScript converts it. Different lower-case forms of
 // one letter become the same form, so that a search does not depend on them.
+//
+// İ and the two forms of sigma are the letters for which the conversion of Go differs from that of
+// JavaScript, or for which a letter has two lower-case forms.
 func lowered(s string) string {
 	if strings.Contains(s, "İ") {
 		s = strings.ReplaceAll(s, "İ", "i\u0307") // strings.ToLower would drop the dot

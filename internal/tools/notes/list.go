@@ -27,6 +27,8 @@ const (
 
 // A listIn is the input of notes_list. Pages are selected by an offset, as the specification has
 // it, and not by a token.
+//
+// Limit 0 returns no notes, only the total. An offset beyond the last note returns an empty page.
 type listIn struct {
 	tool.Vault
 	narrowing
@@ -119,6 +121,8 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 // rowsWith yields the rows of the notes that a filter selects, by path, until the call ends. The
 // caller must check ctx.Err afterwards: the rows are incomplete if it is not nil. A row is valid
 // until the next one.
+//
+// Sorted by path, and restricted to the folder of the filter: rows outside it are not visited.
 func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
 	going := state.Going(ctx)
 	return func(yield func(*index.Row) bool) {
@@ -162,6 +166,10 @@ type page struct {
 // show fills the rows of the output, and the numbers of the page in its meta. Rows that do not fit
 // into an answer are left for the next page, whose offset is in next_offset; at least one row is
 // always shown.
+//
+// A client that follows next_offset gets every note, also if pages are shorter than the limit. If
+// the vault changes between two pages, notes can be skipped or repeated, unless the call names a
+// version with as_of.
 func (o *listOut) show(ctx context.Context, v state.View, p page) error {
 	o.Notes = make([]noteRow, 0, len(p.notes))
 	if p.fields == wholeNote {

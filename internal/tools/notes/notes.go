@@ -70,6 +70,8 @@ const (
 
 // exit returns the exit code for a fault: exitUsage if the caller can correct the arguments, and
 // otherwise exitRuntime.
+//
+// The codes are those of the specification.
 func exit(c fault.Code) int {
 	if c.Status() == fault.StatusInvalidArgument {
 		return exitUsage

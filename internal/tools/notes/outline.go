@@ -98,6 +98,8 @@ func (f tools) document(
 // outlined returns the headings of the body, and whether the list is truncated. It returns
 // NOTE_TOO_LARGE if the body is too long or its blocks are too many or too deeply nested, with the
 // call that reads the note as a fix.
+//
+// The limits bound the time and the memory of the parse.
 func (d document) outlined() (all []markdown.Outlined, truncated bool, err error) {
 	all, truncated, err = markdown.Outline([]byte(d.body))
 	if errors.Is(err, markdown.ErrOutline) {

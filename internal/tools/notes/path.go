@@ -51,6 +51,9 @@ func notePath(argument, path string) (string, error) {
 
 // noteAt returns the note at a path from notePath, which may omit `.md`. A path that exists as it
 // is written takes precedence. It returns NOT_FOUND if there is none.
+//
+// The suffix is optional because people type paths without it. Only .md is tried, and only at the
+// end.
 func noteAt(idx *index.Index, path string) (*index.Note, error) {
 	if n, ok := idx.Note(path); ok {
 		return n, nil

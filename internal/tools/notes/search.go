@@ -24,6 +24,10 @@ const (
 )
 
 // A searchIn is the input of notes_search.
+//
+// Match and Order have an effect on keyword searches: Match decides whether the query is one text
+// or a list of words that must all occur. For a search by rank, Order replaces the ranking of the
+// matches, and Match has no effect.
 type searchIn struct {
 	tool.Vault
 	Query string `json:"query" size:"query" min:"0" jsonschema:"words to look for; with keyword, a text that notes contain"`
@@ -85,6 +89,9 @@ type found struct {
 
 // A seeker runs one search at one version. A hit of the search index that the index of notes does
 // not have is skipped.
+//
+// The view and the search index are of the same version. A seeker is used for one call, by one
+// goroutine.
 type seeker struct {
 	state.View
 	search *search.Index
@@ -165,6 +172,9 @@ func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 // it finds all of them and sorts them by that order instead; snippets are then computed only for
 // the notes that are shown. Of notes with the same text, only the best is shown, unless an order is
 // given.
+//
+// With an order, the search returns every match, because the notes that come first in that order
+// can be the last by rank.
 func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, error) {
 	byRank := q.in.Order == "" && !q.in.CountOnly
 	o := q.options(ctx)

@@ -66,6 +66,8 @@ func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOu
 
 // nested returns the headings as a tree. A heading is below the nearest earlier heading with a
 // lower level, which can skip levels. It takes linear time.
+//
+// The root has the level 0, below that of every heading, so it is never removed from the path.
 func nested(all []markdown.Outlined) []*HeadingNode {
 	root := &HeadingNode{Children: []*HeadingNode{}}
 	open := []*HeadingNode{root} // the path to the last heading, from the root

@@ -21,6 +21,9 @@ import (
 var writeDoc string
 
 // A writeIn is the input of notes_write. At least one of Content and Frontmatter must be given.
+//
+// Content replaces the body or, with Append, is added at its end. Frontmatter changes the given
+// fields and keeps all others; the value null removes a field.
 type writeIn struct {
 	tool.Vault
 	Path        string      `json:"path" complete:"path" names:"target" jsonschema:"inbox/plan.md"`
@@ -125,6 +128,9 @@ var reserved = []string{
 // run drafts the change: the body first, then the fields, so that the fields also apply to new
 // content with a frontmatter of its own. References in the new text that do not resolve are
 // reported as warnings.
+//
+// The new text is built from the text in the transaction, so a call that is drafted again after
+// another commit keeps the changes of that commit, unless if_version forbids it.
 func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 	was, there, err := tx.Text(ctx, w.path)
 	if err != nil {
@@ -213,6 +219,9 @@ func asParameter(f *fault.Fault) *fault.Fault {
 // check parses the new values according to the type that the note will have, and returns them with
 // references as ids. It returns all problems as one fault, also for removed fields that the type
 // requires. Fields that the call does not mention are not checked.
+//
+// References are stored as ids, so that a note that is renamed later is still found. The clock of
+// the vault resolves relative dates, such as "today".
 func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
