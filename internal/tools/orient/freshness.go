@@ -31,14 +31,19 @@ func (f *freshness) reading(folder *checkout.Checkout) {
 	}
 }
 
-// files reports whether any files are known to differ from the vault.
+// files reports whether any files are known to differ from the vault: edits that need confirmation,
+// edits that were noticed, files that cannot be ingested, and the differences that the last
+// comparison found. False does not mean that there are none: files change without notice if the
+// vault is not watched.
 func (f *freshness) files() bool {
 	c := f.control
 	return c.Held.Count() > 0 || c.Noticed != nil && c.Noticed.Count > 0 || c.Left != nil && c.Left.Count > 0 ||
 		f.swept() > 0
 }
 
-// swept returns the number of files that differed from the vault at the last comparison.
+// swept returns the number of files that differed from the vault at the last comparison: those that
+// something replaced which cannot be a note, and those that were missing. It is 0 if there was no
+// comparison.
 func (f *freshness) swept() int {
 	if f.control.Sweep == nil {
 		return 0
@@ -60,6 +65,9 @@ func (f *freshness) notFound() error {
 
 // warn adds a warning if the state is not fresh. The warning says what the state means and how to
 // correct it: by a call of raven_reindex, or by waiting. It adds none if told is set.
+//
+// The code of each warning begins with INDEX_ and the state, so a program can handle the states by
+// their codes. A warning has no call as a fix if no call of the caller would help.
 func (f *freshness) warn(a *tool.Aside) {
 	if f.told {
 		return
@@ -103,6 +111,9 @@ func (f *freshness) pending(a *tool.Aside) {
 var compare = fault.Args{}
 
 // warning adds one warning, with the calls of raven_reindex that correct the state as its fixes.
+//
+// A fix is the text of a call, with the vault of this call if it named one. The arguments in
+// reindexes are copied, because they can be shared.
 func (f *freshness) warning(a *tool.Aside, code, message string, reindexes ...fault.Args) {
 	fields := map[string]any{"state": f.state}
 	fixes := make([]string, 0, len(reindexes))

@@ -51,6 +51,11 @@ type seen struct {
 // see returns the vault of a call. It writes the version, and warnings about the freshness, into
 // the aside. It returns INDEX_NOT_FOUND if the vault has files but none of them is indexed. A past
 // version is always fresh.
+//
+// The steps have an order. The version is noted first, so that an answer with a warning has it too.
+// Then the state is read from the control item, which is the same for all processes, and corrected
+// by the state of the folder in this process. An empty index is an error only if files are known to
+// exist: a new vault is empty and fresh.
 func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (seen, error) {
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {

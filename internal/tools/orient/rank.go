@@ -18,6 +18,9 @@ type count struct {
 // name, and the total number of names. all must yield the names in order. It keeps only limit
 // counts in memory. A name with as many notes as the last kept one is after it in the order, so it
 // is dropped.
+//
+// The list stays sorted by binary insertion. That is cheap because limit is at most some hundreds,
+// and most names of a long list are rejected by the first comparison.
 func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	for name, notes := range all {
 		total++
@@ -47,7 +50,8 @@ type cutting struct {
 	more         string // advice that shows more entries; empty: none
 }
 
-// warn adds a warning, with the total number of entries, if the list is truncated.
+// warn adds a warning, with the total number of entries, if the list is truncated. The message ends
+// with the advice in more, if there is any.
 func (c cutting) warn(a *tool.Aside) {
 	if c.total <= c.shown {
 		return

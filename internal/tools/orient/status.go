@@ -39,6 +39,8 @@ type StatusCounts struct {
 }
 
 // Cursors are the versions up to which the copies of a vault are complete.
+//
+// A copy with a lower version than the vault is behind. Image is v0 if there is no image.
 type Cursors struct {
 	Checkout string `json:"checkout" jsonschema:"the files in the folder of the vault"`
 	Image    string `json:"image" jsonschema:"the stored index"`
@@ -46,7 +48,12 @@ type Cursors struct {
 	Audit    string `json:"audit" jsonschema:"the audit log"`
 }
 
-// status returns the tool that reports the state of the index.
+// status returns the tool that reports the state of the index. A stored vault of a newer format is
+// not an error here: the answer says so, without counts, because this tool is the one that a caller
+// uses to find out why others fail.
+//
+// The members reindexRequired and reindexReasons are part of the specified form. They are false and
+// empty in every answer, because the index follows every change.
 func (f tools) status() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_status", Family: Family, Title: "Show the state of an index", Doc: statusDoc,

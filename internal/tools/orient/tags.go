@@ -29,7 +29,8 @@ type tagsOut struct {
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
-// tags returns the tool that lists the tags that most notes have.
+// tags returns the tool that lists the tags that most notes have, with the number of notes of each.
+// Only tags in the frontmatter are counted, not those in texts.
 func (f tools) tags() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault", Doc: tagsDoc,

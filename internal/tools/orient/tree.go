@@ -14,6 +14,9 @@ import (
 var treeDoc string
 
 // A treeIn is the input of vault_tree.
+//
+// Depth is the number of levels below the root, and Limit the number of folders in the answer, with
+// the root. DirectOnly counts only the notes directly in each folder, and not those below.
 type treeIn struct {
 	tool.Vault
 	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the root"`
@@ -37,7 +40,9 @@ type Node struct {
 	Children []*Node `json:"children" jsonschema:"the direct subfolders that are shown, by path"`
 }
 
-// tree returns the tool that returns the tree of folders.
+// tree returns the tool that returns the tree of folders, from the root down to a depth. The number
+// of folders in it is limited; a folder that is not shown still counts in the childFolders of its
+// parent, so a caller sees where to look further.
 func (f tools) tree() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_tree", Family: Family, Title: "Show the folders of a vault", Doc: treeDoc,
