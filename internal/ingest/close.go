@@ -130,7 +130,10 @@ func (b *batch) close(ctx context.Context) error {
 	return b.finish(ctx)
 }
 
-// tryOut computes the result of close for a dry run. It changes nothing, and needs no lease.
+// tryOut computes the result of close for a dry run. It changes nothing, and needs no lease. With
+// the word Discard it only counts the edits that would be restored. Otherwise it guards the batch
+// like close and tries each piece of it against the vault; a piece that is too large for one commit
+// is tried in halves.
 func (b *batch) tryOut(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err

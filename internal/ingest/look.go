@@ -118,7 +118,10 @@ func (w *view) judge() bool {
 	return same
 }
 
-// judge compares a file with the index, and sets why, ours and before.
+// judge compares a file with the index, and sets why, ours and before. ours reports that there is
+// nothing to ingest: the file is not part of the vault, or it is as in the index. why is the reason
+// why the file cannot be ingested, or "". before is the note at that path in the index, if there is
+// one.
 func (s *sight) judge(idx *index.Index) {
 	s.why, s.before = "", nil
 	path, p := intake.PlaceOf(idx, s.path)

@@ -35,7 +35,11 @@ func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err e
 	return done, err
 }
 
-// rollback implements Rollback.
+// rollback implements Rollback. It first makes the segments of the log consistent with the table,
+// and then writes every file as it is in the newest version, several files at once. The copies of
+// other texts are below one folder of the trash, named after the time. It can be called again after
+// a failure: the files that are right already are skipped. The counts are valid also if it returns
+// an error.
 func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 	if done.Segments, err = v.Vault.Rollback(ctx); err != nil {
 		return done, err
