@@ -71,6 +71,7 @@ func IsHidden(file string) bool { return strings.HasPrefix(file, ".") || strings
 // for the archive.
 var errRoom = errors.New("more bytes than there is room for")
 
+// tooLarge returns the BATCH_TOO_LARGE fault for an archive that exceeds maxEntries or MaxUnpacked.
 func tooLarge(archive string) error {
 	return fault.New(fault.BatchTooLarge, "an archive has at most %d files of %d bytes together", maxEntries, MaxUnpacked).
 		At(archive, 0).Fix("send its files in several calls; the command line does so by itself")

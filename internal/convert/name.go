@@ -79,6 +79,8 @@ func digest(length int, parts ...string) string {
 // forms for bytes.
 func hasPrefix(data []byte, prefix string) bool { return bytes.HasPrefix(data, []byte(prefix)) }
 
+// isUTF8 reports whether the bytes of a file are valid UTF-8. Other encodings are not converted.
 func isUTF8(data []byte) bool { return utf8.Valid(data) }
 
+// trimBOM returns a text without the byte order mark that some programs write at its beginning.
 func trimBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }

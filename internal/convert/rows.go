@@ -27,6 +27,9 @@ func (r reader) tooMany() error {
 }
 
 // objects reads a list of objects. Unlike the lists of other kinds, it must be a JSON list.
+//
+// An item that is not an object is refused alone; a file that is not a list, or a list with more
+// than maxRows items, fails as a whole.
 func (r reader) objects() error {
 	raw, err := r.parse()
 	if err != nil {
