@@ -121,7 +121,8 @@ func newBridge(o Options, out io.Writer) *bridge {
 	return b
 }
 
-// header returns the headers that every request has.
+// header returns the headers that every request has. Options that are empty send no header, so the
+// server uses its own defaults. The caller owns the map.
 func (o Options) header() http.Header {
 	h := http.Header{"Accept": {"application/json, text/event-stream"}}
 	for name, value := range map[string]string{
@@ -257,6 +258,8 @@ func (b *bridge) take(
 
 // answer sends a message to the server and writes the lines of the answer. A message whose requests
 // were all cancelled has no answer.
+// At most MaxCalls messages are sent at once; the others wait here, and leave the queue when they
+// are answered or cancelled.
 func (b *bridge) answer(ctx context.Context, m *message) {
 	defer func() { <-b.queue }()
 	ctx, cancel := context.WithCancel(ctx)
