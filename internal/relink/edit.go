@@ -112,7 +112,8 @@ func (w *rewriting) instead(e edit, text []byte, done []edit) ([]byte, []edit) {
 	return text, done
 }
 
-// sourcesOf returns the objects that contain edits, in the order of the edits.
+// sourcesOf returns the objects that contain edits, in the order of their first edits. The fields
+// of each are sorted and without duplicates.
 func sourcesOf(edits []edit) []Source {
 	var all []Source
 	at := map[string]int{}

@@ -47,7 +47,9 @@ func (w *rewriting) values() {
 	}
 }
 
-// fieldValue rewrites a field of the frontmatter or of a declaration.
+// fieldValue rewrites a field of the frontmatter or of a declaration. An object without a section
+// has its fields in the frontmatter of the note, another one as arguments of the declaration at its
+// heading. It does nothing if the field is not there.
 func (w *rewriting) fieldValue(o index.Object, name string) {
 	if o.Section == nil {
 		if e, ok := w.doc.Frontmatter.Get(name); ok {
