@@ -349,7 +349,9 @@ func endsValue(word string) bool {
 	return strings.EqualFold(word, "AND") || strings.EqualFold(word, "OR") || strings.EqualFold(word, "BUT-NOT-IF")
 }
 
-// quoted consumes a text in quotes. A backslash makes the next byte literal.
+// quoted consumes a text in quotes and returns it without them. A backslash makes the next byte
+// literal. The quote at the start decides which quote ends the text. If none does, the parser fails
+// at the start.
 func (p *parser) quoted() string {
 	quote := p.text[p.at]
 	start := p.at

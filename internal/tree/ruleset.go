@@ -303,7 +303,8 @@ func (k *Checker) links(n Node) []Violation {
 	return all
 }
 
-// order checks that the children in the order of a folder exist.
+// order checks that the children in the order of a folder exist. It returns one warning with the
+// number of those that do not. A note has no such order.
 func (k *Checker) order(n Node) []Violation {
 	if n.Note != nil {
 		return nil

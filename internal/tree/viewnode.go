@@ -44,7 +44,9 @@ func (v *ViewNode) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// whole writes the members of a node that is not a skeleton, except nodeId and children.
+// whole writes the members of a node that is not a skeleton, except nodeId and children. Members
+// without a value are omitted. Fields of the note become members of the node; those whose names are
+// structural are in an object of their own, payload.
 func (v *ViewNode) whole(w *members) {
 	w.text("payloadType", v.PayloadType)
 	w.text("uid", v.UID)
