@@ -72,7 +72,8 @@ func canonical(dir string) (string, error) {
 	return path, nil
 }
 
-// open opens the folder and checks that it can be listed.
+// open opens the folder and checks that it can be listed. It sets root, self and info. It returns
+// INVALID_PARAMETER for a path that is a file. An empty folder is not an error.
 func (t *top) open() error {
 	info, err := os.Stat(t.path)
 	if err == nil && !info.IsDir() {
