@@ -195,7 +195,8 @@ func (r *filterReader) branch(v any, pointer string) Branch {
 	return b
 }
 
-// root parses the value of a root: the name of a type or trait, or true for sections and links.
+// root parses the value of a root: the name of a type or trait, or true for sections and links. It
+// returns the name, or "" for sections and links. Any other value fails the reader at the pointer.
 func (r *filterReader) root(kind Kind, v any, pointer string) string {
 	if kind == Sections || kind == Links {
 		if v != true {

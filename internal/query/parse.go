@@ -174,7 +174,8 @@ func (p *parser) clause(q *Query, seen map[string]bool) {
 	}
 }
 
-// keys parses the fields of sort:.
+// keys parses the fields of sort:, which are separated by commas. A minus sign before a field means
+// descending order. It returns nil if the parser fails.
 func (p *parser) keys() []Key {
 	var keys []Key
 	for {
