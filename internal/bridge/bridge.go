@@ -257,9 +257,8 @@ func (b *bridge) take(
 }
 
 // answer sends a message to the server and writes the lines of the answer. A message whose requests
-// were all cancelled has no answer.
-// At most MaxCalls messages are sent at once; the others wait here, and leave the queue when they
-// are answered or cancelled.
+// were all cancelled has no answer. At most MaxCalls messages are sent at once; the others wait
+// here, and leave the queue when they are answered or cancelled.
 func (b *bridge) answer(ctx context.Context, m *message) {
 	defer func() { <-b.queue }()
 	ctx, cancel := context.WithCancel(ctx)
