@@ -28,7 +28,7 @@ type auditEntry struct {
 
 // An audit is the state after the lines of an audit log that were read so far.
 //
-// It replays the log: an entry that renames or deletes something changes what is known so far, and
+// It replays the log: an entry that renames or deletes something changes the state so far, and
 // the state at the end is used. Ids are those that the log has, which the notes of the vault need
 // not have any more; identify matches the traits by their text.
 type audit struct {
