@@ -49,7 +49,7 @@ func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 }
 
 // Reindex ingests all noticed edits without waiting. t.Pending is the decision about the held
-// batch, if there is one. With t.DryRun it changes nothing, and returns what it would do. It
+// batch, if there is one. With t.DryRun it changes nothing, and returns the planned result. It
 // returns UNAVAILABLE while another process ingests edits of the vault.
 func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
@@ -309,7 +309,7 @@ func (e *edit) found(s *sight) *intake.Found {
 		f.Modified = e.At
 	}
 	// An older text that returns is an undo by the author if the file had the newer text long
-	// enough, and otherwise most likely a program that wrote what it had read before.
+	// enough, and otherwise most likely a program that wrote an old copy of the text.
 	f.Seen = func(r repo.Revision) bool { return r.Seq <= e.Cursor && f.Modified.Sub(r.Time) >= seenAfter }
 	if s.gone { // an author cannot have decided about a text that the file may not have had yet
 		f.UpTo = max(e.Cursor, 1)

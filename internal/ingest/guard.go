@@ -67,7 +67,7 @@ func (b *batch) streak(ctx context.Context) (s streak, err error) {
 // track adds the removals of the batch to the streak, ingested or held, but not those of the held
 // batch, which were counted when they were held. A decision about the held batch ends the streak.
 //
-// A batch without removals reads and writes nothing here. The item expires streakLife after the
+// Without removals and without a decision it changes nothing. The item expires streakLife after the
 // last removal, which ends the streak.
 func (b *batch) track(ctx context.Context) error {
 	if b.word != "" {
