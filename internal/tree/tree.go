@@ -16,7 +16,7 @@
 // stored: its address (Node.ID), which changes when the node is renamed or moved, and its UID,
 // which does not. Find accepts both. The children of folders are listed when they are first needed,
 // and kept in the Tree; those of notes are computed from the sections of the note (walk.go).
-// facts.go has what the index knows about a node, and text.go its place in the text of its note.
+// facts.go has the data of the index about a node, and text.go its place in the text of its note.
 //
 // A Position is a place in the order of the tree. Pages of a list continue after a Position, which
 // stays valid when its node is deleted, because it consists of names and not of pointers. A Tour
