@@ -71,8 +71,8 @@ func (j importing) agentOf(b brought) string {
 }
 
 // take drafts one line. It returns a fault if the line is not valid, which ends the import. The
-// members that say who stored an item and in which format are not taken from the line: the import
-// determines them, so a file cannot claim to come from another principal.
+// principal and the format of an item are not taken from the line: the import determines them, so a
+// file cannot claim to come from another principal.
 func (j importing) take(b brought) error {
 	if b.ID != "" && b.Kind != memory.KindAgent && !importedID.MatchString(b.ID) {
 		return b.wrong("an id has at most 128 letters, digits and the characters _ . : -")
