@@ -4,8 +4,8 @@
 // Three kinds of state are behind these tools. The log of the tenant contains the list of vaults
 // with their settings, and all tokens, members and issuers; package internal/team commits to it.
 // Each vault has a log of its own, with its notes and memories. Jobs are neither: they are records
-// of long work, in a table. The tools here translate arguments, check what needs the caller, and
-// build answers; they decide nothing about storage.
+// of long work, in a table. The tools here translate arguments, make the checks that depend on the
+// caller, and build answers; they decide nothing about storage.
 //
 // Most tools that change something have the same form. They prepare the call with tools.mutation,
 // validate the arguments, and then run the change with mutation.Tenant. The change gets a function

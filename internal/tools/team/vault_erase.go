@@ -40,8 +40,8 @@ type vaultEraseOut struct {
 
 // A receipt counts the data that an erasure destroyed: items of the database, objects of the
 // storage, and files of the folder, with their bytes. Left is the number of files in the folder
-// that no version of the vault had, which are kept. Expires lists what remains for a time, and
-// until when; it contains no text.
+// that no version of the vault had, which are kept. Expires lists the data that remains for a time,
+// with the end of that time; none of it is text.
 type receipt struct {
 	Items   int         `json:"items" jsonschema:"of the database"`
 	Objects int         `json:"objects" jsonschema:"of the store: segments, images and payloads"`
