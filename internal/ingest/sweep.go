@@ -73,9 +73,9 @@ func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 	return s.end(ctx)
 }
 
-// A sweep is a running comparison of all files with the log. begin reads the known state, list sorts
-// the files into the lists below by their metadata alone, and compare, judge and judgeNew read
-// texts to decide about those that remain.
+// A sweep is a running comparison of all files with the log. begin reads the known state, list
+// sorts the files into the lists below by their metadata alone, and compare, judge and judgeNew
+// read texts to decide about those that remain.
 type sweep struct {
 	Vault
 	began  time.Time
