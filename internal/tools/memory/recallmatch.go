@@ -149,9 +149,9 @@ func (r *recalling) structural(going func() bool) {
 // level also found it.
 //
 // The search does not know the memories that were found before, so it is asked for as many results
-// more. Its filter counts the candidates that were found before, and that number is subtracted from
+// more. Its filter counts the matches that were found before, and that number is subtracted from
 // its total. A hit that was found before changes only the confidence; see addHit. Phrases in quotes
-// need the texts of the memories, which are read from the log for the candidates only.
+// do not restrict the matches: a memory that contains all of them is an exact match.
 func (r *recalling) byWords(ctx context.Context) error {
 	found, again := len(r.found), 0 // again: number of search results that an earlier level found
 	o := search.Options{
@@ -187,11 +187,11 @@ func (r *recalling) byWords(ctx context.Context) error {
 	return nil
 }
 
-// quotes are the characters that enclose a phrase, which must occur unchanged.
+// quotes are the characters that can enclose a phrase. A query without them needs no texts.
 const quotes = `"“”„`
 
-// textOf returns a function that reads the searchable text of a memory. The search calls it to
-// verify phrases.
+// textOf returns a function that reads the searchable text of a memory. The search calls it to find
+// out whether a hit contains the phrases in quotes.
 func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) {
 	return func(id string) ([]byte, error) {
 		c, err := card(r.memories, id, "memory_id")
