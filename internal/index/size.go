@@ -8,7 +8,8 @@ import (
 
 // Size returns about how many bytes of memory the index takes, as if it shared nothing with other
 // indexes. It is meant for limits of caches. The sum of the files is maintained by each commit, so
-// a call takes constant time.
+// a call takes constant time. Two states that share most of their notes are counted twice, so the
+// sum over several states is an upper bound.
 func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // equal TraitValues are stored once
 	t := x.texts
@@ -54,7 +55,9 @@ func (f *File) size() int64 {
 	return int64(size)
 }
 
-// size returns about how many bytes a note takes, without its texts that are shared.
+// size returns about how many bytes a note takes, without its texts that are shared. It is called
+// for each changed note before and after a commit, so it adds up lengths and does not follow shared
+// pointers.
 func (n *Note) size() int {
 	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
 		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +

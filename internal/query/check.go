@@ -25,6 +25,8 @@ type World struct {
 // schema, values that a field cannot have, predicates that are not valid for their items, and
 // references that do not resolve to one target. Several problems are joined to one
 // VALIDATION_FAILED. Arguments are not checked.
+//
+// It evaluates nothing. The cost of a query is known only when it runs.
 func Check(q Query, w World) error {
 	c := &checker{World: w, fields: schemaFields{w.Schema}}
 	for _, b := range q.Branches {
@@ -58,8 +60,8 @@ func (c *checker) report(f *fault.Fault, at Place) {
 	c.problems = append(c.problems, f)
 }
 
-// illegal reports an INVALID_QUERY with reason "legality": a predicate that is not valid in its
-// place.
+// illegal reports an INVALID_QUERY with reason "legality": a predicate that is valid as syntax but
+// not in its place.
 //
 // fix is a sentence with the correct form; "": none.
 func (c *checker) illegal(at Place, fix, format string, args ...any) {
@@ -108,7 +110,8 @@ func (c *checker) keys(q Query) {
 	}
 }
 
-// test checks a test of items of a branch; t can be nil.
+// test checks a test of items of a branch; t can be nil. It dispatches on the operation: parts are
+// checked with the same branch, nested queries with their own.
 func (c *checker) test(b Branch, t *Test) {
 	switch {
 	case t == nil:

@@ -36,7 +36,8 @@ func (p *parser) braces(t token) {
 }
 
 // unexpected fails for a token where a predicate, or the end, is expected. For common mistakes it
-// adds a fix.
+// adds a fix: the older syntax with colons and braces, pipelines, and a shell pipe inside the
+// quotes of the query.
 func (p *parser) unexpected(t token) {
 	if t.is("|") {
 		p.at++

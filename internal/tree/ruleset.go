@@ -50,7 +50,9 @@ func Rulesets(x *index.Index) []string {
 	return all
 }
 
-// A Checker checks nodes by a rule set. It must be used by one goroutine at a time.
+// A Checker checks nodes by a rule set. It must be used by one goroutine at a time. It is fastest
+// if the nodes of a note are checked one after the other, because it keeps the data of the last
+// note only.
 type Checker struct {
 	tree *Tree
 	eval *Evaluator
@@ -67,7 +69,9 @@ type ownRule struct {
 }
 
 // NewChecker returns a Checker for a rule set. It returns an INVALID_PARAMETER fault if the vault
-// does not have the set, or if a query in it is invalid.
+// does not have the set, or if a query in it is invalid. The queries of the vault's own rules are
+// parsed here, once, so that Check returns no errors. The set DefaultRules has the rules of all
+// sets.
 func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
 	if !slices.Contains(Rulesets(t.Index), set) {
 		return nil, malformed("unknown_ruleset", "there is no such set of rules").With("argument", "rulesetId").
@@ -130,7 +134,8 @@ func problem(n Node, rule, severity, path, format string, args ...any) Violation
 	return Violation{rule, severity, n.ID(), path, fmt.Sprintf(format, args...)}
 }
 
-// structure checks the heading and the transclusion of a node and, for a note, its text.
+// structure checks the heading and the transclusion of a node and, for a note, its text. text is
+// needed only for a note.
 func (k *Checker) structure(n Node, text []byte) []Violation {
 	var all []Violation
 	if n.Section > 0 {
@@ -175,7 +180,8 @@ func (k *Checker) cycles(n Node) bool {
 }
 
 // twin returns the line of an earlier heading of the note with the same text, if this section has
-// no id of its own; 0 if there is none.
+// no id of its own; 0 if there is none. The addresses of such headings differ only in a number,
+// which can change when another one is removed.
 func (k *Checker) twin(n Node) int {
 	s := n.section()
 	// The slug of a repeated heading has a number at its end. Any other slug is unique, or an id
@@ -213,7 +219,9 @@ func isEmptyHeading(line []byte) bool {
 	return len(line) > 0 && len(line) <= 6 && len(bytes.Trim(line, "#")) == 0
 }
 
-// schema checks the fields of a note or a section by its type.
+// schema checks the fields of a note or a section by its type: that required fields have a value,
+// that values are valid, and that the type declares the fields. Folders are not checked. For a node
+// that declares an unknown type, that is the only violation.
 func (k *Checker) schema(n Node) []Violation {
 	declared := ""
 	switch n.Kind() {
@@ -277,7 +285,8 @@ func ruleOf(typ *vault.Type, field string, _ *fault.Fault) string {
 	return "wrong-type"
 }
 
-// links checks the references in the own text and the fields of a node.
+// links checks the references in the own text and the fields of a node. A reference that resolves
+// to a note, but not to the part of it that it names, does not resolve.
 func (k *Checker) links(n Node) []Violation {
 	if n.Note == nil {
 		return nil
@@ -294,7 +303,8 @@ func (k *Checker) links(n Node) []Violation {
 	return all
 }
 
-// order checks that the children in the order of a folder exist.
+// order checks that the children in the order of a folder exist. It returns one warning with the
+// number of those that do not. A note has no such order.
 func (k *Checker) order(n Node) []Violation {
 	if n.Note != nil {
 		return nil
@@ -337,7 +347,9 @@ func (k *Checker) owns(n Node, text []byte) []Violation {
 	return all
 }
 
-// broken returns the violations of one rule of the vault by a node to which the rule applies.
+// broken returns the violations of one rule of the vault by a node to which the rule applies: one
+// for each required property that is missing, forbidden property that exists, and pattern that does
+// not match. A pattern does not require that the property exists.
 func (k *Checker) broken(n Node, r ownRule) []Violation {
 	severity := SeverityError
 	if r.Warning {
