@@ -25,6 +25,8 @@ type typeIn struct {
 }
 
 // A typeOut contains the objects of a type, or the types.
+//
+// Exactly one of the two embedded parts is set.
 type typeOut struct {
 	tool.Aside `json:"-"`
 	*TypeObjects
@@ -106,7 +108,7 @@ func objectsOfType(
 	return &TypeObjects{t.Name, items}, err
 }
 
-// countTypes returns a page of the types.
+// countTypes returns a page of the types. All types are listed, also those without objects.
 func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, error) {
 	s, err := state.Schema(idx)
 	if err != nil {
