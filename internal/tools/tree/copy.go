@@ -140,6 +140,7 @@ func (c *copying) section() error {
 	}
 	copied, _ := c.Index().Note(c.to.Note.Path)
 	first := sectionAt(copied, c.line)
+	// The sections of the copy follow each other in the order of the original.
 	for i := range c.count {
 		if was, is := c.from.Section-1+i, first+i; was < len(c.from.Note.Sections) && is < len(copied.Sections) {
 			a.ids[c.from.Note.Object(was).ID()] = copied.Object(is).ID()
@@ -341,6 +342,7 @@ func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 		return true
 	}
 	for below := range c.tree.Walk(n, nil) {
+		// Only a node that represents another one can lead out of the subtree.
 		if c.tree.Reference(below) == nil {
 			continue
 		}

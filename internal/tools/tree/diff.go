@@ -117,6 +117,7 @@ func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *re
 		return failed
 	}
 	left, right := texts{read: before.text}, texts{read: after.text}
+	// The Differ has no place for an error, so the first one is kept for the caller.
 	d.Body = func(a, b tree.Node) (tree.PayloadChange, bool) {
 		was, _, err1 := left.of(ctx, a)
 		is, _, err2 := right.of(ctx, b)

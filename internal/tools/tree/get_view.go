@@ -174,6 +174,7 @@ func (v *viewing) object() (tool.Object, error) {
 func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, error) {
 	node := v.shaper.View(n.Node)
 	node.ViaReference = n.Via > 0 && v.shaper.Filter.Shows("viaReference")
+	// A reader expects children below an expanded node, and an import the state that was set.
 	if node.IsExpanded != nil && !v.exports {
 		node.IsExpanded = new(v.tour().HasChildren(n))
 	}

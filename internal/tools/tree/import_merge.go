@@ -199,6 +199,7 @@ func (m *merging) matchAll(root *mergeNode) {
 func (m *merging) hold() {
 	m.holding = map[tree.Node]bool{}
 	for n := range m.taken {
+		// The walk ends at an ancestor that was recorded before, and with it all above.
 		for ok := true; ok && !m.holding[n]; n, ok = m.tree.Parent(n) {
 			m.holding[n] = true
 		}
@@ -377,6 +378,7 @@ func (m *merging) address() {
 		}
 		at := map[*mergeNode]tree.Node{}
 		for i, child := range g.final {
+			// Positions can be compared only if all planned children are there.
 			if len(below) == len(g.final) && child != nil {
 				at[child] = below[i]
 			}

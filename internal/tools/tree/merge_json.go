@@ -93,6 +93,7 @@ func (n *mergeNode) check(depth int, count *int) error {
 		return badMerge("missing_node_id", "a node of json has no nodeId")
 	}
 	kind := kindOf(n.NodeID)
+	// A uid does not say of which kind its node is.
 	if _, isUID := index.ParseUID(n.NodeID); isUID && n.Kind != "" {
 		kind = n.Kind
 	}

@@ -89,6 +89,7 @@ func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 	var gone []tree.Node
 	for i, n := range there {
 		switch {
+		// The child is in the order already.
 		case !m.replaces(g) || listed[i]:
 		case m.taken[n] != nil: // the JSON has it at another place
 			keep(i)
