@@ -249,7 +249,8 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 		if isError {
 			errs = append(errs, one)
 		} else {
-			out.Issues = append(out.Issues, checkIssue{one.Code, "warning", one.Message, one.Location, one.Details, one.Fixes})
+			out.Issues = append(out.Issues,
+				checkIssue{one.Code, "warning", one.Message, one.Location, one.Details, one.Fixes})
 		}
 	}
 	if out.Errors == 0 {
@@ -275,7 +276,8 @@ type createdNote struct {
 // The call names no files, so if_version is compared only with the files that it changes.
 func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
 	if in.AsOf.AsOf != "" {
-		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").With("argument", "as_of")
+		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").
+			With("argument", "as_of")
 	}
 	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
 }

@@ -114,7 +114,8 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 		x.add(f)
 	}
 	if len(x.paths) > maxBulkNotes {
-		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
+		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d",
+			len(x.paths), maxBulkNotes).
 			With("notes", len(x.paths)).Fix("fix one folder at a time")
 	}
 	for _, path := range x.paths {

@@ -465,8 +465,8 @@ func (c noteCheck) reference(r checkedRef) {
 	case r.form == markdown.MarkdownLink:
 		tell("markdown_link_to_vault_note", false,
 			"the target of the link %q is a note; use a reference in double brackets, which every tool updates", inFull)
-	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") && to.Object.Note != nil &&
-		strings.Contains(to.Object.Note.ID, "/"):
+	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") &&
+		to.Object.Note != nil && strings.Contains(to.Object.Note.ID, "/"):
 		tell("short_ref_could_be_full_path", true,
 			"the reference %q is short; a full id stays unambiguous when another note gets the name", inFull)
 	}
@@ -489,7 +489,8 @@ func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	f := r.about
 	f.code = "wrong_target_type"
 	f.fault = fault.New(fault.InvalidField, "the target of the reference %q is a %s; it must be a %s",
-		firstRunes(r.target), typ, r.wants).With("ref", firstRunes(r.target)).With("target_type", typ).With("expected", r.wants)
+		firstRunes(r.target), typ, r.wants).
+		With("ref", firstRunes(r.target)).With("target_type", typ).With("expected", r.wants)
 	if r.field != "" {
 		f.fault = f.fault.With("field", r.field)
 	}

@@ -214,8 +214,9 @@ func (c *vaultCheck) pins(going func() bool) bool {
 		if !going() {
 			return false
 		}
-		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this declaration is ignored", t.Pin()).
-			With("id", t.Pin()), code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
+		c.tell(finding{fault: fault.New(fault.DuplicateID,
+			"the id %q is declared twice; this declaration is ignored", t.Pin()).With("id", t.Pin()),
+			code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
 	}
 	return true
 }
@@ -253,7 +254,8 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 			passed: func(f finding, code fault.Code, line int) bool { return c.passed(f, code, n.Path, line) }}.run()
 		c.place(n)
 		if vault.Path(n.Path).IsConflictCopy() {
-			c.tell(finding{fault: fault.New(fault.FileError, "the note is a conflict copy: its text could not be merged into the original"),
+			c.tell(finding{fault: fault.New(fault.FileError,
+				"the note is a conflict copy: its text could not be merged into the original"),
 				code: "conflict_copy", warning: true, typ: n.Type}, n.Path, 1)
 		}
 	}
@@ -270,7 +272,8 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 func (c *vaultCheck) place(n *index.Note) {
 	config := c.idx.Config()
 	dirs := config.Directories
-	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) || n.Type == vault.Daily {
+	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) ||
+		n.Type == vault.Daily {
 		return
 	}
 	root, typ := dirs.Type, n.Type
@@ -292,7 +295,8 @@ func (c *vaultCheck) place(n *index.Note) {
 		c.tell(about, n.Path, 1)
 		return
 	}
-	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily && len(t.DefaultPath) > len(root) {
+	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily &&
+		len(t.DefaultPath) > len(root) {
 		about.fault = fault.New(fault.InvalidValue, "the note is a %s, but in the folder of the type %s", typ, t.Name).
 			With("expected", t.Name)
 		about.code = "directory_type_mismatch"
@@ -374,12 +378,16 @@ func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 			}
 		}
 		if len(in) > 1 {
-			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is one of %d notes", firstRunes(alias), len(in)).
-				With("alias", firstRunes(alias)).With("ids", noteIDs(in)), code: "duplicate_alias", typ: n.Type}, n.Path, line)
+			c.tell(finding{fault: fault.New(fault.DuplicateID,
+				"the alias %q is one of %d notes", firstRunes(alias), len(in)).
+				With("alias", firstRunes(alias)).With("ids", noteIDs(in)),
+				code: "duplicate_alias", typ: n.Type}, n.Path, line)
 		}
 		if others := without(called, n); len(others) > 0 {
-			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is the name of another note", firstRunes(alias)).
-				With("alias", firstRunes(alias)).With("ids", noteIDs(others)), code: "alias_collision", typ: n.Type}, n.Path, line)
+			c.tell(finding{fault: fault.New(fault.DuplicateID,
+				"the alias %q is the name of another note", firstRunes(alias)).
+				With("alias", firstRunes(alias)).With("ids", noteIDs(others)),
+				code: "alias_collision", typ: n.Type}, n.Path, line)
 		}
 	}
 }
@@ -417,9 +425,10 @@ func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() boo
 				continue
 			}
 			told[key] = true
-			c.tell(finding{fault: fault.New(fault.DuplicateID, "the name %q is one of %d notes", firstRunes(base), len(short[key])).
-				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])), code: "id_collision", warning: true,
-				typ: n.Type}, n.Path, n.Refs[i].Line)
+			c.tell(finding{fault: fault.New(fault.DuplicateID,
+				"the name %q is one of %d notes", firstRunes(base), len(short[key])).
+				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])),
+				code: "id_collision", warning: true, typ: n.Type}, n.Path, n.Refs[i].Line)
 		}
 	}
 	return true
@@ -460,20 +469,23 @@ func (c *vaultCheck) definitions() {
 			continue
 		}
 		if c.idx.Count(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).With("type", t.Name),
+			c.tell(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).
+				With("type", t.Name),
 				code: "unused_type", warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name))
 		}
 		for _, f := range t.Fields {
 			if f.Required && !f.HasDefault && f.Type == "ref" && f.Target == t.Name {
-				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and refers to another %s: "+
-					"the first object cannot have a target", f.Name, t.Name, t.Name).With("field", f.Name), code: "self_referential_required",
-					warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name, "fields", f.Name))
+				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and "+
+					"refers to another %s: the first object cannot have a target", f.Name, t.Name, t.Name).
+					With("field", f.Name), code: "self_referential_required", warning: true, typ: t.Name},
+					vault.SchemaFile, line("types", t.Name, "fields", f.Name))
 			}
 		}
 	}
 	for _, t := range s.Traits {
 		if c.idx.TraitCount(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).With("trait", t.Name),
+			c.tell(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).
+				With("trait", t.Name),
 				code: "unused_trait", warning: true, trait: t.Name}, vault.SchemaFile, line("traits", t.Name))
 		}
 	}
@@ -493,7 +505,8 @@ func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
 		path := strings.TrimSuffix(file, ".md") + ".md"
 		if _, ok := c.idx.File(path); !ok {
 			c.tell(finding{fault: fault.New(fault.NotFound, "the template %q does not exist", firstRunes(file)).
-				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ}, vault.SchemaFile, at)
+				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ},
+				vault.SchemaFile, at)
 		}
 	}
 	for _, t := range s.Templates {
@@ -520,7 +533,8 @@ func (c *vaultCheck) settings() {
 	}
 	config := c.idx.Config()
 	odd := func(message string) {
-		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true}, vault.ConfigRaven, 1)
+		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true},
+			vault.ConfigRaven, 1)
 	}
 	if config.Deletion.Behavior == "permanent" {
 		odd("deletion.behavior permanent is not supported: deleted notes are moved to the trash")
@@ -567,7 +581,8 @@ func checkSaved(s vault.Query, w query.World) error {
 func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
 	// A nil Sweep means that the files were never compared, or that there are none.
 	if control.Sweep != nil && fresh != repo.Fresh {
-		c.tell(finding{fault: fault.New(fault.IndexError, "the files have not been compared with the checked version yet: %s", fresh).
+		c.tell(finding{fault: fault.New(fault.IndexError,
+			"the files have not been compared with the checked version yet: %s", fresh).
 			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
 	}
 	if control.Left == nil {
@@ -649,11 +664,11 @@ var checkCodes = []string{
 	"unknown_type", "parse_error", "missing_required_field", "missing_required_trait", "invalid_field_value",
 	"invalid_enum_value", "invalid_date_format", "invalid_trait_value", "wrong_target_type", "unknown_frontmatter_key",
 	"missing_reference", "ambiguous_reference", "local_fragment_ref", "stale_fragment", "markdown_link_to_vault_note",
-	"broken_file_link", "short_ref_could_be_full_path", "non_canonical_ref", "non_canonical_path", "directory_type_mismatch",
-	"duplicate_object_id", "duplicate_trait_id", "duplicate_alias", "alias_collision", "id_collision", "undefined_trait",
-	"unused_type", "unused_trait", "self_referential_required", "unknown_field_type", "missing_target_type", "stale_index",
-	"check_incomplete", "invalid_default", "config_error", "invalid_saved_query", "missing_template", "conflict_copy",
-	"left_file", "undefined_trait_of_type",
+	"broken_file_link", "short_ref_could_be_full_path", "non_canonical_ref", "non_canonical_path",
+	"directory_type_mismatch", "duplicate_object_id", "duplicate_trait_id", "duplicate_alias", "alias_collision",
+	"id_collision", "undefined_trait", "unused_type", "unused_trait", "self_referential_required",
+	"unknown_field_type", "missing_target_type", "stale_index", "check_incomplete", "invalid_default", "config_error",
+	"invalid_saved_query", "missing_template", "conflict_copy", "left_file", "undefined_trait_of_type",
 }
 
 // ourCodes are the fault codes that an issue can have in Rookery.
@@ -683,7 +698,8 @@ func codesIn(argument string, names []string) (map[string]bool, error) {
 			for _, code := range ourCodes {
 				allowed = append(allowed, string(code))
 			}
-			return nil, fault.New(fault.InvalidValue, "%s names an unknown kind of issue", argument).With("argument", argument).
+			return nil, fault.New(fault.InvalidValue, "%s names an unknown kind of issue", argument).
+				With("argument", argument).
 				With("allowed", allowed).Suggest(name, allowed)
 		}
 	}

@@ -94,7 +94,8 @@ func askable(t *vault.Type, values []fieldFilter) error {
 			continue
 		case len(f.Values) > 0 && !slices.ContainsFunc(f.Values, w.isText):
 			return fault.New(fault.InvalidValue, "field %q must be one of %s", w.name,
-				strings.Join(vault.Offered(f.Values), ", ")).With("field", w.name).With("allowed", vault.Offered(f.Values))
+				strings.Join(vault.Offered(f.Values), ", ")).
+				With("field", w.name).With("allowed", vault.Offered(f.Values))
 		case f.IsTime() && w.time == nil:
 			return fault.New(fault.InvalidValue, "field %q can only be compared with one of %s", w.name,
 				strings.Join(vault.TimeForms(), ", ")).

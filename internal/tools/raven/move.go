@@ -96,7 +96,8 @@ func (in moveIn) legal() error {
 		return err
 	}
 	if in.isBulk() && !strings.HasSuffix(in.Destination, "/") {
-		return fault.New(fault.InvalidValue, "the results of a query are moved into a folder: destination must end with a slash").
+		return fault.New(fault.InvalidValue,
+			"the results of a query are moved into a folder: destination must end with a slash").
 			With("argument", "destination")
 	}
 	return nil

@@ -71,7 +71,8 @@ func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error 
 	answer.Items = firstOf(answer.Items, maxBulkItems)
 	out.BulkAnswer, out.Destination = answer, in.Destination
 	out.fill(u)
-	out.SideEffects = slices.Concat([]string{}, settingsEffects(tx.Index(), slices.Sorted(maps.Keys(ids))...), u.effects())
+	out.SideEffects = slices.Concat([]string{},
+		settingsEffects(tx.Index(), slices.Sorted(maps.Keys(ids))...), u.effects())
 	return nil
 }
 
@@ -100,7 +101,8 @@ func (in moveIn) place(
 		one.Status = "unchanged"
 		return one, nil
 	case taken[vault.Fold(to.ID())]:
-		return one, fault.New(fault.DuplicateID, "another note is moved to %q", to.ID()).With("argument", "destination").
+		return one, fault.New(fault.DuplicateID, "another note is moved to %q", to.ID()).
+			With("argument", "destination").
 			Fix("move them into several folders")
 	}
 	taken[vault.Fold(to.ID())], ids[o.Note.ID] = true, to.ID()

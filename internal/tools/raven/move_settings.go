@@ -73,5 +73,6 @@ func isOfID(text string, at int) bool {
 		return false
 	}
 	c := text[at]
-	return c >= 0x80 || slices.Contains([]byte("/-_"), c) || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+	return c >= 0x80 || slices.Contains([]byte("/-_"), c) ||
+		c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }

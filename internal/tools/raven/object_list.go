@@ -45,7 +45,8 @@ func (f tools) objectList() *tool.Tool {
 		Commands: []tool.Command{{Words: "object list"}},
 		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 		Empty: []tool.Empty{
-			{Of: "objects of type {type}", Tool: "raven_new", Args: map[string]string{"type": "{type}", "title": "Title"}},
+			{Of: "objects of type {type}", Tool: "raven_new",
+				Args: map[string]string{"type": "{type}", "title": "Title"}},
 			{Of: "objects", Tool: "raven_new", Args: map[string]string{"type": "page", "title": "Title"}},
 		},
 	}, f.listObjects)

@@ -58,7 +58,8 @@ func planOf(token, tool string, arguments ...any) (planned, error) {
 		return p, fault.New(fault.InvalidValue, "plan_token is not from a dry run").
 			With("argument", "plan_token").Fix("call with dry_run, and use data.plan_token of the answer")
 	case !bytes.Equal(call, p.call[:]):
-		return p, fault.New(fault.InvalidValue, "plan_token is from another call: of another tool, or with other arguments").
+		return p, fault.New(fault.InvalidValue,
+			"plan_token is from another call: of another tool, or with other arguments").
 			With("argument", "plan_token").Fix("repeat the planned call, with plan_token in place of dry_run")
 	}
 	return p, nil

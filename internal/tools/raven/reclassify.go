@@ -135,7 +135,8 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 	case !ok:
 		return nil, s.NoType(in.Type)
 	case t.Name == vault.Section || t.Name == vault.Daily:
-		return nil, fault.New(fault.InvalidType, "no object can be given the type %s: it depends on the place of the object", t.Name).
+		return nil, fault.New(fault.InvalidType,
+			"no object can be given the type %s: it depends on the place of the object", t.Name).
 			With("available_types", vault.Offered(slices.DeleteFunc(s.TypeNames(), func(name string) bool {
 				return name == vault.Section || name == vault.Daily
 			})))

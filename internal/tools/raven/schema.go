@@ -106,7 +106,8 @@ func (f tools) schema() *tool.Tool {
 		Commands:  []tool.Command{{Words: "schema"}},
 		Resources: []tool.Resource{schemaResource},
 		Former: map[string][]string{"subcommand": {
-			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type", "raven_schema_trait",
+			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type",
+			"raven_schema_trait",
 		}},
 	}, fullSchema)
 }

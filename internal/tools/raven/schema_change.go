@@ -120,7 +120,8 @@ func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []strin
 	}
 	if t, ok := e.was.Type(thing.Type); ok && thing.Kind == kindField && t.NameField() == thing.Name &&
 		d.Type != nil && *d.Type != "string" {
-		return fault.New(fault.InvalidField, "%s is the name field of %s, which must be of type string", thing.Name, t.Name).
+		return fault.New(fault.InvalidField,
+			"%s is the name field of %s, which must be of type string", thing.Name, t.Name).
 			With("argument", "value_type").With("field", thing.Name)
 	}
 	m, err := d.entries()

@@ -129,7 +129,8 @@ func newName(kind, name string) error {
 	}
 	switch {
 	case !form.MatchString(name):
-		return fault.New(fault.InvalidValue, "the name of a %s has up to 64 letters, digits, _ and -, and begins with %s",
+		return fault.New(fault.InvalidValue,
+			"the name of a %s has up to 64 letters, digits, _ and -, and begins with %s",
 			kind, begins).With("argument", "name")
 	case slices.Contains(reservedFor[kind], name):
 		return fault.New(fault.InvalidValue, "the name %q is reserved", name).
@@ -347,7 +348,8 @@ func valueOf(raw json.RawMessage) (value any, given bool, err error) {
 			}
 		}
 	case map[string]any:
-		return nil, false, fault.New(fault.InvalidValue, "default must be a string, a number, true or false, or a list of these").
+		return nil, false, fault.New(fault.InvalidValue,
+			"default must be a string, a number, true or false, or a list of these").
 			With("argument", "default")
 	}
 	return value, true, nil
@@ -533,7 +535,8 @@ func (in definitionIn) usesOf() ([]namedUse, error) {
 		}
 		return all, nil
 	}
-	return nil, fault.New(fault.InvalidValue, "traits must be a list of names, or an object: by name {required, default}").
+	return nil, fault.New(fault.InvalidValue,
+		"traits must be a list of names, or an object: by name {required, default}").
 		With("argument", "traits")
 }
 

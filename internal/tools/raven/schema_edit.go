@@ -222,7 +222,8 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 func (t *thingIn) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
-		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").With("argument", "type")
+		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").
+			With("argument", "type")
 	case t.Kind != kindField && t.Type != "":
 		return fault.New(fault.InvalidValue, "type is only for fields; a %s has none", t.Kind).
 			With("argument", "type")

@@ -120,7 +120,8 @@ func trashFiles(idx *index.Index, id string, going func() bool) []*index.File {
 		if !vault.InTrash(f.Path) || !going() {
 			break
 		}
-		if id == "" || trashName(f.Path) == strings.TrimSuffix(strings.Replace(strings.TrimSpace(id), "#", "/", 1), ".md") {
+		if id == "" || trashName(f.Path) ==
+			strings.TrimSuffix(strings.Replace(strings.TrimSpace(id), "#", "/", 1), ".md") {
 			all = append(all, f)
 		}
 	}

@@ -60,7 +60,8 @@ func (f tools) ofType() *tool.Tool {
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},
 		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 		Empty: []tool.Empty{
-			{Of: "objects of type {name}", Tool: "raven_new", Args: map[string]string{"type": "{name}", "title": "Title"}},
+			{Of: "objects of type {name}", Tool: "raven_new",
+				Args: map[string]string{"type": "{name}", "title": "Title"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in typeIn) (typeOut, error) {
 		if err := oneOf("name", in.Name, in.List); err != nil {

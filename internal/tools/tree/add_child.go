@@ -45,7 +45,8 @@ func (f tools) addChild() *tool.Tool {
 	s := spec("add_child", "Add a node", addChildDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes"}
-	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"}, Pairs: "payloadProps"}}
+	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"},
+		Pairs: "payloadProps"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in addChildIn) (addChildOut, error) {
 		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *addChildOut) error {
@@ -242,7 +243,8 @@ func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (i
 // because their addresses would differ only by the slash.
 func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) {
 	if name == "" || strings.Contains(name, "/") {
-		return "", fault.New(fault.InvalidPath, "a name in a folder must not be empty or contain a slash").With("argument", arg)
+		return "", fault.New(fault.InvalidPath, "a name in a folder must not be empty or contain a slash").
+			With("argument", arg)
 	}
 	path, err := vault.NewPath(folder.Folder + name)
 	if err != nil {
@@ -295,7 +297,8 @@ func (c child) note() ([]byte, error) {
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
-		return nil, wrong("body_escapes_section", "the body of a note must not have a heading of level 1, which is its title").
+		return nil, wrong("body_escapes_section",
+			"the body of a note must not have a heading of level 1, which is its title").
 			With("property", "body")
 	}
 	return text, c.plain(d.Headings[0])
@@ -363,7 +366,8 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 
 // badPosition returns the fault for a position after the last child.
 func badPosition(count int) error {
-	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").With("max", count)
+	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").
+		With("max", count)
 }
 
 // section returns the new section with a heading of the given level. It returns a fault if the body
@@ -408,7 +412,8 @@ func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Fie
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) != 1 || d.Headings[0].Text != title {
-		return nil, wrong(typeMismatch, "a title must be plain text without markup, and not empty").With("property", "title")
+		return nil, wrong(typeMismatch, "a title must be plain text without markup, and not empty").
+			With("property", "title")
 	}
 	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)
 	return text, unwritable(err, typeMismatch)

@@ -93,7 +93,8 @@ func (t *sessionEdit) bookmark(ctx context.Context, b kept.Bookmark, overwrite b
 	case old.UID == b.UID:
 		return nil
 	case !overwrite:
-		return wrong("label_exists", "another node has this label").With("argument", "label").With("nodeId", old.NodeID).
+		return wrong("label_exists", "another node has this label").With("argument", "label").
+			With("nodeId", old.NodeID).
 			Fix("give another label, or set overwrite")
 	}
 	return t.store.SetBookmark(t.draft, old, b)

@@ -69,7 +69,8 @@ func change[Out any, P settler[Out]](
 		if err != nil {
 			return err
 		}
-		e := &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq, ids: map[string]string{}, blocks: map[relink.Line]string{},
+		e := &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq, ids: map[string]string{},
+			blocks:   map[relink.Line]string{},
 			passages: map[string][]relink.Passage{}}
 		return fn(ctx, e, out)
 	}

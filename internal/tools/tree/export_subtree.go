@@ -171,7 +171,8 @@ func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error 
 		return err
 	}
 	for _, f := range p {
-		field := xml.StartElement{Name: xml.Name{Local: "field"}, Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: f.Name}}}
+		field := xml.StartElement{Name: xml.Name{Local: "field"},
+			Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: f.Name}}}
 		if err := e.EncodeElement(tree.Text(f.Value), field); err != nil {
 			return err
 		}

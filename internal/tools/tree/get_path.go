@@ -112,7 +112,8 @@ func checkBatch(arg string, n int) error {
 		return wrong("empty", "argument %q must not be empty", arg).With("argument", arg)
 	case n > maxBatch:
 		return fault.New(fault.BatchTooLarge, "argument %q has more than %d entries", arg, maxBatch).
-			With("argument", arg).With("max", maxBatch).With("got", n).Fix("split it over several calls of at most %d", maxBatch)
+			With("argument", arg).With("max", maxBatch).With("got", n).
+			Fix("split it over several calls of at most %d", maxBatch)
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func (f tools) importMerge() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			m := merging{edit: e, in: in, out: out, taken: map[tree.Node]*mergeNode{}, files: map[vault.Path]*mergedFile{}}
+			m := merging{edit: e, in: in, out: out, taken: map[tree.Node]*mergeNode{},
+				files: map[vault.Path]*mergedFile{}}
 			return m.run(ctx, root)
 		})
 		if fault.Is(err, fault.BatchTooLarge) {
@@ -280,7 +281,8 @@ func (m *merging) problem(g *mergeNode, err error) {
 // It has the reason of the first problem, and at most fault.MaxProblems of them.
 func (m *merging) invalid() error {
 	first := m.problems[0]
-	f := wrong("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s", len(m.problems), first.Message).
+	f := wrong("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s",
+		len(m.problems), first.Message).
 		With("argument", "json").With("nodeId", first.Details["nodeId"])
 	if reason, ok := first.Details["reason"]; ok {
 		f = f.With("reason", reason)

@@ -156,7 +156,8 @@ func readView(data tool.JSON) (*givenView, error) {
 
 // badView returns an INVALID_PARAMETER fault about viewJson.
 func badView(reason, format string, args ...any) *fault.Fault {
-	return wrong(reason, format, args...).With("argument", "viewJson").Fix("give the output of export_view with includeViewRoot")
+	return wrong(reason, format, args...).With("argument", "viewJson").
+		Fix("give the output of export_view with includeViewRoot")
 }
 
 // readNode parses a node with its descendants.
@@ -221,7 +222,8 @@ func (i *importing) run(v *givenView) error {
 		n, ok := i.Find(uid)
 		return !ok || i.Within(n, top)
 	}
-	next.Rules = append(tree.Rules{}, next.Rules...).Add(tree.Rule{UID: i.UID(top), Expanded: v.expanded, Recursive: true}, below)
+	next.Rules = append(tree.Rules{}, next.Rules...).
+		Add(tree.Rule{UID: i.UID(top), Expanded: v.expanded, Recursive: true}, below)
 	next.Rules = append(next.Rules, i.rules...)
 	next.Filter, next.Shown, next.Root = v.filter, tree.Filter{}, i.UID(top)
 	if top == i.Root() {
@@ -270,7 +272,8 @@ func (i *importing) top(v *givenView) (tree.Node, error) {
 	}
 	n, ok := i.Find(v.root)
 	if !ok {
-		return n, fault.New(fault.NotFound, "the vault does not have the rootNodeId of viewJson").With("argument", "viewJson").
+		return n, fault.New(fault.NotFound, "the vault does not have the rootNodeId of viewJson").
+			With("argument", "viewJson").
 			Fix("find it by path, or use the rootLookupStrategy current")
 	}
 	return n, nil

@@ -113,7 +113,8 @@ func (n *mergeNode) check(depth int, count *int) error {
 			return err
 		}
 		if !mayContain(n.Kind, child.Kind) {
-			return badMerge(kindMismatch, "a node of json cannot be below the one above it").With("nodeId", child.NodeID)
+			return badMerge(kindMismatch, "a node of json cannot be below the one above it").
+				With("nodeId", child.NodeID)
 		}
 	}
 	return nil

@@ -249,7 +249,8 @@ func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
 	for name := range given {
 		lower := strings.ToLower(name)
-		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section || lower == "order" && g.Kind == tree.Folder {
+		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section ||
+			lower == "order" && g.Kind == tree.Folder {
 			m.problem(g, wrong(internalProperty, "the property is internal and cannot be set").With("property", name))
 			return nil
 		}

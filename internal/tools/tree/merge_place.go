@@ -252,9 +252,11 @@ func (g *mergeNode) body() string {
 func (m *merging) isBody(g *mergeNode) bool {
 	switch body := g.body(); {
 	case hasHeading(body, 0):
-		m.problem(g, wrong("body_escapes_section", "a body must not have headings: they would be nodes").With("property", "body"))
+		m.problem(g, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
+			With("property", "body"))
 	case markdown.Unclosed([]byte(body)):
-		m.problem(g, wrong("malformed_markdown", "the last block of the body is not closed; close its fence").With("property", "body"))
+		m.problem(g, wrong("malformed_markdown", "the last block of the body is not closed; close its fence").
+			With("property", "body"))
 	default:
 		return true
 	}
@@ -340,7 +342,8 @@ func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 		return m.createFolder(ctx, g, path.ID()+"/")
 	}
 	if other, taken := m.Folded(path); taken || m.files[path] != nil {
-		m.problem(g, fault.New(fault.DuplicateID, "there is a note with that name already").With("id", vault.Path(other).ID()).
+		m.problem(g, fault.New(fault.DuplicateID, "there is a note with that name already").
+			With("id", vault.Path(other).ID()).
 			With("reason", "already_exists"))
 		return nil
 	}
@@ -442,7 +445,8 @@ func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) er
 		}
 		path := vault.Path(g.path)
 		if _, taken := m.Folded(path); taken {
-			m.problem(g, fault.New(fault.DuplicateID, "there is a folder with that name already").With("reason", "already_exists"))
+			m.problem(g, fault.New(fault.DuplicateID, "there is a folder with that name already").
+				With("reason", "already_exists"))
 			return nil
 		}
 		m.files[path], m.order = &mergedFile{text: text}, append(m.order, path)

@@ -385,7 +385,8 @@ func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) err
 // are shifted to the levels below.
 func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree, error) {
 	if level > 6 {
-		return markdown.Subtree{}, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+		return markdown.Subtree{},
+			wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
 	}
 	body, err := markdown.Demote(text, level+1)
 	if err != nil {

@@ -30,7 +30,8 @@ const (
 
 // internal are the properties that no tool can set, in lower case.
 var internal = []string{
-	"nodeid", "uid", "parent", "children", "payloadtype", "kind", "path", "depth", "level", "childrencount", "isexpanded",
+	"nodeid", "uid", "parent", "children", "payloadtype", "kind",
+	"path", "depth", "level", "childrencount", "isexpanded",
 	"version", "createdat", "updatedat", "type", "bodybytes", "reference", "ancestors", "payload",
 }
 

@@ -131,7 +131,8 @@ func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, e
 func parseQuery(arg, query string) (*tree.Expr, error) {
 	x, err := tree.Parse(query)
 	if syntax := (*tree.SyntaxError)(nil); errors.As(err, &syntax) {
-		return nil, wrong("syntax", "syntax error in the query at byte %d: expected %s", syntax.Position, syntax.Expected).
+		return nil, wrong("syntax",
+			"syntax error in the query at byte %d: expected %s", syntax.Position, syntax.Expected).
 			With("argument", arg).With("position", syntax.Position).With("expected", syntax.Expected)
 	}
 	return x, err
@@ -150,7 +151,8 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	path := strings.Split(by.Path, ".")
 	for _, name := range path {
 		if name == "" || direction != "" && direction != "asc" && direction != "desc" {
-			return nil, wrong("sort", "sortBy must be the name of a property, or {path, direction} with the direction asc or desc").
+			return nil, wrong("sort",
+				"sortBy must be the name of a property, or {path, direction} with the direction asc or desc").
 				With("argument", "sortBy")
 		}
 	}

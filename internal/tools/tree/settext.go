@@ -137,7 +137,8 @@ func normal(s, eol string) string {
 // input, because the parser decides what a heading is.
 func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	now := markdown.Parse(out)
-	broken := wrong("malformed_markdown", "the text would change the structure around it; close its fences, and begin it with text")
+	broken := wrong("malformed_markdown",
+		"the text would change the structure around it; close its fences, and begin it with text")
 	shift := len(now.Headings) - len(was.Headings)
 	if shift < before-after || !bytes.Equal(text[:was.Body], out[:min(now.Body, len(out))]) {
 		return broken

@@ -246,7 +246,8 @@ func (f tools) snapshotDelete() *tool.Tool {
 				return err
 			}
 			if item.Owner != t.owner && !c.Role(t.vault).Allows(auth.Admin) {
-				return fault.New(fault.PermissionDenied, "another agent created the snapshot; only that agent and admins can delete it").
+				return fault.New(fault.PermissionDenied,
+					"another agent created the snapshot; only that agent and admins can delete it").
 					With("argument", "snapshotId")
 			}
 			out.SnapshotID, out.Label = item.ID, item.Label

@@ -49,7 +49,8 @@ func (f tools) queryByTag() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		all, source, err := r.tagged(ctx, top, wantedTag{strings.TrimPrefix(strings.TrimSpace(in.Tag), "#"), in.IncludeNested})
+		all, source, err := r.tagged(ctx, top,
+			wantedTag{strings.TrimPrefix(strings.TrimSpace(in.Tag), "#"), in.IncludeNested})
 		if err != nil {
 			return out, err
 		}

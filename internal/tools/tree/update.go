@@ -369,7 +369,8 @@ func (in updateNodesIn) run(
 		return err
 	}
 	if len(matching) > maxBatch {
-		return fault.New(fault.BatchTooLarge, "the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
+		return fault.New(fault.BatchTooLarge,
+			"the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
 			With("argument", "filter").With("max", maxBatch).With("got", len(matching)).Fix("narrow the filter")
 	}
 	if err := e.covers(matching...); err != nil {
