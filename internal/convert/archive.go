@@ -50,7 +50,8 @@ func Unpack(archive File, keep func(file string) bool) ([]File, error) {
 			return nil, tooLarge(archive.Path)
 		}
 		if err != nil {
-			return nil, fault.New(fault.InvalidParameter, "a file of the archive cannot be read: it is damaged, or needs a password").
+			return nil, fault.New(fault.InvalidParameter,
+				"a file of the archive cannot be read: it is damaged, or needs a password").
 				At(archive.Path, 0).Because(err)
 		}
 		room -= int64(len(data))
@@ -65,7 +66,8 @@ func IsHidden(file string) bool { return strings.HasPrefix(file, ".") || strings
 var errRoom = errors.New("more bytes than there is room for")
 
 func tooLarge(archive string) error {
-	return fault.New(fault.BatchTooLarge, "an archive has at most %d files of %d bytes together", maxEntries, MaxUnpacked).
+	return fault.New(fault.BatchTooLarge,
+		"an archive has at most %d files of %d bytes together", maxEntries, MaxUnpacked).
 		At(archive, 0).Fix("send its files in several calls; the command line does so by itself")
 }
 
