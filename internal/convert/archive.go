@@ -54,7 +54,8 @@ func Unpack(archive File, keep func(file string) bool) ([]File, error) {
 			return nil, tooLarge(archive.Path)
 		}
 		if err != nil {
-			return nil, fault.New(fault.InvalidParameter, "a file of the archive cannot be read: it is damaged, or needs a password").
+			return nil, fault.New(fault.InvalidParameter,
+				"a file of the archive cannot be read: it is damaged, or needs a password").
 				At(archive.Path, 0).Because(err)
 		}
 		room -= int64(len(data))
@@ -73,7 +74,8 @@ var errRoom = errors.New("more bytes than there is room for")
 
 // tooLarge returns the BATCH_TOO_LARGE fault for an archive that exceeds maxEntries or MaxUnpacked.
 func tooLarge(archive string) error {
-	return fault.New(fault.BatchTooLarge, "an archive has at most %d files of %d bytes together", maxEntries, MaxUnpacked).
+	return fault.New(fault.BatchTooLarge,
+		"an archive has at most %d files of %d bytes together", maxEntries, MaxUnpacked).
 		At(archive, 0).Fix("send its files in several calls; the command line does so by itself")
 }
 

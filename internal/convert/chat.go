@@ -98,7 +98,8 @@ func (r reader) chatGPT(o object, i int) {
 	id = "chatgpt_" + plainID(cmp.Or(id, fmt.Sprintf("conv-%d", i)), 64)
 	title := cmp.Or(line(o.text("title")), fmt.Sprintf("Conversation %d", i+1))
 	r.add(conversation(Note{
-		Source: "chatgpt", SourceID: id, Date: firstDay(o.value("create_time"), o.value("created"), o.value("update_time")),
+		Source: "chatgpt", SourceID: id,
+		Date: firstDay(o.value("create_time"), o.value("created"), o.value("update_time")),
 		Path: fileName(title, fmt.Sprintf("chatgpt-%d", i)) + ".md", Body: transcript(all),
 	}, title))
 }

@@ -233,7 +233,9 @@ func day(v any) string {
 		return time.Unix(int64(v), 0).UTC().Format(time.DateOnly)
 	case string:
 		v = strings.TrimSpace(v)
-		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		for _, layout := range []string{
+			time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+		} {
 			if t, err := time.Parse(layout, v); err == nil {
 				return t.UTC().Format(time.DateOnly)
 			}

@@ -145,7 +145,8 @@ func (r reader) parse() (json.RawMessage, error) {
 	case errors.Is(err, io.EOF):
 		return nil, r.wrong(0, "the file is empty; it must be JSON")
 	case errors.As(err, &syntax):
-		return nil, r.wrong(lineAt(data, int(syntax.Offset)), "the file is not valid JSON: is it cut off, or edited by hand?")
+		return nil, r.wrong(lineAt(data, int(syntax.Offset)),
+			"the file is not valid JSON: is it cut off, or edited by hand?")
 	case err != nil:
 		return nil, r.wrong(lineAt(data, len(data)), "the file is not whole JSON: it ends too early")
 	}

@@ -82,8 +82,11 @@ func (r reader) mif() error {
 	}
 	n := Note{
 		Source: "mif", Path: withoutMIF(r.Path) + ".md", Body: body,
-		SourceID: first(cmp.Or(o.text("mif:id", "@id", "id"), head.text("source_id", "mif:id", "id"), withoutMIF(r.Path)), maxRowID),
-		Date:     firstDay(head.value("date"), head.value("created"), o.value("date"), o.value("created"), o.value("created_at")),
+		SourceID: first(
+			cmp.Or(o.text("mif:id", "@id", "id"), head.text("source_id", "mif:id", "id"), withoutMIF(r.Path)),
+			maxRowID),
+		Date: firstDay(head.value("date"), head.value("created"), o.value("date"), o.value("created"),
+			o.value("created_at")),
 	}
 	if title := cmp.Or(line(o.text("title")), line(head.text("title"))); title != "" {
 		n.Fields = append(n.Fields, markdown.Field{Key: "title", Value: first(title, maxTitle)})

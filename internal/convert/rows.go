@@ -121,7 +121,8 @@ func (r reader) badRow(err error) error {
 	if errors.Is(at.Err, csv.ErrBareQuote) {
 		return r.wrong(at.Line, `a field with a quote must be in quotes, and the quote in it written twice: "5"" pipe"`)
 	}
-	return r.wrong(at.StartLine, "a field in quotes does not end as it must: with a quote before the separator or the end of the row")
+	return r.wrong(at.StartLine,
+		"a field in quotes does not end as it must: with a quote before the separator or the end of the row")
 }
 
 // columns returns the names of the columns: `column` for one without a name, and with a number for
@@ -184,7 +185,8 @@ func (r reader) row(head, row []string, i, at int) {
 		Source: "csv-import", SourceID: cmp.Or(id, digest(digestID, joined, file, strconv.Itoa(i))),
 		Path: fmt.Sprintf("imports/csv/row-%05d-%s.md", i, digest(digestName, joined, file, strconv.Itoa(i))),
 		Fields: []markdown.Field{
-			{Key: "csv_file", Value: file}, {Key: "row_index", Value: number(i)}, {Key: "import_column_headers", Value: listed(head)},
+			{Key: "csv_file", Value: file}, {Key: "row_index", Value: number(i)},
+			{Key: "import_column_headers", Value: listed(head)},
 		},
 		Body:     rowBody(title, head, cells),
 		Location: fault.Location{File: r.Path, Line: at},

@@ -143,7 +143,8 @@ func (r *imageReader) readState() {
 	}
 	t.Bytes, t.Quarantined = int64(s.natural()), s.natural()
 	r.x.notesVersion = s.uint()
-	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(), obsidianTemplates: s.raw()}
+	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(),
+		obsidianTemplates: s.raw()}
 	r.x.settings = r.x.read(texts)
 }
 

@@ -14,8 +14,10 @@ func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // equal TraitValues are stored once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
-	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
-		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+len(t.obsidianTemplates))
+	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() +
+		int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
+		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+
+			len(t.obsidianTemplates))
 }
 
 // Estimated average sizes, in bytes, of things that are not measured one by one.

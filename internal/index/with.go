@@ -65,7 +65,8 @@ type said struct {
 func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
-		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{}, sayings: map[said]*TraitValue{},
+		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{},
+		sayings:  map[said]*TraitValue{},
 		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
 		hidden: map[string]bool{},
 	}

@@ -49,7 +49,8 @@ func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 		return done, err
 	}
 	done.Version = repo.Version(idx.Version())
-	b := &rollback{Vault: v, idx: idx, below: vault.Trash + "rollback-" + v.Now().UTC().Format("20060102T150405Z") + "/"}
+	b := &rollback{Vault: v, idx: idx,
+		below: vault.Trash + "rollback-" + v.Now().UTC().Format("20060102T150405Z") + "/"}
 	paths, err := b.paths(ctx)
 	if err != nil {
 		return done, err

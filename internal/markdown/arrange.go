@@ -355,7 +355,8 @@ func slugChanges(h, now Heading) error {
 // notPlain returns the fault for a title that is not plain text, or that would change other
 // headings.
 func notPlain() error {
-	return fault.New(fault.InvalidValue, "a title must be one line of plain text, and must not change the headings around it").
+	return fault.New(fault.InvalidValue,
+		"a title must be one line of plain text, and must not change the headings around it").
 		With("argument", "title")
 }
 

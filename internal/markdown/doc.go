@@ -91,7 +91,7 @@ type Doc struct {
 	Tasks       []Task       // likewise
 	References  []Reference  // in text order, including those of the frontmatter and of declarations
 	Links       []Link       // in text order; links to notes are in References only
-	Anchors     []Link       // in text order: links to a place in the same note (`[x](#part)`), which are not in References
+	Anchors     []Link       // in text order: links within the note (`[x](#part)`), which are not in References
 	Blocks      []Block      // in text order
 	Tags        []Tag        // in text order, as often as they occur
 	Crowded     bool         // a bound was exceeded: the rest of the body is not in the Doc

@@ -25,7 +25,8 @@ func (s Subtree) Relevel(by int) ([]byte, error) {
 			continue
 		}
 		if h.Level+by > maxLevel {
-			return nil, fault.New(fault.InvalidValue, "a heading would have level %d; the deepest is %d", h.Level+by, maxLevel).
+			return nil, fault.New(fault.InvalidValue,
+				"a heading would have level %d; the deepest is %d", h.Level+by, maxLevel).
 				With("reason", "heading_depth_exceeded")
 		}
 		h = h.shifted(-s.At.Start)

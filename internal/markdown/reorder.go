@@ -304,7 +304,8 @@ func (r *reordering) add(number int, s *sibling) {
 	r.define(own)
 	var lacking []Definition
 	for _, d := range usedIn(s.Text, s.outside) {
-		if !slices.ContainsFunc(own, func(o Definition) bool { return o.Label == d.Label }) && r.define([]Definition{d}) {
+		if !slices.ContainsFunc(own, func(o Definition) bool { return o.Label == d.Label }) &&
+			r.define([]Definition{d}) {
 			lacking = append(lacking, d)
 		}
 	}
@@ -319,7 +320,8 @@ func (r *reordering) define(all []Definition) (fresh bool) {
 		own, has := r.has[d.Label]
 		if fresh = fresh && !has; !has {
 			r.has[d.Label] = d.Text
-		} else if !bytes.Equal(bytes.TrimSpace(own), bytes.TrimSpace(d.Text)) && !slices.Contains(r.Conflicts, d.Label) {
+		} else if !bytes.Equal(bytes.TrimSpace(own), bytes.TrimSpace(d.Text)) &&
+			!slices.Contains(r.Conflicts, d.Label) {
 			r.Conflicts = append(r.Conflicts, d.Label)
 		}
 	}
@@ -401,7 +403,8 @@ func alike(want, is []Heading) bool {
 	}
 	for i, w := range want {
 		h := is[i]
-		if w.Level != h.Level || !sameText(w.Text, h.Text) || w.Top != h.Top || w.Title && !h.Title || h.Title && !w.Title && i > 0 {
+		if w.Level != h.Level || !sameText(w.Text, h.Text) || w.Top != h.Top ||
+			w.Title && !h.Title || h.Title && !w.Title && i > 0 {
 			return false
 		}
 		if !sameDeclared(w.Embedded, h.Embedded) {

@@ -52,6 +52,6 @@ func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
 			return out, nil
 		}
 	}
-	return nil, fault.New(fault.ValidationFailed, "the id of the section %q would change, because it is derived from its "+
-		"type; give its declaration an id first", slug).With("reason", "slug").With("section", slug)
+	return nil, fault.New(fault.ValidationFailed, "the id of the section %q would change, because it is derived "+
+		"from its type; give its declaration an id first", slug).With("reason", "slug").With("section", slug)
 }

@@ -17,7 +17,8 @@ type TaskFields struct {
 // emoji.
 var (
 	emojiDate = regexp.MustCompile("(📅|📆|🗓|⏳|⌛|🛫|✅)\ufe0f?[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})")
-	fieldDate = regexp.MustCompile(`[\[(](due|scheduled|start|completion)::[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})[ \t]*[\])]`)
+	fieldDate = regexp.MustCompile(
+		`[\[(](due|scheduled|start|completion)::[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})[ \t]*[\])]`)
 	recurring = regexp.MustCompile(`🔁|[\[(]repeat::[ \t]*[^\])]`)
 )
 

@@ -201,7 +201,8 @@ var meant = map[Op]map[Kind]string{
 // misplaced reports a function that cannot test the items of the branch.
 func (c *checker) misplaced(b Branch, t *Test) {
 	name := strings.TrimSuffix(string(t.Op), "(")
-	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s", name, rootsOf(legal[t.Op]), rootName(b.Kind))
+	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s",
+		name, rootsOf(legal[t.Op]), rootName(b.Kind))
 }
 
 // nested checks the nested query of a function.
@@ -259,7 +260,8 @@ func (c *checker) reference(text string, at Place) {
 	case id != "":
 	case len(matches) > 0:
 		some := matches[:min(len(matches), fault.MaxProblems)]
-		c.report(fault.New(fault.AmbiguousRef, "a reference is ambiguous: it can be any of: %s", strings.Join(some, ", ")).
+		c.report(fault.New(fault.AmbiguousRef,
+			"a reference is ambiguous: it can be any of: %s", strings.Join(some, ", ")).
 			With("matches", some).Fix("use one of these ids"), at)
 	default:
 		f := fault.New(fault.InvalidRef, "a reference does not resolve")

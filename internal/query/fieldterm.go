@@ -116,7 +116,8 @@ func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 			if !isList {
 				return v != nil && !same(v, n)
 			}
-			return len(list) > 0 && !slices.ContainsFunc(list, func(each any) bool { return each != nil && same(each, n) })
+			return len(list) > 0 &&
+				!slices.ContainsFunc(list, func(each any) bool { return each != nil && same(each, n) })
 		}
 	}
 	one := e.single(t, d)

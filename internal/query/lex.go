@@ -283,7 +283,8 @@ var rootsAndClauses = []string{"type", "trait", "section", "link", "sort", "limi
 // So a fault never repeats a value of the query.
 func (t token) near() string {
 	text := strings.ToLower(t.text)
-	if _, isFunction := functions[text]; t.kind == sign || t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {
+	if _, isFunction := functions[text]; t.kind == sign ||
+		t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {
 		return text
 	}
 	return nouns[t.kind]

@@ -53,7 +53,8 @@ func (p *parser) unexpected(t token) {
 	case t.isWord("object") && next.is(":"):
 		p.failFix(t, "object: is the older name of type:", "write type: instead of object:")
 	case p.isRoot(0):
-		p.failFix(t, "each branch of a query has one root", "put | between the branches, or put the query into a function")
+		p.failFix(t, "each branch of a query has one root",
+			"put | between the branches, or put the query into a function")
 	case t.isWord("_"):
 		p.failFix(t, "_ can only be used for the element of a list", "write any(.field, _==value)")
 	case t.is("|>"):

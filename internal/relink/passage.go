@@ -60,7 +60,8 @@ func (w *rewriting) freeAnchors() {
 		}
 		_, slug, _ := strings.Cut(was.ID, "#")
 		encode := encoder(w.text, link.Written)
-		edits = append(edits, edit{at: link.Written, with: "/" + encode(w.from.Path) + "#" + encode(slug), line: link.Line})
+		edits = append(edits, edit{at: link.Written, with: "/" + encode(w.from.Path) + "#" + encode(slug),
+			line: link.Line})
 	}
 	if len(edits) == 0 {
 		return

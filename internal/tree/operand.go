@@ -72,7 +72,8 @@ type constant struct {
 // plains has the properties that are texts, by their names in lower case.
 var plains = map[string]func(t *Tree, n Node) string{
 	"nodeid": func(_ *Tree, n Node) string { return n.ID() },
-	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type, "name": (*Tree).Name, "title": (*Tree).Name,
+	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type,
+	"name": (*Tree).Name, "title": (*Tree).Name,
 	"kind": func(_ *Tree, n Node) string { return string(n.Kind()) },
 	"path": func(_ *Tree, n Node) string { return pathOf(n) },
 }

@@ -144,17 +144,21 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 		// Headings at the top of a note may have level 1 or 2: a note counts as a heading of level
 		// 1.
 		if level := max(1, above.Level()); s.Level > level+1 {
-			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line), "the heading has level %d below one of level %d", s.Level, level))
+			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line),
+				"the heading has level %d below one of level %d", s.Level, level))
 		}
 		if twin := k.twin(n); twin > 0 {
-			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line), "the heading is equal to that in line %d", twin))
+			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line),
+				"the heading is equal to that in line %d", twin))
 		}
 	}
 	if r := k.tree.Reference(n); r != nil && r.Broken {
 		if k.cycles(n) {
-			all = append(all, problem(n, "reference-cycle", SeverityError, "body", "the node is in a cycle of references"))
+			all = append(all, problem(n, "reference-cycle", SeverityError, "body",
+				"the node is in a cycle of references"))
 		} else {
-			all = append(all, problem(n, "broken-reference", SeverityWarning, "body", "the node represents one that does not exist"))
+			all = append(all, problem(n, "broken-reference", SeverityWarning, "body",
+				"the node represents one that does not exist"))
 		}
 	}
 	if n.Kind() == Note {
@@ -203,7 +207,8 @@ func textRules(n Node, text []byte) []Violation {
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
 		number++
 		if marks := bytes.TrimSpace(line); isEmptyHeading(marks) && !bytes.HasPrefix(line, []byte("    ")) {
-			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(number), "the heading has no text"))
+			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(number),
+				"the heading has no text"))
 		}
 	}
 	if n.Note.Unindexed == 0 && markdown.Unclosed(text) {
@@ -234,7 +239,8 @@ func (k *Checker) schema(n Node) []Violation {
 	}
 	typ, known := k.tree.Index.Schema().Type(k.tree.Type(n))
 	if _, ok := k.tree.Index.Schema().Type(declared); declared != "" && !ok {
-		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema does not have the type that the node declares")}
+		return []Violation{problem(n, "unknown-type", SeverityError, "type",
+			"the schema does not have the type that the node declares")}
 	}
 	// The payload of a transclusion is that of its source, and is checked there.
 	if !known || k.tree.embedded(n) != "" {
@@ -251,7 +257,8 @@ func (k *Checker) schema(n Node) []Violation {
 	var all []Violation
 	for _, p := range typ.Missing(values) {
 		field, _ := p.Details["field"].(string)
-		all = append(all, problem(n, "missing-required", SeverityError, field, "the required property '%s' is null or empty", field))
+		all = append(all, problem(n, "missing-required", SeverityError, field,
+			"the required property '%s' is null or empty", field))
 	}
 	checked := typ.Check(values, k.eval.clock)
 	for _, p := range checked.Problems {
@@ -262,7 +269,8 @@ func (k *Checker) schema(n Node) []Violation {
 	if len(typ.Fields) > 0 && typ.Name != vault.Section {
 		for _, name := range checked.Unknown {
 			if !n.beside(name) {
-				all = append(all, problem(n, "unknown-field", SeverityWarning, name, "the type %s declares no such field", typ.Name))
+				all = append(all, problem(n, "unknown-field", SeverityWarning, name,
+					"the type %s declares no such field", typ.Name))
 			}
 		}
 	}
@@ -295,9 +303,11 @@ func (k *Checker) links(n Node) []Violation {
 	for _, r := range k.of.references()[n.Section] {
 		switch to := k.refs.From(n.Note, r.Target); {
 		case len(to.Matches) > 0:
-			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference is ambiguous: %d nodes match", len(to.Matches)))
+			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line),
+				"a reference is ambiguous: %d nodes match", len(to.Matches)))
 		case to.ID == "" || to.FragmentMissing:
-			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference does not resolve"))
+			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line),
+				"a reference does not resolve"))
 		}
 	}
 	return all
@@ -322,7 +332,8 @@ func (k *Checker) order(n Node) []Violation {
 	if stale == 0 {
 		return nil
 	}
-	return []Violation{problem(n, "order-stale", SeverityWarning, "order", "the order names %d children that do not exist", stale)}
+	return []Violation{problem(n, "order-stale", SeverityWarning, "order",
+		"the order names %d children that do not exist", stale)}
 }
 
 // owns checks the rules in the configuration of the vault.
@@ -369,7 +380,8 @@ func (k *Checker) broken(n Node, r ownRule) []Violation {
 	}
 	for _, p := range r.Patterns {
 		if o := has(p.Field); o.there && !p.Expression.MatchString(bareText(o.value)) {
-			all = append(all, problem(n, r.ID, severity, p.Field, "the property '%s' does not match the pattern of the rule", p.Field))
+			all = append(all, problem(n, r.ID, severity, p.Field,
+				"the property '%s' does not match the pattern of the rule", p.Field))
 		}
 	}
 	return all

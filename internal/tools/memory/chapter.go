@@ -277,7 +277,8 @@ func (f tools) listChapters() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/chapters"},
 		Commands: []tool.Command{{Words: "chapter list"}},
 		Columns:  []string{"id", "title", "summary", "memory_count"},
-		Empty:    []tool.Empty{{Of: "chapters", Tool: "memory_create_chapter", Args: map[string]string{"auto_detect": "true"}}},
+		Empty: []tool.Empty{{Of: "chapters", Tool: "memory_create_chapter",
+			Args: map[string]string{"auto_detect": "true"}}},
 	}, f.chapters)
 }
 

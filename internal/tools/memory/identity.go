@@ -76,7 +76,8 @@ func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (ident
 	case in.Action == actInfo:
 		return f.agentInfo(ctx, c, in)
 	case in.AsOf.AsOf != "":
-		return identityOut{}, fault.New(fault.InvalidQuery, "as_of can only be used with info: the past cannot be changed").
+		return identityOut{}, fault.New(fault.InvalidQuery,
+			"as_of can only be used with info: the past cannot be changed").
 			With("argument", "as_of")
 	case in.Action == actResume:
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.resume(c))

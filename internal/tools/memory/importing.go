@@ -87,7 +87,8 @@ func (j importing) take(b brought) error {
 	case memory.KindChapter:
 		return other(j, b, func(c *memory.Chapter) string {
 			c.V, c.Agent, c.Principal = memory.Format, j.agentOf(b), j.Principal
-			if c.Origin = cmp.Or(c.Origin, memory.OriginManual); c.Origin != memory.OriginManual && c.Origin != memory.OriginAuto {
+			if c.Origin = cmp.Or(c.Origin, memory.OriginManual); c.Origin != memory.OriginManual &&
+				c.Origin != memory.OriginAuto {
 				return "origin must be manual or auto"
 			}
 			return j.dated(&c.Created)

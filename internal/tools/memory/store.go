@@ -165,7 +165,8 @@ func (in *storeIn) owner(a author) (string, error) {
 	k, ok := a.index().Agent(in.TargetAgentID)
 	switch {
 	case !a.isAdmin() && !a.descends(in.TargetAgentID):
-		return "", fault.New(fault.PermissionDenied, "an agent can store memories only for itself and the agents below it").
+		return "", fault.New(fault.PermissionDenied,
+			"an agent can store memories only for itself and the agents below it").
 			With("argument", "target_agent_id")
 	case !ok || k.Value.Principal == "":
 		return "", fault.New(fault.NotFound, "there is no agent %q", in.TargetAgentID).

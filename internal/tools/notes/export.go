@@ -121,8 +121,9 @@ func (f tools) chosen(
 		return f.matching(ctx, c, in)
 	}
 	if in.Project != "" {
-		return state.View{}, nil, fault.New(fault.InvalidParameter, "project can only be used with a query, and target is a path").
-			With("argument", "project").Fix("omit project, or give search words as target")
+		return state.View{}, nil,
+			fault.New(fault.InvalidParameter, "project can only be used with a query, and target is a path").
+				With("argument", "project").Fix("omit project, or give search words as target")
 	}
 	path, err := notePath("target", in.Target)
 	if err != nil {

@@ -89,7 +89,8 @@ func (in *narrowing) filter() (*filter, error) {
 	})
 	f.cardSlug(in.Tag, index.MarkedTag, func(c *index.Card, s string) bool { return slices.Contains(c.Tags, s) })
 	f.cardSlug(in.Chain, index.MarkedChain, func(c *index.Card, s string) bool { return c.Chain() == s })
-	f.cardSlug(in.Entity, index.MarkedEntity, func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
+	f.cardSlug(in.Entity, index.MarkedEntity,
+		func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
 	f.cardSlug(in.Episode, index.MarkedEpisode, func(c *index.Card, s string) bool { return c.Episode() == s })
 	since, until := day(in.Since), day(in.Until)
 	f.dated(since, func(day string) bool { return day >= since })

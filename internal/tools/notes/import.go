@@ -91,8 +91,9 @@ func (f tools) importFiles() *tool.Tool {
 		Input: &tool.Files{
 			Arg: "files", MaxFiles: maxImportFiles, MaxBytes: tool.MaxBody - 256<<10,
 			Body: "content", Binary: "content_base64", Any: true, Single: true,
-			Split: map[string]tool.Split{".json": tool.Elements, ".csv": tool.Rows, ".tsv": tool.Rows, ".jsonl": tool.Lines},
-			Pick:  &tool.Pick{Arg: "type", Names: importNames()},
+			Split: map[string]tool.Split{".json": tool.Elements, ".csv": tool.Rows, ".tsv": tool.Rows,
+				".jsonl": tool.Lines},
+			Pick: &tool.Pick{Arg: "type", Names: importNames()},
 		},
 	}, f.importNotes)
 }
@@ -220,7 +221,8 @@ func (f importFile) open(kind string) ([]convert.File, error) {
 			return nil, fault.New(fault.InvalidParameter, "a file has content or content_base64, not both").At(path, 0)
 		}
 		if file.Data, err = base64.StdEncoding.DecodeString(f.Base64); err != nil {
-			return nil, fault.New(fault.InvalidParameter, "content_base64 is not base64: standard alphabet, with padding").
+			return nil, fault.New(fault.InvalidParameter,
+				"content_base64 is not base64: standard alphabet, with padding").
 				At(path, 0)
 		}
 	}

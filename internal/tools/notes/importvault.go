@@ -77,7 +77,8 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 		case !utf8.Valid(f.Data):
 			err = fault.New(fault.InvalidParameter, "the file is not UTF-8")
 		case len(f.Data) > repo.MaxNote:
-			err = fault.New(fault.NoteTooLarge, "the file has %d bytes; a note has at most %d", len(f.Data), repo.MaxNote)
+			err = fault.New(fault.NoteTooLarge,
+				"the file has %d bytes; a note has at most %d", len(f.Data), repo.MaxNote)
 		}
 		if err != nil {
 			problems = append(problems, fault.Of(err).At(f.Path, 0).With("argument", "files"))

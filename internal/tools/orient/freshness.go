@@ -83,14 +83,14 @@ func (f *freshness) warn(a *tool.Aside) {
 	case repo.Pending:
 		f.pending(a)
 	case repo.Updating:
-		f.warning(a, "INDEX_UPDATING", "a reindex is running; the answer describes the version before it: repeat the call "+
-			"in a moment")
+		f.warning(a, "INDEX_UPDATING",
+			"a reindex is running; the answer describes the version before it: repeat the call in a moment")
 	case repo.Unknown:
 		f.warning(a, "INDEX_UNKNOWN", "the files have not been compared with the index yet; repeat the call in a "+
 			"moment, or compare them with raven_reindex", compare)
 	case repo.Incompatible:
-		f.warning(a, "INDEX_INCOMPATIBLE", "the format of the stored vault is newer than this release supports; run the "+
-			"release that wrote it, or a newer one")
+		f.warning(a, "INDEX_INCOMPATIBLE", "the format of the stored vault is newer than this release supports; "+
+			"run the release that wrote it, or a newer one")
 	}
 }
 
