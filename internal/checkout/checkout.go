@@ -118,7 +118,8 @@ type change struct {
 	took   bool          // the commit ingested the text of the file, so that before has that text
 }
 
-// An inbox contains commits that were applied, until the files are written.
+// An inbox contains commits that were applied, until the files are written. It has its own mutex,
+// because Applied is called while the vault is locked and must not wait for mu.
 type inbox struct {
 	mu      sync.Mutex
 	entries []entry
@@ -173,14 +174,13 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 }
 
 // Options are the options of Open. Files, Log and Now are required; the other fields may be zero. A
-// Checkout does not change them.
+// Checkout does not change them. Log receives the errors of the sync, which are returned to no
+// caller. Now is the time of the vault, for times that are stored.
 type Options struct {
 	Files Files // the folder of the notes
-	// Log receives the errors of the sync, which are returned to no caller.
-	Log *slog.Logger
-	// Now returns the time of the vault, for times that are stored.
-	Now func() time.Time
-	Who repo.Who // the author of the edits that are ingested
+	Log   *slog.Logger
+	Now   func() time.Time
+	Who   repo.Who // the author of the edits that are ingested
 
 	// Watch watches the folder. If it is nil, only sweeps find edits.
 	Watch func(enter func(folder string) bool) (blob.Watch, error)
@@ -357,8 +357,8 @@ func (c *Checkout) unreadTwin(ctx context.Context, path string) (string, error) 
 	return "", nil
 }
 
-// guardTrash returns CONFLICT if there is a file at the path of a new file of the trash. Such a
-// file is not the vault's, and stays. The caller holds mu.
+// guardTrash returns CONFLICT if there is a file at the path of a new file of the trash, or if it
+// cannot be looked at. Such a file is not the vault's, and stays. The caller holds mu.
 func (c *Checkout) guardTrash(ctx context.Context, path string) error {
 	_, err := c.files.Look(ctx, c.key(path))
 	if errors.Is(err, blob.ErrNotExist) {

@@ -77,7 +77,8 @@ var (
 	}
 )
 
-// ago parses a relative time such as `3 days ago`. A day is 24 hours.
+// ago parses a relative time such as `3 days ago`. A day is 24 hours, whatever the clock changes of
+// the zone. It returns false for a number that is too large for a duration.
 func (c Clock) ago(s string) (time.Time, bool) {
 	m := agoForm.FindStringSubmatch(s)
 	if m == nil {
@@ -90,7 +91,9 @@ func (c Clock) ago(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseDateTime parses a date with a time of day. Without an offset it is in the given zone.
+// parseDateTime parses a date with a time of day: RFC 3339, or YYYY-MM-DDTHH:MM with or without
+// seconds. Without an offset it is in the given zone. Fractions of seconds and a blank in place of
+// the T are not accepted without an offset.
 func parseDateTime(s string, zone *time.Location) (time.Time, bool) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, true
