@@ -22,7 +22,9 @@ var deployment = map[string]string{
 	"SignatureDoesNotMatch": "the credentials are not valid",
 }
 
-// failure returns the error of a failed call. doing is the verb and the object of the call.
+// failure returns the error of a failed call. doing is the verb and the object of the call. Errors
+// of the deployment, those in the table above, are also logged, because no caller can correct them;
+// see awsclient.Failures.
 func (b *Bucket) failure(ctx context.Context, doing string, err error) error {
 	return b.failures.Of(ctx, doing, err)
 }
