@@ -20,9 +20,9 @@ func (f Filter) wants(it Item) bool {
 }
 
 // List returns up to limit jobs, newest first, with ids before `before` if that is not empty; more
-// reports whether there are others. The table can only be read forward, so List reads blocks of
-// time, each twice as long as the one after it. The cost of a page is about proportional to its
-// size.
+// reports whether there are others. An id contains its time, but the table can only be read
+// forward, so List reads blocks of time, each twice as long as the one after it. The cost of a page
+// is about proportional to its size.
 func (j *Jobs) List(
 	ctx context.Context, f Filter, before string, limit int,
 ) (items []Item, more bool, err error) {
