@@ -80,7 +80,7 @@ func (s state) later(debt time.Duration, at int64) time.Duration {
 }
 
 // moved returns a copy of the state at a later time, without the agents whose buckets are full
-// again.
+// again. So an item stays small, whatever the number of agents over time.
 func (s state) moved(at int64) state {
 	next := state{
 		At: at, Principal: s.later(s.Principal, at),
