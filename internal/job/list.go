@@ -51,7 +51,8 @@ func (j *Jobs) List(
 	}
 }
 
-// oldest returns the creation time of the oldest job; ok is false if there is none.
+// oldest returns the creation time of the oldest job, from its id; ok is false if there is none. It
+// costs one read, because ids sort by time.
 func (j *Jobs) oldest(ctx context.Context) (at time.Time, ok bool, err error) {
 	for row, err := range j.opt.Table.Query(ctx, Part, jobPrefix, jobPrefix+last) {
 		if err != nil {
