@@ -56,7 +56,8 @@ func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
 	return s, s.list(ctx)
 }
 
-// answers reports whether an error is the answer of a running server that refuses this caller.
+// answers reports whether an error is the answer of a running server that refuses this caller:
+// authentication, a missing role, or its rate limit.
 func answers(err error) bool {
 	switch fault.Of(err).Status() {
 	case fault.StatusUnauthenticated, fault.StatusForbidden, fault.StatusRateLimited:

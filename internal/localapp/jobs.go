@@ -78,7 +78,8 @@ func (w *workers) Close() {
 }
 
 // work runs the jobs of a tenant as they become due. It returns when the tenant has none, or when
-// the workers are closed. A message wakes it before the time that the last pass returned.
+// the workers are closed. A message wakes it before the time that the last pass returned. It makes
+// a pass when it starts, because the message that started it says that there is work.
 func (w *workers) work(tenant string, wake <-chan struct{}) {
 	for {
 		pause, more := w.pass(tenant)

@@ -51,7 +51,8 @@ func connectionsOf(files uint64) int {
 	return max(1, int(files)-max(minReserve, int(files)/4)) //nolint:gosec // it is at most a million
 }
 
-// tooMany returns the complete HTTP response for a connection above the limit.
+// tooMany returns the complete HTTP response for a connection above the limit. It is sent without
+// reading the request, so it has no request id, and the connection is closed after it.
 func tooMany() []byte {
 	body := tool.Refusal(fault.New(fault.Unavailable,
 		"too many connections from this address, or to this server").After(time.Second), nil)

@@ -83,7 +83,8 @@ func (a *App) answerBackup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A refused is the body of an answer without a backup.
+// A refused is the body of an answer without a backup: the fault of the server, from which the
+// client makes its own.
 type refused struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`

@@ -43,7 +43,8 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 	})
 }
 
-// hostsOf returns the names of a listener on loopback.
+// hostsOf returns the names of a listener on loopback: the three by which programs of the machine
+// reach it, with its port.
 func hostsOf(l net.Listener) []string {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
@@ -114,7 +115,8 @@ func (a *App) newServer(h http.Handler) *http.Server {
 	}
 }
 
-// warmUp starts warm in the background. The function that it returns cancels it.
+// warmUp starts warm in the background. The function that it returns cancels it and does not wait;
+// Close of the App does.
 func (a *App) warmUp(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	a.background.Go(func() { a.warm(ctx) })

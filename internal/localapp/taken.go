@@ -63,7 +63,8 @@ func absolute(path string) string {
 	return path
 }
 
-// An address is an address to listen on, and the option that sets it.
+// An address is an address to listen on, and the option that sets it, for messages. The zero value
+// of servers means that no other server is looked up.
 type address struct {
 	hostport string
 	option   string // the option, for a fix with another address
