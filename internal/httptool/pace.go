@@ -24,14 +24,16 @@ func (s *server) paced(next http.Handler) http.Handler {
 	})
 }
 
-// A pacer is a response whose write deadline is extended as its client reads.
+// A pacer is a response whose write deadline is extended as its client reads. It receives the
+// compressed data, so its parts are of the bytes that are sent.
 type pacer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	time    time.Duration
 }
 
-// Write writes data in parts, each with a deadline of its own.
+// Write writes data in parts, each with a deadline of its own. It returns the error of a client
+// that is too slow, or has disconnected; the handler ignores it.
 func (p *pacer) Write(data []byte) (written int, err error) {
 	for {
 		part := data[written:min(written+pacePart, len(data))]
