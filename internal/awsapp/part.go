@@ -64,7 +64,8 @@ func Routes(cat *tool.Catalogue) []Route {
 const vaultPath = "/v1/vaults/{vault}"
 
 // patternOf returns the gateway's route for the path of a tool: the first word after the version or
-// the vault, and a wildcard if more follows.
+// the vault, and a wildcard if more follows. So a family needs few routes, and an HTTP API allows a
+// limited number.
 func patternOf(path string) string {
 	if name, ok := strings.CutPrefix(path, "/v1/vaults/{"); ok && strings.HasSuffix(name, "}") &&
 		!strings.Contains(name, "/") {
