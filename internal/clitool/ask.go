@@ -19,6 +19,11 @@ const yesFlag = "yes"
 
 // confirm asks the person before a call that cannot be undone. It asks nothing if In and Err are
 // not a terminal, if the line contains the answer, or in a dry run.
+//
+// A tool may ask several questions. A question without Confirm is answered with y; one with Confirm
+// is answered by typing a name, which becomes an argument of the call, so that the server checks it
+// too. --yes answers all of them. Without a terminal the call is made as it is: a server that
+// requires a confirming argument refuses it.
 func (c *command) confirm(cmd *cobra.Command, r *request) error {
 	if r.isTrue(c.dryArg()) {
 		return nil // a dry run changes nothing
@@ -49,7 +54,8 @@ func (c *command) dryArg() string {
 	return a.Name
 }
 
-// concerns reports whether a question must be asked before the call.
+// concerns reports whether a question must be asked before the call: an argument that it depends on
+// is true, and none that makes it unnecessary.
 func (r *request) concerns(ask tool.Ask) bool {
 	return (ask.With == "" || r.isTrue(ask.With)) && (ask.Skip == "" || !r.isTrue(ask.Skip))
 }
@@ -57,15 +63,17 @@ func (r *request) concerns(ask tool.Ask) bool {
 // isTrue reports whether an argument is true.
 func (r *request) isTrue(name string) bool { return string(r.args[name]) == "true" }
 
-// fill sets the confirming argument to the required value.
+// fill sets the confirming argument to the required value, as if the person had typed it. It does
+// nothing if the argument with the value is missing; the tool reports that.
 func (r *request) fill(ask tool.Ask) {
 	if raw, ok := r.args[ask.Of]; ok {
 		r.args[ask.Confirm] = slices.Clone(raw)
 	}
 }
 
-// question asks a question and stores the answer. If the call is not confirmed, it returns an
-// error.
+// question asks a question and stores the answer. If the call is not confirmed, it returns
+// INVALID_PARAMETER, with the flag that skips the question as a fix. It reads one line of In. An
+// empty line is not a confirmation.
 func (a *App) question(r *request, ask tool.Ask) error {
 	text := tool.Empty{}.Fill(ask.Question, r.text)
 	want := r.text(ask.Of)

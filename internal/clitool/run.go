@@ -11,7 +11,8 @@ import (
 )
 
 // run executes a command line and prints the answer. A failure is printed at the end of Run, in the
-// requested form.
+// requested form. If the line cannot be parsed, the requested form is derived from the flags alone.
+// An import or export shows people a summary of the files, and not the data.
 func (c *command) run(cmd *cobra.Command, line []string) error {
 	r, err := c.read(cmd, line)
 	if err != nil {
@@ -38,7 +39,8 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	return p.success(ans, c.nextPage(ans))
 }
 
-// inForm converts any error except a usage error to a failure that is printed in form f.
+// inForm converts any error except a usage error to a failure that is printed in form f. A failure
+// keeps its fault and its answer.
 func inForm(f form, err error) error {
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		return err
@@ -51,7 +53,8 @@ func inForm(f form, err error) error {
 	return failed
 }
 
-// ofFamily sets the family of a failure, which determines its form and its exit code.
+// ofFamily sets the family of a failure, which determines its form and its exit code. Other errors
+// are returned unchanged.
 func (c *command) ofFamily(err error) error {
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		failed.family = c.tool.Family
@@ -59,7 +62,8 @@ func (c *command) ofFamily(err error) error {
 	return err
 }
 
-// inTerms sets the terms of a failure.
+// inTerms sets the terms of a failure, with which people see the names of arguments as they gave
+// them.
 func (r *request) inTerms(err error) error {
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		failed.terms = r.terms
@@ -67,7 +71,9 @@ func (r *request) inTerms(err error) error {
 	return err
 }
 
-// call connects and calls the tool: once, or as often as its files require.
+// call connects and calls the tool: once, or as often as its files require. The target says whether
+// the call only reads, so that a local data directory need not be created or locked for it. Fixes
+// in answers are written as command lines with the same target.
 func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	ctx := cmd.Context()
 	target, err := c.app.Target(cmd)
@@ -93,7 +99,7 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 }
 
 // changes reports whether the call may change something, by the kind of the tool or because of an
-// argument.
+// argument that turns a reading call into a change. A call with files counts as a change.
 func (c *command) changes(r *request) bool {
 	if c.tool.Kind.Changes() || r.path != "" {
 		return true
@@ -106,7 +112,8 @@ func (c *command) changes(r *request) bool {
 	return false
 }
 
-// callOnce makes a call without files, after the one that a flag may request to be made first.
+// callOnce makes a call without files, after the one that a flag may request to be made first, and
+// waits for its job.
 func (c *command) callOnce(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -123,7 +130,7 @@ func (c *command) callOnce(
 	return c.follow(cmd, inv, ans)
 }
 
-// nextPage returns the flag that requests the next page of a list, or "".
+// nextPage returns the flag that requests the next page of a list, or "": "--page-token TOKEN".
 func (c *command) nextPage(ans *answer) string {
 	token := ans.meta.get("next_page_token")
 	a, ok := c.tool.Meant(tool.MeansToken)
@@ -134,7 +141,9 @@ func (c *command) nextPage(ans *answer) string {
 }
 
 // patiently is invoke that repeats the call after a pause, up to five times, if the fault says that
-// the call may succeed within a minute. Calls that change something must have an idempotency key.
+// the call may succeed within a minute. Calls that change something must have an idempotency key,
+// because the first attempt may have had an effect. It is for imports and exports, which make many
+// calls and are likely to exceed a rate.
 func (c *command) patiently(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {

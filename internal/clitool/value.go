@@ -11,7 +11,8 @@ import (
 )
 
 // A value is decoded JSON in which objects keep the order of their members, and numbers their
-// digits.
+// digits. The order of an answer is part of its design, and a large number must not lose digits.
+// The zero value is null. A value is copied on assignment, but its items and members are shared.
 type value struct {
 	kind    kind
 	text    string // of a text, a number or a boolean
@@ -50,7 +51,8 @@ func decode(data []byte) (value, error) {
 	return next(dec)
 }
 
-// next decodes the value that begins at the next token.
+// next decodes the value that begins at the next token. An error is that of JSON that ends early or
+// is malformed.
 func next(dec *json.Decoder) (value, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -104,7 +106,8 @@ func nextObject(dec *json.Decoder) (value, error) {
 	return v, err
 }
 
-// MarshalJSON encodes the value with its original order and digits.
+// MarshalJSON encodes the value with its original order and digits, and without escaping characters
+// of HTML. null is encoded as null, and an empty list as [].
 func (v value) MarshalJSON() ([]byte, error) {
 	switch v.kind {
 	case nullKind:
@@ -155,7 +158,8 @@ func (v value) member(name string) (member, bool) {
 	return member{}, false
 }
 
-// set replaces the member with a name, or adds it. v becomes an object.
+// set replaces the member with a name, or adds it at the end. v becomes an object. A member that is
+// replaced keeps its label.
 func (v *value) set(name string, to value) {
 	for i, m := range v.members {
 		if m.name == name {
@@ -167,7 +171,7 @@ func (v *value) set(name string, to value) {
 	v.members = append(v.members, member{name: name, value: to})
 }
 
-// remove removes the member with a name.
+// remove removes the member with a name. It does not change the members of copies of v.
 func (v *value) remove(name string) {
 	var rest []member
 	for _, m := range v.members {
@@ -206,7 +210,8 @@ func (v value) counts() bool {
 	})
 }
 
-// isEmpty reports whether there is nothing in the value to show.
+// isEmpty reports whether there is nothing in the value to show: null, an empty list or an empty
+// object. An empty text, zero and false are shown.
 func (v value) isEmpty() bool {
 	switch v.kind {
 	case nullKind:
