@@ -428,7 +428,8 @@ func (x fixer) learn(ctx context.Context, k known, version string) error {
 	return nil
 }
 
-// passedAgain is the learning about a failure that another run of the same commit does not have.
+// passedAgain is the learning that is added to a flaky failure. It is a fixed text, so that it is
+// not added twice.
 const passedAgain = "passed again on the same commit"
 
 // flaky marks a failure as flaky: it adds the tag and the learning passedAgain. It stays open,

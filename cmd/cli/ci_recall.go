@@ -38,6 +38,8 @@ type recaller struct {
 	strict    bool
 }
 
+// command returns the command. It has no arguments; all limits have defaults that suit the log of a
+// build or the context of an agent.
 func (r *recaller) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recall",

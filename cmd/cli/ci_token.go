@@ -17,7 +17,7 @@ import (
 )
 
 // patientToken is the timeout of a request for a token, and mostToken the largest size of its
-// answer in bytes.
+// answer in bytes. A token is about two KiB, so a larger answer is not that of a token service.
 const (
 	patientToken = 5 * time.Second
 	mostToken    = 64 << 10

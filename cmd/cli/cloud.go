@@ -22,7 +22,8 @@ type cloud struct {
 	stack, region, profile string
 }
 
-// flags adds the flags to a command.
+// flags adds the flags to a command, and declares which global flags it uses: only those for the
+// form of the answer, because --server and --data have no meaning for a stack.
 func (o *cloud) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.stack, "stack", "", "name of the CloudFormation stack")
 	c.Flags().StringVar(&o.region, "region", "", "region of AWS (as the AWS CLI finds it)")
@@ -163,8 +164,8 @@ func (r *restorer) command() *cobra.Command {
 }
 
 // run restores the stack. Progress is printed on standard error while it works, because it can take
-// long; the result has a line for the table and one for each vault. A vault without a name in the
-// result is a part of the table that is no vault, and has no line.
+// long; the result has a line for the table and one for each vault. It may be repeated after an
+// error.
 func (r *restorer) run(c *cobra.Command, _ []string) error {
 	if r.from == "" {
 		return fault.New(fault.InvalidParameter, "--from must be the name of a table that AWS has restored").

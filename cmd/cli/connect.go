@@ -130,7 +130,9 @@ func (n connector) catchUp(ctx context.Context, app *localapp.App) error {
 }
 
 // local returns the target of a command line about a data directory of this machine, or a folder,
-// and its configuration.
+// and its configuration. It does not look for a server in the configuration file, and it does not
+// refuse one in the flags; a command that cannot work with a server must do that. Nothing is opened
+// or created.
 func (n connector) local(c *cobra.Command) (t clitool.Target, cfg localapp.Config, err error) {
 	if t, err = n.app.Target(c); err != nil {
 		return t, cfg, err

@@ -200,5 +200,6 @@ func tableOf(found []repo.Finding) string {
 	return b.String()
 }
 
-// onOneLine returns a text on one line, for a cell of the table.
+// onOneLine returns a text on one line, for a cell of the table. A line break or a tab in a message
+// would break the columns.
 func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

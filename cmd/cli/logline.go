@@ -47,9 +47,9 @@ func logger(a *clitool.App, format string) (*slog.Logger, error) {
 // duration, and then the other attributes as key=value. It omits attributes that are the same in
 // most lines, or that only relate lines to each other:
 //
-//	09:41:07 raven_read ok 1.2ms agent=scribe vault=notes
-//	09:41:09 GET /v1/vaults/{vault}/objects 200 4ms
-//	09:41:12 WARN the folder was not synced cause="no space left"
+//	09:41:07 raven_set ok 3.1ms vault=notes
+//	09:41:09 GET /docs 200 2ms
+//	09:41:12 ERROR the log could not be compacted vault=notes cause="no space left on device"
 //
 // Attributes of groups have the names of the groups as a prefix, with dots. WithAttrs and WithGroup
 // return a copy; all copies share turn, the mutex of out, so lines are never mixed. It is safe for

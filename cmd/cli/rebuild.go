@@ -17,6 +17,8 @@ import (
 // database, and both survive it.
 type rebuilder struct{ app *clitool.App }
 
+// command returns the command. It must not run beside a server: localapp.Rebuild needs the lock of
+// the database, and is refused while another process has the directory open.
 func (r *rebuilder) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebuild",
