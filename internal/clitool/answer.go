@@ -42,7 +42,7 @@ func (v *value) UnmarshalJSON(data []byte) (err error) {
 
 // open decodes an envelope. It returns an error for JSON that is not an envelope: one that is not
 // ok and has no error. A failed call may have data too, such as the results of the steps before the
-// failure.
+// failure. The answer keeps raw, which the caller must not change.
 func open(raw json.RawMessage) (*answer, error) {
 	var e envelope
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -96,7 +96,8 @@ type failure struct {
 func (f *failure) Error() string { return f.fault.Error() }
 
 // newFailure returns the failure of a call. ans is the call's answer, whose data and warnings are
-// printed too; it may be nil. An error that is not a fault becomes INTERNAL.
+// printed too; it may be nil. An error that is not a fault becomes INTERNAL. An answer without a
+// fault, such as that of a job which failed later, is replaced: its data would look like a result.
 func newFailure(ans *answer, err error) *failure {
 	f := fault.Of(err)
 	if ans == nil || ans.fault == nil {

@@ -20,6 +20,26 @@
 //
 // Everything that a server sends is escaped before it is printed on a terminal (harmless), because
 // a note may contain control sequences.
+//
+// # What programs and people may rely on
+//
+// A program reads Out with --json, --bare or --envelope, or reads the lines with tabs that a table
+// becomes when Out is not a terminal. The envelope and the exit codes are part of the contract
+// (CONTRACT §1 and §2), and names of members are those of the tool. What people see on a terminal
+// may change at any time.
+//
+// Results go to Out, and everything about them goes to Err: warnings, counts, progress, questions
+// and faults. So the output of a command can be piped without filtering. A failed call prints
+// nothing on Out for people, except the results of steps that did succeed.
+//
+// # Names and values
+//
+// A word, a flag and a member of a JSON object mean the same argument of the tool, and its schema
+// decides how a text becomes a value. Flags have dashes where arguments have underscores; both are
+// accepted. The tool checks the values, not this package, so that messages and codes are the same
+// over HTTP. The exceptions are errors that only the command line can have: an unknown flag, a word
+// that is left over, an argument that is given twice, and a text for a flag that takes a number or
+// a boolean. These are usage errors, with exit code 1.
 package clitool
 
 import (
@@ -38,6 +58,9 @@ import (
 // An App is the command line of a catalogue. Tools, Connect, In, Out and Err are required. It is
 // used by one goroutine. It reads nothing from the process: environment, streams and clock are
 // fields, so a test can run a command line as a user would.
+//
+// Each Run builds a new tree of commands, because cobra stores the values of flags in it. Without
+// Extra commands, an App can therefore run many lines, one after the other.
 type App struct {
 	Tools []*tool.Tool
 
@@ -205,7 +228,8 @@ func (a *App) runRoot(c *cobra.Command, args []string) error {
 	return err
 }
 
-// env returns a variable of the environment, or "".
+// env returns a variable of the environment, or "". An empty variable counts as one that is not
+// set, everywhere in this package.
 func (a *App) env(name string) string {
 	if a.Env == nil {
 		return ""
@@ -221,7 +245,7 @@ func (a *App) width() int {
 	return 100
 }
 
-// now returns the current time in the user's time zone.
+// now returns the current time in the user's time zone. Times in answers are shown in this zone.
 func (a *App) now() time.Time {
 	if a.Now == nil {
 		return time.Now()

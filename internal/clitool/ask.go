@@ -48,7 +48,8 @@ func (c *command) confirm(cmd *cobra.Command, r *request) error {
 	return nil
 }
 
-// dryArg returns the name of the dry-run argument, or "" if there is none.
+// dryArg returns the name of the argument that makes a call a dry run, or "" if the tool has none.
+// Tools give it different names; its meaning is declared in the catalogue.
 func (c *command) dryArg() string {
 	a, _ := c.tool.Meant(tool.MeansDry)
 	return a.Name
@@ -60,11 +61,12 @@ func (r *request) concerns(ask tool.Ask) bool {
 	return (ask.With == "" || r.isTrue(ask.With)) && (ask.Skip == "" || !r.isTrue(ask.Skip))
 }
 
-// isTrue reports whether an argument is true.
+// isTrue reports whether an argument is the JSON value true. A missing argument is not.
 func (r *request) isTrue(name string) bool { return string(r.args[name]) == "true" }
 
 // fill sets the confirming argument to the required value, as if the person had typed it. It does
-// nothing if the argument with the value is missing; the tool reports that.
+// nothing if the argument with the value is missing; the tool reports that. The value is cloned,
+// because later steps may change the arguments in place.
 func (r *request) fill(ask tool.Ask) {
 	if raw, ok := r.args[ask.Of]; ok {
 		r.args[ask.Confirm] = slices.Clone(raw)

@@ -26,6 +26,11 @@ import (
 // list the files; read each once, to find problems and sizes; distribute them over calls; and make
 // the calls in order, reading the files again. So all problems of files are reported before
 // anything is changed, and the texts of one call are in memory at a time.
+//
+// An import is not atomic: each call is one change of the vault. If a call fails, the files of the
+// calls before it remain imported, and the failure says how many. The command can be run again: a
+// tool skips files that have not changed. With an idempotency key on the line, even a call whose
+// outcome is unknown can be repeated, because each call has a key that is derived from it.
 type importing struct {
 	*command
 	inv   tool.Invoker
@@ -161,7 +166,8 @@ func (in *importing) refusal() error {
 	return &failure{fault: in.sum.fault, answer: &in.sum, summed: true}
 }
 
-// nounOf returns the noun for the imported files in messages.
+// nounOf returns the noun for the imported files in messages: note for an import into a vault of
+// notes, and file for any other.
 func nounOf(of *tool.Files) string {
 	if of.Any {
 		return "file"
@@ -213,7 +219,8 @@ func (in *importing) split() ([][]portion, error) {
 
 // leaveOut adds a file with an invalid note name to the skipped files, and reports whether it did.
 // If the names of several files may be the same to a file system, the first one is imported. With
-// --strict it is not called, so that such a file is a problem.
+// --strict it is not called, so that such a file is a problem. All other problems, such as a file
+// that cannot be read, end the import before the first call.
 func (in *importing) leaveOut(name string, err error) bool {
 	f := fault.Of(err)
 	if in.tool.Input.Any || f.Code != fault.InvalidPath && f.Code != fault.DuplicateID {
@@ -274,7 +281,8 @@ func (in *importing) pieces(name string, err error) ([]portion, error) {
 	return all, nil
 }
 
-// load reads the content of a portion: the whole file again, or the piece.
+// load reads the content of a portion: the whole file again, or the piece. The file may have
+// changed since it was checked; it is sent as it is now, if it can still be read.
 func (in *importing) load(p portion) (file, error) {
 	if p.piece == 0 {
 		return in.src.read(p.name)
@@ -334,7 +342,8 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 	return nil
 }
 
-// problemsIn returns the individual problems of a fault.
+// problemsIn returns the individual problems of a fault, or the fault itself if it has none. So the
+// sum of several calls has one flat list.
 func problemsIn(f *fault.Fault) []*fault.Fault {
 	if len(f.Errors) == 0 {
 		return []*fault.Fault{f}
@@ -342,7 +351,8 @@ func problemsIn(f *fault.Fault) []*fault.Fault {
 	return f.Errors
 }
 
-// halve sends portions in two calls.
+// halve sends portions in two calls, each of which may be halved again. A single portion that is
+// too large cannot be, so send returns its fault.
 func (in *importing) halve(ctx context.Context, id string, portions []portion) error {
 	half := len(portions) / 2
 	if err := in.send(ctx, id+".0", portions[:half]); err != nil {
@@ -351,7 +361,8 @@ func (in *importing) halve(ctx context.Context, id string, portions []portion) e
 	return in.send(ctx, id+".1", portions[half:])
 }
 
-// progressBar returns a progress bar of the imported files. It is visible only on a terminal.
+// progressBar returns a progress bar of the imported files. It is visible only on a terminal. It
+// counts files and not calls, because the sizes of calls differ.
 func (in *importing) progressBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions(len(in.files),
 		progressbar.OptionSetWriter(in.app.Err),

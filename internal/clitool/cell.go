@@ -10,7 +10,8 @@ import (
 )
 
 // A cell is one line of text in a table. Its text is already escaped. Widths are columns of a
-// terminal: a wide character has two, and a combining mark none.
+// terminal: a wide character has two, and a combining mark none. Offsets of marks are in bytes;
+// they must be moved whenever text before them is cut.
 type cell struct {
 	text  string
 	marks [][2]int // byte ranges to emphasize, as start and end, in order
@@ -20,7 +21,8 @@ type cell struct {
 // cut marks omitted text.
 const cut = "…"
 
-// width returns the number of columns of the text on a terminal.
+// width returns the number of columns of the text on a terminal. It differs from the number of
+// bytes and from that of characters.
 func (c cell) width() int { return text.StringWidthWithoutEscSequences(c.text) }
 
 // within returns the cell cut to a width. If the first mark would be cut off, it also omits text

@@ -56,7 +56,8 @@ func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	return slots
 }
 
-// pathSlot returns the positional argument for the path of files.
+// pathSlot returns the positional argument for the path of files. It has no name, because the path
+// is not an argument of the tool: it is on the machine of the caller, and a server never sees it.
 func pathSlot(t *tool.Tool) slot {
 	return slot{lone: t.Input != nil && t.Input.Single || t.Output != nil && t.Output.Single}
 }
@@ -171,9 +172,10 @@ func (c *command) inJSON(r *request, typed []string) []string {
 // which paths and ids may contain.
 var pair = regexp.MustCompile(`^[^=/#?\s]+=`)
 
-// sort assigns each word of the line to an argument. The path of files has the key "". A word of
-// the form name=value belongs to the argument for such words, if the command has one, wherever it
-// is. A word that is left over is a usage error.
+// sort assigns each word of the line to an argument, from left to right. The path of files has the
+// key "". A word of the form name=value belongs to the argument for such words, if the command has
+// one, wherever it is. A word that is left over is a usage error. A missing word is not: the tool
+// reports which of its required arguments are missing, together with all other problems.
 func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, error) {
 	words, next := map[string][]string{}, 0
 	for _, word := range line {
@@ -254,7 +256,9 @@ func (c *command) needPath(r *request) error {
 }
 
 // addVault sets the vault argument. The global flag takes precedence over the input, and the input
-// over the environment. A tool without the argument ignores it.
+// over the environment: a person who types --vault means it, but a variable that was set long ago
+// must not redirect a complete call. A tool without the argument ignores it. A folder sets no vault
+// here; the connection does.
 func (c *command) addVault(cmd *cobra.Command, r *request) error {
 	const vault = "vault"
 	t, err := c.app.Target(cmd)

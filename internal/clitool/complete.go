@@ -12,7 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// completionTimeout is the time limit for completion suggestions.
+// completionTimeout is the time limit for completion suggestions. A person waits for them at the
+// prompt, and no suggestions are better than a shell that seems to hang.
 const completionTimeout = 2 * time.Second
 
 // complete returns suggestions for the next word. A word of the form name=value is suggested if
@@ -59,7 +60,8 @@ func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) 
 	}
 }
 
-// completion returns the completion function of an argument's flag.
+// completion returns the completion function of an argument's flag. cobra calls it in a process of
+// its own, for each time that a person presses the tab key.
 func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 	return func(
 		cmd *cobra.Command, words []string, typed string,
@@ -143,8 +145,9 @@ func (a *App) values(
 	return described(values, done.About), how
 }
 
-// described adds descriptions to values in the format of cobra. Values without one, and control
-// characters in descriptions, are left as they must be for a shell.
+// described adds descriptions to values in the format of cobra. Descriptions are texts of notes and
+// are escaped; a value without one is left unchanged. Values are never escaped, because the shell
+// inserts them into the line; the caller has removed those with control characters.
 func described(values []string, about map[string]string) []string {
 	all := slices.Clone(values)
 	for i, value := range values {
@@ -155,7 +158,8 @@ func described(values []string, about map[string]string) []string {
 	return all
 }
 
-// isOpen reports whether a value is a prefix of other values.
+// isOpen reports whether a value is a prefix of other values, so that the person continues to type
+// after it: a folder, or the name of a field with its equals sign.
 func isOpen(value string) bool {
 	return strings.HasSuffix(value, "/") || strings.HasSuffix(value, "=")
 }

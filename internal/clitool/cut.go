@@ -17,7 +17,7 @@ import (
 // cuts are the split files, by name.
 type cuts map[string]*cutFile
 
-// close closes the files.
+// close closes the files that are open. It may be called more than once.
 func (c cuts) close() {
 	for _, f := range c {
 		f.close()
@@ -152,7 +152,8 @@ func (c *cutFile) frame(o outline) (err error) {
 
 // takes returns an upper bound of the size of n bytes of the file in a call, as a text or, if the
 // file is not UTF-8, in base64. quoted is their size within a JSON string. Whether a piece is UTF-8
-// is known only when it is read, so the larger of the two counts.
+// is known only when it is read, so the larger of the two counts. A bound that is too large costs a
+// call more; one that is too small would make the server refuse the call.
 func (o outline) takes(n, quoted int) int {
 	if !o.binary {
 		return quoted
@@ -161,7 +162,8 @@ func (o outline) takes(n, quoted int) int {
 }
 
 // share distributes the elements over pieces that fit into a call, as many as possible in each, in
-// their order.
+// their order. It is greedy, so it needs one pass. An element that fits into no piece is an error,
+// because half of it would be no valid file.
 func (c *cutFile) share(o outline) error {
 	frame, err := c.frameSize(o)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// diffs prints objects with diffs: the columns of each on one line, and its diff below:
+// diffs prints objects with diffs: the columns of each on one line, and its diff below. An object
+// without a diff has only its line, and an empty line separates two objects:
 //
 //	v42  2026-11-26  freya  people/bjorn.md
 //	@@ -3,1 +3,1 @@

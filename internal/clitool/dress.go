@@ -76,7 +76,8 @@ func (p *printer) ago(text string) string {
 	return p.agoOf(t)
 }
 
-// agoOf is ago for a time.
+// agoOf is ago for a time. A time after tomorrow is a date, because the name of a day would be
+// taken for one in the past.
 func (p *printer) agoOf(t time.Time) string {
 	t = t.In(p.now.Location())
 	passed := p.now.Sub(t)

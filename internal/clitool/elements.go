@@ -29,7 +29,8 @@ func withoutBOM(r io.Reader) (*bufio.Reader, int64) {
 // elements returns the elements of the only list in a JSON file: the file itself, or the only
 // member of an object that is a non-empty list. It returns none if there is no such list, and
 // errSeveral if there are two, because it would be a guess which of them to split. Lists within
-// members are not looked at.
+// members are not looked at. The whole file must be valid JSON, so that a damaged export is refused
+// before its first half is imported.
 func elements(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	in := &lists{dec: json.NewDecoder(text), from: from}
@@ -178,7 +179,8 @@ func lines(r io.Reader) ([]element, error) {
 }
 
 // rows returns the rows of a CSV file after the first one, which contains the names of the columns.
-// A row may have line breaks within quotes. It returns none if there is only the first row.
+// A row may have line breaks within quotes. It returns none if there is only the first row. Offsets
+// are those of the CSV reader, and the buffer keeps the bytes of one row at a time to measure them.
 func rows(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	kept := &bytes.Buffer{}

@@ -49,7 +49,8 @@ func (f file) entry(of *tool.Files) (value, error) {
 }
 
 // size returns the size in bytes of the file's entry in a call, by encoding it. A file that is not
-// accepted is an error, as for entry.
+// accepted is an error, as for entry. The encoding is the only exact measure: escapes make a text
+// longer, and base64 makes bytes longer by a third.
 func (f file) size(of *tool.Files) (int, error) {
 	v, err := f.entry(of)
 	if err != nil {
@@ -59,7 +60,8 @@ func (f file) size(of *tool.Files) (int, error) {
 	return len(data), err
 }
 
-// filesIn decodes the entries of an answer. null is an empty list. It does not check the paths; see
+// filesIn decodes the entries of an answer, in their order. null is an empty list. Base64 that
+// cannot be decoded is an error, and a missing path is "". It does not check the paths; see
 // checkPath.
 func filesIn(list value, of *tool.Files) ([]file, error) {
 	if list.kind != listKind && list.kind != nullKind {

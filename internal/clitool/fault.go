@@ -49,7 +49,8 @@ func repeats(message, list string) bool {
 	return strings.Contains(list, ", ") && strings.Contains(message, list)
 }
 
-// fixes prints each fix on a line, after the label try.
+// fixes prints each fix on a line, after the label try. Most fixes are command lines that can be
+// copied; the rest of the line contains nothing else.
 func (p *printer) fixes(fixes []string) {
 	for _, fix := range fixes {
 		p.line("try: ", cyan, fix)

@@ -45,11 +45,13 @@ func (t *texts) String() string { return "" }
 // "bool". cobra lets a flag of this type have no value.
 func (t *texts) Type() string { return t.kind }
 
-// last returns the last text, which counts if only one value is allowed. There must be at least
-// one.
+// last returns the last text, which counts if only one value is allowed: as with other programs, a
+// flag at the end of a line overrides the same flag before it, for example in an alias. There must
+// be at least one.
 func (t *texts) last() string { return t.values[len(t.values)-1] }
 
-// isNumber accepts any number. The tool checks whether it is an integer and in range.
+// isNumber accepts any number that Go can parse as a floating-point number. The tool checks whether
+// it is an integer and in range.
 func isNumber(text string) error {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return fmt.Errorf("it must be a number")
@@ -57,7 +59,8 @@ func isNumber(text string) error {
 	return nil
 }
 
-// isBool accepts true and false.
+// isBool accepts true and false, and no other spelling such as 1 or yes, because the text becomes
+// JSON as it is.
 func isBool(text string) error {
 	if text != "true" && text != "false" {
 		return fmt.Errorf("it must be true or false")
@@ -155,7 +158,7 @@ func (c *command) isTable() bool {
 }
 
 // isWide reports whether the line has wideFlag. A tool may have an argument of that name; then the
-// flag sets it, and tables are cut.
+// flag sets it, and tables are cut. The type of the flag distinguishes the two.
 func isWide(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup(wideFlag)
 	return f != nil && f.Value.Type() == "bool" && f.Value.String() == "true"
@@ -193,7 +196,8 @@ func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.
 }
 
 // docOf returns the description of an argument on one line, with its allowed values and its
-// default, and whether the flag may be repeated or read standard input.
+// default, and whether the flag may be repeated or read standard input. It removes backquotes,
+// because pflag takes a word in backquotes for the placeholder of the value.
 func docOf(a tool.Arg) string {
 	doc := strings.ReplaceAll(a.Doc, "`", "")
 	if n := len(a.Schema().Enum); n > 0 {
@@ -211,7 +215,7 @@ func docOf(a tool.Arg) string {
 	return strings.TrimSpace(doc)
 }
 
-// options returns the values of the argument's enumeration.
+// options returns the values of the argument's enumeration, in the order of the schema.
 func options(a tool.Arg) []string {
 	var all []string
 	for _, option := range a.Schema().Enum {
@@ -265,7 +269,9 @@ func (c *command) typed(
 
 // values returns the texts of one argument: all of them for a list, otherwise those of the words,
 // joined with spaces, or the last value of the flag. Contradictory input is a usage error: a word
-// and a flag, or two flags of different names.
+// and a flag, or two flags of different names. Only the words of an argument that takes all
+// remaining words can be several, so a title can be written without quotes. The exception to the
+// first rule is the argument of name=value words, for which words and flags are joined.
 func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	ways, values := 0, slices.Clone(words)
 	for _, flag := range c.flags[a.Name] {
@@ -289,5 +295,6 @@ func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	return values[len(values)-1:], nil
 }
 
-// isObject reports whether a text looks like a JSON object.
+// isObject reports whether a text looks like a JSON object. It is not parsed; the tool reports
+// invalid JSON.
 func isObject(text string) bool { return strings.HasPrefix(text, "{") }

@@ -14,7 +14,8 @@ import (
 const forwardKey = "rookery_forward"
 
 // forwarded are flags of many commands that may also precede the command (CONTRACT §7), with the
-// kinds of their values.
+// kinds of their values. It is a closed list, because the parser must know of each whether a value
+// follows.
 var forwarded = map[string]string{"dry-run": "bool", "slim": "bool", "depth": "number"}
 
 // forward adds these flags to a group of commands: without them cobra cannot distinguish the value

@@ -181,7 +181,8 @@ func Uses(c *cobra.Command, flags ...string) {
 
 // shownFlags returns the flags that the help of a command explains, and the names of common flags
 // that it only lists. Hidden flags, --help, and global flags that an own flag replaces are in
-// neither.
+// neither. For the root it returns only its own flags, and for a group that calls no tool no common
+// ones.
 func shownFlags(cmd *cobra.Command) (own *pflag.FlagSet, common []string) {
 	own = pflag.NewFlagSet("", pflag.ContinueOnError)
 	if cmd == cmd.Root() {
@@ -254,7 +255,7 @@ func usageLines(cmd *cobra.Command) string {
 }
 
 // commandLines returns the names and summaries of commands, one per line. Hidden commands are left
-// out.
+// out. It returns "" for none, so that block prints no title.
 func commandLines(commands []*cobra.Command) string {
 	var lines [][2]string
 	for _, sub := range commands {
@@ -265,7 +266,8 @@ func commandLines(commands []*cobra.Command) string {
 	return columns(lines)
 }
 
-// indented indents each line of a text.
+// indented indents each line of a text by two spaces, as all parts of the help are. Blanks around
+// the text are removed.
 func indented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -281,7 +283,8 @@ const flagsTopic = "flags"
 const agentArg = "agent_id"
 
 // helpFlags prints the help on common flags: the global ones, those of many tools, and those for
-// arguments as JSON. The flags of tools are taken from the first tool that has each.
+// arguments as JSON. The flags of tools are taken from the first tool that has each, because the
+// catalogue gives common arguments the same meaning everywhere.
 func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 	block(w, "Global flags", root.PersistentFlags().FlagUsagesWrapped(helpWidth))
 	many := pflag.NewFlagSet("", pflag.ContinueOnError)

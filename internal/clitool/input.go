@@ -93,8 +93,10 @@ func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
 }
 
 // addInput adds the arguments in the input that the command line does not give, also under an
-// alias. An argument of the line takes precedence over one in the input. Unknown names are added,
-// so that the tool reports them.
+// alias. An argument of the line takes precedence over one in the input, so a script can have one
+// file of arguments and change a few of them. Unknown names are added, so that the tool reports
+// them. Input that is not an object is a fault of the code that the family uses for malformed
+// calls.
 func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
 	data, err := c.input(cmd, in)
 	if err != nil || data == nil {

@@ -18,10 +18,12 @@ import (
 // jobKey is the key of a job in an answer.
 const jobKey = "job"
 
-// lookEvery is the interval at which a job is polled.
+// lookEvery is the interval at which a job is polled. A short job costs a person one second, and a
+// long one few calls.
 const lookEvery = time.Second
 
-// mostMissed is the number of times that polling a job may fail as UNAVAILABLE.
+// mostMissed is the number of times that polling a job may fail as UNAVAILABLE: about ten minutes,
+// in which a server can be restarted or a tenant restored.
 const mostMissed = 600
 
 // follow waits for the job in an answer to end, and replaces the answer by its result. If the
@@ -84,7 +86,8 @@ func (ans *answer) goesOn() bool {
 
 // settle merges the state of a job into the answer, and reports whether the job has ended or needs
 // no more waiting. The error is that of a failed job. The result of the job becomes the data of an
-// answer that had only the job.
+// answer that had only the job; an answer with other data keeps it, and only the state of its job
+// is updated. It clears raw, because the answer is no longer the one that was received.
 func (ans *answer) settle(it value) (bool, error) {
 	state, result := job.State(it.get("state").text), it.get("result")
 	switch {
@@ -152,7 +155,8 @@ func (w *waiting) show(progress value) {
 	_ = w.bar.Set(done)
 }
 
-// end removes the progress bar.
+// end removes the progress bar, so that the answer begins on an empty line. It does nothing if none
+// was shown.
 func (w *waiting) end() {
 	if w.bar != nil {
 		_ = w.bar.Clear() // the result does not depend on it

@@ -80,7 +80,8 @@ func (s *loneSink) finish() error {
 }
 
 // isFile reports whether the path is that of a file: it exists as a file, or has the extension of
-// the only file, in any case.
+// the only file, in any case. Without any file to write it is false, so an empty export creates an
+// empty folder and never an empty file.
 func (s *loneSink) isFile() bool {
 	if info, err := os.Stat(s.at); err == nil {
 		return len(s.first) > 0 && !info.IsDir()
@@ -89,13 +90,13 @@ func (s *loneSink) isFile() bool {
 	return len(s.first) > 0 && ext != "" && strings.EqualFold(ext, filepath.Ext(s.first[0].path))
 }
 
-// others implements sink.
+// others implements sink. For a single file it counts in the folder of that file.
 func (s *loneSink) others() int { return s.to.others() }
 
 // name implements sink.
 func (s *loneSink) name(path string) string { return s.to.name(path) }
 
-// drop implements sink.
+// drop implements sink. Parts in memory need no cleanup.
 func (s *loneSink) drop() {
 	if s.to != nil {
 		s.to.drop()

@@ -12,7 +12,7 @@ import (
 
 // A nestedFlag is a flag for a member of an argument, with its value: --goal for the member goal of
 // the argument intent. Without such flags, an argument that is an object would have to be written
-// as JSON.
+// as JSON. The tools that store and update memories have most of them.
 type nestedFlag struct {
 	tool.NestedFlag
 	member tool.Arg

@@ -10,7 +10,8 @@ import (
 )
 
 // An Outcome is the result of a command that calls no tool. Data must be set if a program may read
-// the answer; Text may be empty.
+// the answer; Text may be empty. On a terminal, control characters in Text are escaped. A Fault may
+// come with Data and Text, such as the findings of a check that has failed.
 type Outcome struct {
 	Data  any          // data of the answer, for programs
 	Text  string       // shown to people instead of Data

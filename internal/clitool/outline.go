@@ -7,7 +7,8 @@ import (
 
 // branches returns the name of the list that makes an object a tree: all of its items have a list
 // with the same name. It returns "" if there is none. The children of headings in an outline, and
-// folders in a vault, have this shape.
+// folders in a vault, have this shape. The levels below are not checked; an item whose list is
+// empty is a leaf.
 func (v value) branches() string {
 	i := slices.IndexFunc(v.members, func(m member) bool {
 		return m.isRows() && !slices.ContainsFunc(m.items, func(item value) bool {

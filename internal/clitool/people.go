@@ -44,7 +44,8 @@ func (p *printer) text(s string) {
 }
 
 // whole prints data that is not a text. If it contains only one thing, only that is printed,
-// without its name.
+// without its name: the name of the only list in an answer says nothing to a person who asked for
+// it.
 func (p *printer) whole(v value) {
 	if shown := v.shown(); len(shown) == 1 && shown[0].isThing() {
 		v = shown[0].value
@@ -67,7 +68,8 @@ func (p *printer) whole(v value) {
 const itemsKey = "items"
 
 // parts prints the members of the data, lists of objects as tables. On a terminal, the main list of
-// the answer has no heading.
+// the answer has no heading, because the numbers beside it are about this list. Elsewhere every
+// list has one, so that a script can find it.
 func (p *printer) parts(members []member) {
 	for _, m := range members {
 		if m.isRows() {
@@ -161,7 +163,8 @@ func (v value) shown() []member {
 }
 
 // inline formats the value on one line for people: lists with commas, objects as name=value, and a
-// value with its number of occurrences as both. Line breaks in texts are kept.
+// value with its number of occurrences as both. Line breaks in texts are kept. The result cannot be
+// parsed; a program must use JSON.
 func (v value) inline() string {
 	var parts []string
 	switch v.kind {

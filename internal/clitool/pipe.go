@@ -11,7 +11,8 @@ import (
 )
 
 // A pipe is standard input, which a command line can read only once. It remembers what it was read
-// for, so that a second use can be refused with both.
+// for, so that a second use can be refused with both. It is read only if the line asks for it: a
+// command in a script must not wait for, or consume, the input of the script.
 type pipe struct {
 	*command
 	all  bool   // --stdin is given

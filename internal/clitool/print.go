@@ -58,7 +58,8 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// paint returns text in a colour, if colours are used. The text must be escaped already.
+// paint returns text in a colour, if colours are used. The text must be escaped already: escaping
+// the result would make the colour visible as text.
 func (p *printer) paint(colour, s string) string {
 	if !p.colour {
 		return s
@@ -115,6 +116,7 @@ func (p *printer) sayNothing() bool {
 
 // json prints JSON: on one line or, on a terminal, indented and with control characters escaped.
 // err is the error of encoding it, which is returned, so that the two can be combined in one call.
+// The escapes are those of JSON, so the text on a terminal is still the same JSON.
 func (p *printer) json(raw json.RawMessage, err error) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -228,7 +230,7 @@ func fixesOf(w tool.Warning) []string {
 	return fixes
 }
 
-// line prints a line with a label on Err.
+// line prints a line with a label on Err. Only the label is coloured. The message is escaped.
 func (p *printer) line(label, colour, message string) {
 	fmt.Fprintf(p.err, "%s%s\n", p.paint(colour, label), harmless(message))
 }

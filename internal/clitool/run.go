@@ -10,9 +10,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// run executes a command line and prints the answer. A failure is printed at the end of Run, in the
+// run executes a command line and prints the answer: it parses the line, asks the person if
+// necessary, makes the call, and chooses the layout. A failure is printed at the end of Run, in the
 // requested form. If the line cannot be parsed, the requested form is derived from the flags alone.
 // An import or export shows people a summary of the files, and not the data.
+//
+// The fields of the printer that are set here are all that the layout knows of the tool: its output
+// schema, the columns and the list that it declares, and the member that is a diff.
 func (c *command) run(cmd *cobra.Command, line []string) error {
 	r, err := c.read(cmd, line)
 	if err != nil {
@@ -99,7 +103,8 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 }
 
 // changes reports whether the call may change something, by the kind of the tool or because of an
-// argument that turns a reading call into a change. A call with files counts as a change.
+// argument that turns a reading call into a change. A call with files counts as a change. In doubt
+// it returns true: for a call that only reads, Connect may leave out what only changes need.
 func (c *command) changes(r *request) bool {
 	if c.tool.Kind.Changes() || r.path != "" {
 		return true
@@ -143,7 +148,8 @@ func (c *command) nextPage(ans *answer) string {
 // patiently is invoke that repeats the call after a pause, up to five times, if the fault says that
 // the call may succeed within a minute. Calls that change something must have an idempotency key,
 // because the first attempt may have had an effect. It is for imports and exports, which make many
-// calls and are likely to exceed a rate.
+// calls and are likely to exceed a rate. A single call is not repeated: the person sees the fault
+// with the time to wait at once.
 func (c *command) patiently(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {

@@ -38,7 +38,8 @@ func openSink(name string, of *tool.Files) (sink, error) {
 	return to, nil
 }
 
-// endsWithSlash reports whether a path can only be that of a folder.
+// endsWithSlash reports whether a path can only be that of a folder: it ends in a separator of this
+// system, or is empty.
 func endsWithSlash(name string) bool { return name == "" || os.IsPathSeparator(name[len(name)-1]) }
 
 // newFolderSink opens a folder and creates it if necessary. With fresh, existing files are kept. A
@@ -193,7 +194,8 @@ func (s *folderSink) others() (n int) {
 	return n
 }
 
-// name implements sink. It is relative to the working directory as far as the user's path is.
+// name implements sink. It is relative to the working directory as far as the user's path is. It
+// has a number if the name was taken and fresh is set.
 func (s *folderSink) name(path string) string {
 	return filepath.Join(s.at, filepath.FromSlash(s.written[path]))
 }
@@ -277,7 +279,8 @@ func (s *zipSink) finish() error {
 // others implements sink. A new archive contains no other files.
 func (s *zipSink) others() int { return 0 }
 
-// name implements sink.
+// name implements sink. It is the path of the archive followed by that of the entry, as if the
+// archive were a folder.
 func (s *zipSink) name(path string) string { return filepath.Join(s.at, filepath.FromSlash(path)) }
 
 // drop implements sink. It removes the incomplete archive.

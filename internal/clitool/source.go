@@ -112,7 +112,8 @@ func openZip(name string) (fs.FS, io.Closer, error) {
 	return archive, archive, nil
 }
 
-// isZip reports whether a name has the extension .zip.
+// isZip reports whether a name has the extension .zip, in any case. The content is not looked at; a
+// file that is no archive is an error when it is opened.
 func isZip(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
 
 // A leftOut is a file or a folder that is skipped, and the reason.
@@ -224,7 +225,8 @@ func reasonForFolder(name string) string {
 	return ""
 }
 
-// isHidden reports whether the name of the file, or of a folder above it, begins with a dot.
+// isHidden reports whether the name of the file, or of a folder above it, begins with a dot. Such
+// files belong to other programs, such as .git and .DS_Store.
 func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
@@ -265,7 +267,8 @@ func byRank(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// leads reports whether a file is the schema or a configuration file.
+// leads reports whether a file is the schema or a configuration file, which an import must have
+// before the notes.
 func leads(name string) bool {
 	kind := vault.Path(name).Kind()
 	return kind == vault.KindSchema || kind == vault.KindConfig
@@ -316,7 +319,8 @@ func (s *source) check(name string) (string, error) {
 	return composed, nil
 }
 
-// tooLarge returns the fault of a file that fits into no call and cannot be split.
+// tooLarge returns the fault of a file that fits into no call and cannot be split: BATCH_TOO_LARGE,
+// with the limit in bytes and the file as its location.
 func tooLarge(name string, most int) error {
 	return fault.New(fault.BatchTooLarge, "the file is larger than the %d bytes of a call", most).At(name, 0)
 }

@@ -41,6 +41,10 @@ func (s spelling) Invoke(
 // spell formats a call as a command of its tool: the one whose implied values agree with the call.
 // An argument whose value cannot be written as words or flags makes all arguments JSON; see whole.
 // A call that no command can express is returned unchanged.
+//
+// The line must do exactly what the call does. So each text is converted back and compared before
+// it is used, presets that the call does not have are switched off, and a text that would be parsed
+// differently as a word becomes a flag.
 func (s speller) spell(c fault.Call) string {
 	at := slices.IndexFunc(s.app.Tools, func(t *tool.Tool) bool {
 		return t.Name == c.Tool || slices.Contains(t.Aliases, c.Tool)
@@ -107,7 +111,8 @@ func (s speller) globals(c fault.Call) []string {
 }
 
 // A wording is a command line under construction. Arguments are added in any order; place puts them
-// into that of the command.
+// into that of the command. All texts are quoted for a POSIX shell, because a person copies the
+// line into one.
 type wording struct {
 	tool  *tool.Tool
 	way   tool.Command
@@ -149,7 +154,7 @@ func (w *wording) add(given fault.Arg) bool {
 }
 
 // isNoWord reports whether a text must be given by a flag, because as a word it would be parsed
-// differently.
+// differently: an empty text, one that looks like a flag, and one of the form name=value.
 func (w *wording) isNoWord(text string) bool {
 	return text == "" || text[0] == '-' || w.way.Pairs != "" && pair.MatchString(text)
 }
@@ -216,7 +221,8 @@ func pairsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 }
 
 // textsIn returns the texts of flags that give an argument this value. It returns false if there
-// are none: it converts the texts back, and compares.
+// are none: it converts the texts back, and compares. A list with an item that is not a text has
+// none, because a flag gives only texts.
 func textsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 	v, err := decode(raw)
 	if err != nil {

@@ -68,7 +68,8 @@ func joined(before, page value) value {
 	return all
 }
 
-// sumNumbers adds two numbers. It is exact for 64-bit integers without overflow.
+// sumNumbers adds two numbers. It is exact for 64-bit integers without overflow; other numbers are
+// added as floating-point numbers. If one cannot be parsed, b counts.
 func sumNumbers(a, b value) value {
 	x, errX := strconv.ParseInt(a.text, 10, 64)
 	y, errY := strconv.ParseInt(b.text, 10, 64)
@@ -85,7 +86,7 @@ func sumNumbers(a, b value) value {
 
 // ofFiles returns the data of an answer about files for people. For families whose data has a fixed
 // form it omits the count, because the list itself is shown, and adds skipped and left_out from the
-// meta. It does not change the answer.
+// meta. It does not change the answer, which a program may still get.
 func (ans *answer) ofFiles(family *tool.Family) value {
 	data := ans.data
 	if family == nil || !family.Terse {
@@ -127,7 +128,7 @@ func (p *printer) summary(data value) {
 	p.leftOut(left.items)
 }
 
-// words returns the name of a member in words.
+// words returns the name of a member in words: left_out becomes "left out".
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // leftOut prints the skipped files on Err by reason, at most 20 names for each, and how many more

@@ -136,7 +136,8 @@ func (p *printer) marked(columns []string, item value) []cell {
 	return all
 }
 
-// row returns the cells of a row in the form of the table package.
+// row returns the cells of a row in the form of the table package, with their colours. Cells must
+// have their final width, because the package does not know how to cut them.
 func (p *printer) row(cells []cell) table.Row {
 	var r table.Row
 	for _, c := range cells {
@@ -192,8 +193,10 @@ func (p *printer) fit(columns []columnWidth) (widths []int, ok bool) {
 	return widths, ok
 }
 
-// narrow takes an excess evenly from the widest columns, one terminal column at a time. It returns
-// false if the columns cannot become narrow enough.
+// narrow takes an excess evenly from the widest columns, one terminal column at a time. So short
+// columns, such as versions and dates, keep their width as long as a longer one can give. It
+// returns false if the columns cannot become narrow enough. The cost is the excess times the number
+// of columns, both of which are small.
 func narrow(columns []columnWidth, excess int) bool {
 	for ; excess > 0; excess-- {
 		var widest *columnWidth
@@ -229,7 +232,9 @@ func (p *printer) chosen(columns []string) []string {
 	return chosen
 }
 
-// columnsOf returns the names of members that any of the objects shows.
+// columnsOf returns the names of members that any of the objects shows, in the order in which they
+// first occur. Members without a value for people are not among them, so a table has no empty
+// columns.
 func columnsOf(items []value) []string {
 	var columns []string
 	seen := map[string]bool{}
@@ -245,7 +250,7 @@ func columnsOf(items []value) []string {
 }
 
 // textOf formats a value as one line without control characters. Runs of blanks and line breaks
-// become one space.
+// become one space, so a cell has one line and a line with tabs keeps its columns.
 func textOf(v value) string {
 	return harmless(strings.Join(strings.Fields(v.inline()), " "))
 }

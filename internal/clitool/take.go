@@ -55,6 +55,9 @@ func (c *command) takeOut(
 
 // An exporting is one export of files, in as many calls as there are pages. A page is written
 // before the next one is requested, so memory is bounded by the size of a page.
+//
+// The pages are of one version only if the tool's page tokens ensure it. Each file gets its name
+// when it is complete, so an interrupted export leaves complete files and no half ones.
 type exporting struct {
 	*command
 	inv   tool.Invoker
@@ -77,7 +80,8 @@ func (out *exporting) run(ctx context.Context) error {
 	return out.to.finish()
 }
 
-// drop discards incomplete files.
+// drop discards incomplete files, and closes the destination. After a complete export it changes
+// nothing.
 func (out *exporting) drop() {
 	if out.to != nil {
 		out.to.drop()
@@ -179,7 +183,7 @@ func (out *exporting) partly(err error) error {
 
 // checkPath returns INVALID_PATH for paths that are never written: those that lead out of the
 // folder, and names that begin with a dot, which other programs may interpret. The answer of a
-// server is not trusted.
+// server is not trusted. Each file is checked when it is written, so valid files before it remain.
 func checkPath(name string) error {
 	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
 		return fault.New(fault.InvalidPath, "the answer contains the path %q, which is not "+

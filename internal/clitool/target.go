@@ -65,7 +65,9 @@ var globals = []global{
 	{"envelope", "", "print the whole answer as JSON; --envelope=false is --bare", nil},
 }
 
-// addGlobals adds the global flags. Their help names the environment variables.
+// addGlobals adds the global flags. Their help names the environment variables. The values of
+// variables are not defaults of the flags, because a flag on the line takes precedence in a
+// different way; see Target.
 func addGlobals(flags *pflag.FlagSet) {
 	for _, g := range globals {
 		doc := g.doc
@@ -109,6 +111,10 @@ func isFolder(vault string) bool { return strings.ContainsAny(vault, `/\.`) }
 // the command that is being executed. Flags on the line take precedence over the environment, also
 // over another kind of place there: --data over ROOKERY_SERVER, for example. Contradictions are
 // INVALID_PARAMETER or usage errors.
+//
+// A folder is a place, although it is given by --vault, so it competes with --server and --data;
+// the name of a vault is a vault at that place. If none of the three places is given, Connect
+// chooses: the server in the configuration, or the default data directory.
 func (a *App) Target(c *cobra.Command) (Target, error) {
 	t := Target{
 		Server: a.global(c, "server"), Token: a.global(c, "token"), Data: a.global(c, "data"),
@@ -274,7 +280,8 @@ const (
 	asBare
 )
 
-// formOf returns the form for JSON or for people.
+// formOf returns the form for JSON or for people. JSON means the envelope, unless another flag or
+// the family of the tool says otherwise.
 func formOf(json bool) form {
 	if json {
 		return asEnvelope

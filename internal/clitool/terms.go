@@ -76,7 +76,8 @@ func (c *command) termsOf(cmd *cobra.Command, words map[string][]string) *terms 
 // pairLabel is the placeholder for words of the form name=value.
 const pairLabel = "NAME=VALUE"
 
-// isFlagged reports whether the line gives an argument by a flag.
+// isFlagged reports whether the line gives an argument by a flag. Messages then name the flag, even
+// if the argument could be a word.
 func (c *command) isFlagged(name string) bool {
 	return slices.ContainsFunc(c.flags[name], func(t *texts) bool { return len(t.values) > 0 })
 }
@@ -159,7 +160,8 @@ var (
 // message returns a message with these terms. about is the argument that the message is about, or
 // "". It replaces the name of the tool by that of the command, names of arguments in quotes, and
 // names with an underscore, and says where the name of a vault comes from if that is the
-// environment.
+// environment. Messages are written for all ways of calling a tool, so this is a replacement in a
+// text; a name that is not certain to be an argument is left alone.
 func (t *terms) message(text, about string) string {
 	text = strings.ReplaceAll(text, t.tool+" ", t.path+" ")
 	if rest, ok := strings.CutPrefix(text, about+" "); ok && t.terms[about] != "" {
@@ -179,7 +181,8 @@ func (t *terms) message(text, about string) string {
 	return t.names(text)
 }
 
-// advice returns a fix with these terms. A command line or a call is returned unchanged.
+// advice returns a fix with these terms. A command line or a call is returned unchanged: its names
+// are already those of the line, or must be those of the tool.
 func (t *terms) advice(fix string) string {
 	if strings.HasPrefix(fix, "rookery ") || strings.Contains(fix, "{") {
 		return fix

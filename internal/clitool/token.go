@@ -6,7 +6,8 @@ import "github.com/spf13/cobra"
 const tokenFlag = "token"
 
 // warnToken warns about a token on the command line, before every command. "-" reads it from
-// standard input, and is no token.
+// standard input, and is no token. A command with a flag of its own of that name, such as login, is
+// checked too.
 func (a *App) warnToken(c *cobra.Command, _ []string) {
 	f := c.Flags().Lookup(tokenFlag)
 	if f == nil || !f.Changed {

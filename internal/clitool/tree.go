@@ -81,7 +81,8 @@ func (a *App) group(c *cobra.Command) {
 	}
 }
 
-// names returns the names of the direct subcommands of c.
+// names returns the names of the direct subcommands of c, in the order of the help. Hidden ones are
+// left out.
 func names(c *cobra.Command) []string {
 	var all []string
 	for _, sub := range c.Commands() {

@@ -38,7 +38,8 @@ func (e *usageError) fix(format string, args ...any) *usageError {
 	return e
 }
 
-// fault returns the error in the form of an envelope's fault.
+// fault returns the error in the form of an envelope's fault, for a line that requests JSON:
+// INVALID_PARAMETER, with the same message and fixes. The exit code is still that of a usage error.
 func (e *usageError) fault() *fault.Fault {
 	f := fault.New(fault.InvalidParameter, "%s", e.message)
 	f.Fixes = e.fixes
@@ -47,7 +48,8 @@ func (e *usageError) fault() *fault.Fault {
 
 // flagError returns the usage error for an invalid flag, with the flag that was probably meant. If
 // a word before it is not a command, it reports that word instead, because the flag may belong to
-// the command that was meant. cobra calls it for every error of a flag.
+// the command that was meant. cobra calls it for every error of a flag. The errors of pflag are
+// replaced, because they contain the value.
 func flagError(c *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
@@ -143,7 +145,8 @@ func paths(c *cobra.Command) []string {
 }
 
 // asksJSON reports whether a command line requests JSON. It is for lines that cannot be parsed, so
-// that flags have no values. Words after -- are not flags.
+// that flags have no values. Words after -- are not flags. It may be wrong for a line in which such
+// a word is the value of another flag, which only changes the form of an error.
 func asksJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -162,7 +165,8 @@ func asksEnvelope(args []string) bool {
 }
 
 // dashed normalizes names with underscores, as tools spell them, to names with dashes, so that
-// --page_token and --page-token are one flag.
+// --page_token and --page-token are one flag. pflag calls it for every name that it registers or
+// reads.
 func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

@@ -31,7 +31,8 @@ type member struct {
 // title returns the name that people see.
 func (m member) title() string { return cmp.Or(m.label, m.name) }
 
-// A kind is the type of a JSON value.
+// A kind is the type of a JSON value. The zero kind is that of null and of a missing member, which
+// are the same for everything that is shown.
 type kind int
 
 // The types of JSON values.
@@ -44,7 +45,8 @@ const (
 	objectKind
 )
 
-// decode decodes one JSON value.
+// decode decodes one JSON value. Text after it is ignored. Strings are decoded, so text of a string
+// value has no escapes.
 func decode(data []byte) (value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -159,7 +161,8 @@ func (v value) member(name string) (member, bool) {
 }
 
 // set replaces the member with a name, or adds it at the end. v becomes an object. A member that is
-// replaced keeps its label.
+// replaced keeps its label. Copies of v share the array of members, so a replacement changes them
+// too; clone the members first if that matters.
 func (v *value) set(name string, to value) {
 	for i, m := range v.members {
 		if m.name == name {
@@ -185,7 +188,8 @@ func (v *value) remove(name string) {
 // isScalar reports whether the value is neither a list nor an object.
 func (v value) isScalar() bool { return v.kind != listKind && v.kind != objectKind }
 
-// isRows reports whether the value is a non-empty list of objects.
+// isRows reports whether the value is a non-empty list of objects, which is shown as a table. A
+// list with one item of another kind is not.
 func (v value) isRows() bool {
 	for _, item := range v.items {
 		if item.kind != objectKind {
@@ -203,7 +207,8 @@ func (v value) isThing() bool {
 	})
 }
 
-// counts reports whether the value contains a number or a non-empty list.
+// counts reports whether the value contains a number or a non-empty list: then the data of a failed
+// call is worth showing, because it says what was done before the failure.
 func (v value) counts() bool {
 	return slices.ContainsFunc(v.members, func(m member) bool {
 		return m.kind == numberKind || len(m.items) > 0
