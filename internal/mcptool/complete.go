@@ -75,7 +75,8 @@ func (x *exchange) template(uri string) (*tool.Tool, []string) {
 
 // valuesOf returns the suggestions for an argument: the values of its enumeration, or those of the
 // tool that completes its kind, in the vault that is given with the request. HasMore is set if the
-// tool has more pages.
+// tool has more pages; the protocol has no cursor for them, so a client asks again with a longer
+// prefix.
 func (x *exchange) valuesOf(
 	ctx context.Context, a tool.Arg, p *mcp.CompleteParams,
 ) (mcp.CompletionResultDetails, *fault.Fault) {

@@ -22,6 +22,11 @@ const listTTL = 5 * 60 * 1000
 
 // An exchange is the state of one request: the caller and its view of the tools. The SDK may handle
 // the messages of a batch concurrently; their calls run one after another.
+//
+// It stands between the SDK and the catalogue in both directions. The SDK gives it each message
+// through receive, and calls a tool through call. It gives the catalogue the caller, and calls
+// tools for resources, prompts and completions too, so all of them have the limits, the audit log
+// and the faults of ordinary calls.
 type exchange struct {
 	*endpoint
 	view   *view
@@ -91,6 +96,9 @@ func (x *exchange) spell(c fault.Call) string {
 // capabilities are set explicitly, because otherwise the SDK would announce notifications of list
 // changes and keep a `subscriptions/listen` request open. The SDK does the protocol: versions,
 // framing, and the methods without a meaning for tools.
+//
+// The SDK reads only resources that are registered. One template that matches every URI is enough,
+// because find decides which resources exist.
 func (x *exchange) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "rookery", Title: "Rookery", Version: x.opt.Version},
 		&mcp.ServerOptions{
@@ -226,8 +234,9 @@ func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 }
 
 // briefly returns the arguments of a call with `slim` set, unless they set it already: at Path,
-// mutations answer briefly unless asked otherwise. They are returned unchanged if the tool has no
-// such argument or if they are not a JSON object.
+// mutations answer briefly unless asked otherwise, because an answer stays in the context of the
+// model. They are returned unchanged if the tool has no such argument or if they are not a JSON
+// object.
 func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if !t.Briefs() || len(args) > 0 && json.Unmarshal(args, &given) != nil || given == nil {

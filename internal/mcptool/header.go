@@ -21,6 +21,9 @@ const (
 // the name in a message of the body. The SDK checks this only in the newest protocol, but a proxy
 // that routes by a header does not know which protocol is used. In a batch, every message must
 // agree.
+//
+// Without this check, a caller could name a harmless method in the header, which a proxy permits,
+// and another one in the body. Therefore all values of a duplicate key are compared.
 func headersAgree(h http.Header, body []byte) *fault.Fault {
 	for _, name := range []string{"MCP-Protocol-Version", methodHeader, nameHeader, vaultHeader} {
 		if len(h.Values(name)) > 1 {

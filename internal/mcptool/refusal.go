@@ -29,7 +29,8 @@ const maxBatch = 100
 
 // turnAway answers a request that is not admitted and whose body has not been read. It reads at
 // most idWithin bytes, for at most idWait, to find the id. If the body is not complete by then, the
-// connection is closed after the answer.
+// connection is closed after the answer. err is a fault; it decides the status and the headers of
+// the answer, see refuse.
 func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 	// The error is ignored: a body in memory has no deadline and needs none.
 	_ = http.NewResponseController(out.ResponseWriter).SetReadDeadline(time.Now().Add(idWait))

@@ -56,7 +56,8 @@ func (x *exchange) find(uri string) *found {
 }
 
 // canonical returns the URI in its canonical spelling: that of the document, or the template of the
-// resource with the values filled in.
+// resource with the values filled in. Two spellings that differ in percent-encoding have the same
+// one.
 func (f *found) canonical() string {
 	if f.document != nil {
 		return f.document.URI
