@@ -16,7 +16,9 @@ var renamed = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authent
 // ours contains the headers that the gateway sets itself.
 var ours = map[string]bool{"Content-Length": true, "Date": true, "Server": true}
 
-// An answer is the response of a function to an event of version 2.0.
+// An answer is the response of a function to an event of version 2.0. A header has one value, as a
+// string or another scalar; several cookies have a field of their own, because their values cannot
+// be joined. Body is Base64 if IsBase64Encoded is set.
 type answer struct {
 	StatusCode      int                        `json:"statusCode"`
 	Headers         map[string]json.RawMessage `json:"headers"`

@@ -99,7 +99,8 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	e.accept(w, r, outcome{answer: body})
 }
 
-// failure receives the error of a call.
+// failure receives the error of a call: the function has returned an error or panicked, and its
+// runtime has noticed. The process goes on, and asks for the next event.
 func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
 	if err := reported(w, r); err != nil {
 		e.accept(w, r, outcome{err: err})
@@ -133,7 +134,8 @@ func reported(w http.ResponseWriter, r *http.Request) *Error {
 	return failed
 }
 
-// accept posts the outcome of a call, and answers the process.
+// accept posts the outcome of a call, and answers the process: 202, or 400 for an id that is not
+// that of a running call.
 func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) {
 	if !e.post(r.PathValue("id"), o) {
 		status(w, http.StatusBadRequest, "InvalidRequestID")
