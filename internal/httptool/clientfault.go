@@ -34,7 +34,8 @@ func (c *Client) keepsSecrets(u *url.URL) error {
 	return nil
 }
 
-// isLoopback reports whether a host is certainly this machine, without a name lookup.
+// isLoopback reports whether a host is certainly this machine, without a name lookup. The answer of
+// a lookup could be that of an attacker, and a token would be sent there.
 func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }

@@ -260,7 +260,8 @@ func (s *server) leads(segments []string) bool {
 	return slices.ContainsFunc(s.routes, func(r *route) bool { return matches(r.segments, segments) })
 }
 
-// isUnclear reports whether a proxy may interpret a segment differently.
+// isUnclear reports whether a proxy may interpret a segment differently: proxies remove empty
+// segments and dots, and would then apply their rules to another path than this server does.
 func isUnclear(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 
 // unknown returns the NOT_FOUND fault of a path without a route, with the route that was probably
