@@ -44,7 +44,8 @@ type reader struct {
 // maxProblems is the largest number of reported problems.
 const maxProblems = 100
 
-// report adds a problem.
+// report adds a problem of the value at a position. Reading continues after it, so that an operator
+// sees all problems of a file at once.
 func (r *reader) report(at place, format string, args ...any) {
 	r.add(at, fault.New(fault.InvalidParameter, format, args...))
 }
