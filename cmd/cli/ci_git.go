@@ -14,7 +14,7 @@ import (
 type git struct{ dir string }
 
 // patientGit is the timeout of one command of Git. A command may be slow in a large repository with
-// cold caches.
+// cold caches. A build waits for a few commands at most, after its own has ended.
 const patientGit = 5 * time.Second
 
 // ask runs a command of Git and returns its output without blanks around it. The error is an

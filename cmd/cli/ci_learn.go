@@ -328,10 +328,10 @@ func markdownOf(title string, lines []string) string {
 	return "### " + title + "\n\n```text\n" + text + "\n```\n"
 }
 
-// store stores a failure, and prints a line about it. The server adds the run to the memory of the
-// same key, if there is one. A step that runs twice within one attempt of a job has the same
-// idempotency key but other arguments; KEY_REUSED then means that the run is counted already, and
-// is no error.
+// store stores a failure, and prints a line about it with the id and the count of its memory. The
+// server adds the run to the memory of the same key, if there is one. A step that runs twice within
+// one attempt of a job has the same idempotency key but other arguments; KEY_REUSED then means that
+// the run is counted already, and is no error.
 func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error {
 	var out struct {
 		MemoryID string `json:"memory_id"`

@@ -91,7 +91,8 @@ func (r *running) connect(cmd *exec.Cmd, terminal *terminal) {
 }
 
 // refused prints a line about a command that could not be started, in the form of a shell, and
-// returns its exit code. The line is kept too: such a failure is remembered like any other.
+// returns its exit code: 127 if there is no such program, otherwise 126. The line is kept too: such
+// a failure is remembered like any other.
 func (r *running) refused(name string, err error) int {
 	exit, what := exitNotExecutable, "cannot be run"
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {

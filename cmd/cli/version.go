@@ -17,7 +17,7 @@ func versionLine() string {
 }
 
 // versionCommand returns the command `version`. It does the same as the flag --version, and uses
-// none of the global flags.
+// none of the global flags: its output is one line of text also with --json.
 func versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
