@@ -34,7 +34,7 @@ func (r *remote) Patience() time.Duration { return 0 }
 
 // Find returns the client of the server. After a failure, it uses the token that is stored now. It
 // returns the failed client again if the token is the same, and its connections with it; the bridge
-// then knows that there is no other. A client that may not send its token to the address is an
+// then knows that there is no other. A client that must not send its token to the address is an
 // error here, before any message.
 func (r *remote) Find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
 	r.mu.Lock()

@@ -10,9 +10,9 @@
 // tenant when they refuse. Therefore every decision is a function of a state: it is made on the
 // known one first, and repeated on the newest one if the result is a refusal.
 //
-// A caller must not learn from a refusal what it may not see. A tenant that does not exist is
-// refused as an invalid token, and a vault that the caller may not see as one that does not exist,
-// both after the same reads.
+// A caller must not learn from a refusal about anything that it cannot see. A tenant that does not
+// exist is refused as an invalid token, and a vault that the caller cannot see as one that does not
+// exist, both after the same reads.
 package access
 
 import (
@@ -38,7 +38,7 @@ type Directory interface {
 }
 
 // Check returns the interceptor that authorizes calls. It sets the argument "vault" where it is
-// omitted and the caller can see exactly one vault. It refuses a vault that the caller may not see
+// omitted and the caller can see exactly one vault. It refuses a vault that the caller cannot see
 // with the same error, after the same reads, as one that does not exist. It also refuses a tool
 // above the caller's role or not named by its token, a mutation by a read-only caller, and an agent
 // of another principal. Refusals are decided on the newest state of the tenant. If the vault does
@@ -172,7 +172,7 @@ func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 }
 
 // enough returns an error if the caller's role in a vault is too low. For a vault that the caller
-// may not see it is NOT_FOUND, unless the tool creates the vault. Otherwise it is
+// cannot see it is NOT_FOUND, unless the tool creates the vault. Otherwise it is
 // PERMISSION_DENIED, with the needed role as a detail; if only the scopes of the token are missing,
 // the fault says so, and a challenge names them.
 func enough(c *tool.Call, where string) error {

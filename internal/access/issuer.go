@@ -36,7 +36,7 @@ type verified struct {
 }
 
 // byJWT authenticates a JSON Web Token. An issuer of the deployment may create the tenant
-// (GateOptions.Enter), and one of a tenant may not.
+// (GateOptions.Enter), and one of a tenant cannot.
 func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, error) {
 	p, err := g.verified(ctx, token, path)
 	if err != nil {

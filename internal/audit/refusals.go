@@ -24,7 +24,7 @@ import (
 // last entry. Entries are kept forever.
 //
 // The chain makes it evident if an archive is changed, removed or replaced later. It does not
-// protect against a change of the head together with all later archives, by someone who can write
+// protect against a change of the head together with all later archives, by a person who can write
 // to both stores.
 type Refusals struct {
 	table  table.Table // of the tenant

@@ -74,7 +74,7 @@ type Caller struct {
 	Principal string          // returned by User, APIToken or Workload; or Local
 	Agent     string          // the agent that acts for the principal; the principal if the call names none
 	Session   string          // identifies the view state
-	Roles     map[string]Role // by vault; AllVaults stands for vaults without an entry of their own
+	Roles     map[string]Role // by vault; AllVaults means the vaults without an entry of their own
 	Scope     Role            // upper limit of all roles; Nobody: no limit
 	Prefix    string          // only notes under this prefix may be written; empty: all
 	Tools     []string        // long names of the tools that may be called; nil: all

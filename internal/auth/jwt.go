@@ -137,7 +137,7 @@ func checkSignature(token, alg string, key crypto.PublicKey) error {
 
 // judge checks the claims of a token with a verified signature: the issuer, one of the audiences,
 // and the times within Leeway. Only a token that is valid in every other respect is reported as
-// expired, because that tells the sender that the rest was accepted.
+// expired, because that shows the sender that the rest was accepted.
 func (v *Verifier) judge(all jwt.MapClaims, issuer string, audiences []string) (Claims, error) {
 	c, err := claimsOf(all)
 	if err != nil {

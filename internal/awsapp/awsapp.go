@@ -12,7 +12,7 @@
 // schedule invokes (ServeJanitor). They share the table, the bucket and the queues, and nothing
 // else.
 //
-// A write goes through them like this. A call commits to the table. The stream tells which vaults
+// A write goes through them like this. A call commits to the table. The stream reports which vaults
 // have new commits, and the follower queues them. The consumer of the queue writes the notes as
 // objects, moves commits into segments, and trims the table. Edits of objects by other programs
 // come back as events of the bucket, and become commits. The schedule finds what was missed.

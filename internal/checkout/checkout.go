@@ -269,7 +269,7 @@ func (c *Checkout) collect() {
 
 // await records that the file of n is behind the log. If the commit ingested the text of this file,
 // the file is not expected to have the state before the commit but the state after it: the merged
-// text may still differ from the file, and w.found tells which text may be replaced. The caller
+// text may still differ from the file, and w.found says which text may be replaced. The caller
 // holds mu.
 func (c *Checkout) await(n repo.Note, e entry) {
 	after, _ := e.after.File(n.Path)

@@ -157,7 +157,7 @@ type batch struct {
 	paths   []string // of all edits that were known
 	total   int      // number of notes in the vault
 	git     bool     // git changed the files; see fromGit
-	who     repo.Who // who decided about the held batch; empty: nobody
+	who     repo.Who // who decided about the held batch; empty: no one has
 	done    Taken
 }
 

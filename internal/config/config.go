@@ -80,7 +80,7 @@ type Issuer struct {
 	Audience   string            // one of the token's `aud`; empty: public_url, or a path below it
 	JWKSURL    string            // the URL of its keys; empty: from its metadata
 	Algorithms []string          // a subset of RS256, ES256 and EdDSA
-	Claims     map[string]string // conditions that all must be true; * stands for a run of characters other than / and :
+	Claims     map[string]string // conditions that all must be true; * means any run of characters other than / and :
 
 	// Tenant is the tenant of its tokens, and TenantClaim the claim with its name. If both are set,
 	// Tenant applies to tokens without the claim. At least one is set.

@@ -139,7 +139,7 @@ func (l *loader) checkAdmins() {
 }
 
 // checkAdmin checks one first admin. A token of its issuer must be able to name its tenant, because
-// otherwise nobody could sign in as this admin.
+// otherwise no one could sign in as this admin.
 func (l *loader) checkAdmin(name string, a Admin) {
 	const longest = 255
 	if a.Issuer == "" || a.Subject == "" || a.Tenant == "" {

@@ -27,7 +27,7 @@ const (
 	// homeDir is the path of the store in the folder itself.
 	homeDir = reserved
 
-	// workDir is the path that stands for Options.Work, wherever that is.
+	// workDir is the path that means Options.Work, wherever that is.
 	workDir = reserved + "/elsewhere"
 
 	tmpName       = "/tmp"
@@ -225,7 +225,7 @@ func (b *Bucket) temporary(dir string) ([]string, error) {
 }
 
 // canSwap tests whether the file system can exchange two files, by exchanging two empty ones. The
-// kernel may have the call and the file system not, so nothing else tells.
+// kernel may have the call and the file system not, so there is no other way to know.
 func canSwap(tmp *folder) (bool, error) {
 	one, err := tmp.stage(nil, false)
 	if err != nil {

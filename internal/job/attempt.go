@@ -24,8 +24,8 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	stop := h.keep(ctx, cancel)
 	refused, err := h.steps(ctx, r, first)
 	stop()
-	// A step that ends because keep cancelled it returns some context error; the cause tells a lost
-	// lease from a cancellation.
+	// A step that ends because keep cancelled it returns some context error; the cause
+	// distinguishes a lost lease from a cancellation.
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}

@@ -193,7 +193,7 @@ func (j *Jobs) get(ctx context.Context, id string) (Item, table.Item, error) {
 	return it, row, err
 }
 
-// NoJob returns the NOT_FOUND error of a job that does not exist, or that the caller may not see.
+// NoJob returns the NOT_FOUND error of a job that does not exist, or that the caller cannot see.
 func NoJob() error {
 	return fault.New(fault.NotFound, "there is no such job").Try("team_job_list", nil)
 }

@@ -140,7 +140,7 @@ func pause(attempts int) time.Duration {
 
 // passing reports whether an error is temporary, so that a retry may succeed: a store or an issuer
 // does not respond, a limit is exceeded, the index is busy, the context ended, or an error that
-// nobody classified.
+// no one classified.
 func passing(err error) bool {
 	if code := fault.Of(err).Code; code == fault.IndexBusy || code == fault.Internal {
 		return true

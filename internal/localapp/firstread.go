@@ -116,7 +116,7 @@ func (p *partial) under() (under bool) {
 }
 
 // wait waits until the folder is read, and returns true; false if over or the context ended first.
-// It also returns true if the reading failed, because nothing more is to be waited for.
+// It also returns true if the reading failed, because there is nothing to wait for.
 func (p *partial) wait(ctx context.Context, over <-chan time.Time) bool {
 	select {
 	case <-p.folder.First():

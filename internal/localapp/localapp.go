@@ -234,7 +234,8 @@ func (p place) unopened(err error) error {
 // has the lock of the database. On an error, Close releases what was created.
 //
 // The tenant `local` is created first, then the vault of a folder, then the tenants of the
-// configuration; Wake finally tells the workers of erasures that an earlier process did not finish.
+// configuration; Wake finally wakes the workers for the erasures that an earlier process did not
+// finish.
 func (a *App) compose(ctx context.Context, cfg Config) error {
 	if err := a.forget(); err != nil {
 		return err

@@ -31,7 +31,7 @@ func available() int64 {
 }
 
 // limitsOf returns the limits of each vault. The index of a vault may be larger if only this
-// machine can reach the server, because its users then share the memory with nobody else.
+// machine can reach the server, because its users then share the memory with no other user.
 func limitsOf(cfg Config) repo.Limits {
 	things := repo.MaxThings
 	if !cfg.Server.Local(false) {

@@ -69,7 +69,7 @@ func (t *Team) vaultErasing() job.Kind {
 	}
 }
 
-// An erasing is the state of an erasure during one step of its job. It is created anew for each
+// An erasing is the state of an erasure during one step of its job. It is created again for each
 // step.
 //
 // swept is asked first by each step before the last one: another job of the same erasure may have

@@ -160,7 +160,7 @@ func (t *Team) stillThere(ctx context.Context, r *job.Run) (*opened, error) {
 }
 
 // foldErasure removes the erased content from the stored log, and then the copies that the folder
-// keeps. A memory has no file, so nothing else is to be removed for it. Where other processes
+// keeps. A memory has no file, so nothing else must be removed for it. Where other processes
 // follow the log, it is their work; see followErasure.
 func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	o, err := t.stillThere(ctx, r)
@@ -194,7 +194,7 @@ func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
 		return err
 	}
 	f := t.folding(ctx)
-	f.Later = t.opt.Background // the keeper makes the image
+	f.Later = t.opt.Background // the Compactor makes the image
 	for range foldTries {
 		if o.folder != nil {
 			o.folder.Save(ctx)

@@ -48,7 +48,7 @@ func (t *Team) kinds() []job.Kind {
 // jobsKind is the kind of a message that requests a pass over the jobs of a tenant.
 const jobsKind = "jobs"
 
-// wake tells the queue that the tenant may have jobs from an earlier process. Without
+// wake reports to the queue that the tenant may have jobs from an earlier process. Without
 // Options.Background it does nothing: then each job has messages of its own.
 func (t *Team) wake(ctx context.Context) {
 	if t.opt.Queue == nil || !t.opt.Background {

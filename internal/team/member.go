@@ -57,7 +57,7 @@ func (s *State) Members() []Member {
 }
 
 // alone reports whether m is the only admin of the tenant as a whole. A change that would leave
-// none is refused, because nobody could undo it.
+// none is refused, because no one could undo it.
 func (s *State) alone(m Member) bool {
 	if !m.admin() {
 		return false

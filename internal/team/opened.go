@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// An opened is a vault that is open or being opened. once opens it; whoever calls Do first does the
+// An opened is a vault that is open or being opened. once opens it; the first caller of Do does the
 // work, and the others wait. Until ready is set, only the goroutine in once may read the other
 // fields, except name, use and reading.
 type opened struct {
@@ -129,7 +129,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	if t.opt.Background {
 		o.keeper = v.StartCompactor(repo.CompactorOptions{Log: t.opt.Log, Folding: func() repo.Compaction {
 			f := t.folding(context.Background())
-			f.Later = f.Later || o.isReading() // an image of a part of the folder is of use to nobody
+			f.Later = f.Later || o.isReading() // an image of a part of the folder has no use
 			return f
 		}})
 	}

@@ -104,7 +104,7 @@ func (r registration) being() bool {
 
 // op returns the write that replaces the registration as it was read by r; it fails if another
 // process has written since. Erasures that ended job.Kept ago are dropped, and the item of a name
-// without a tenant expires likewise. Until a name has an erased tenant, its item has the first
+// without a tenant expires too. Until a name has an erased tenant, its item has the first
 // format, which earlier releases read.
 func (r registration) op(now time.Time) (table.Op, error) {
 	r.Erasures = slices.DeleteFunc(slices.Clone(r.Erasures), func(e TenantErasure) bool {

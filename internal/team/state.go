@@ -3,8 +3,8 @@
 //
 // A tenant is a log like a vault (DESIGN §1.1). Its entries are records; State is the result of
 // applying them. Teams opens the tenants of a deployment by name, and a Team opens the vaults of
-// its tenant. An open vault may have a folder in which people see its notes, and a keeper that
-// folds its log in the background; a Memory limits the total size of open vaults.
+// its tenant. An open vault may have a folder in which people see its notes, and a Compactor that
+// compacts its log in the background; a Memory limits the total size of open vaults.
 //
 // A name may be used by several vaults, one after the other, and each of these incarnations has its
 // own partition of the table and its own part of the bucket. The same applies to the names of

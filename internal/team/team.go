@@ -123,9 +123,9 @@ type Options struct {
 	// need be named.
 	Followers []string
 
-	// Follow brings the followers of a vault's log up to date and folds the log. If another process
-	// is doing so, it returns a job.Later with the time to try again. Nil: this process cannot
-	// follow, and leaves jobs that need it to others.
+	// Follow brings the followers of a vault's log up to date and compacts the log. If another
+	// process is doing so, it returns a job.Later with the time to try again. Nil: this process
+	// cannot follow, and leaves jobs that need it to others.
 	Follow func(ctx context.Context, t *Team, vault string) error
 
 	// Forget deletes what another package stores about a file whose history is erased, after the

@@ -278,8 +278,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// Wake tells the queue which tenants have unfinished erasures. It does not open them, which would
-// announce their other jobs.
+// Wake reports to the queue which tenants have unfinished erasures. It does not open them, which
+// would announce their other jobs.
 func (t *Teams) Wake(ctx context.Context) error {
 	if t.opt.Queue == nil {
 		return nil
@@ -301,7 +301,7 @@ func (t *Teams) Wake(ctx context.Context) error {
 	return nil
 }
 
-// wake tells the queue that a tenant may have jobs.
+// wake reports to the queue that a tenant may have jobs.
 func (t *Teams) wake(ctx context.Context, tenant string) {
 	if err := t.opt.Queue.Send(ctx, JobsMessage(tenant)); err != nil {
 		t.opt.Log.WarnContext(ctx, "the erasure of a tenant continues at the next start", slog.Any("cause", err))
