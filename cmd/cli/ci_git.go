@@ -28,8 +28,8 @@ func (g git) ask(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// one returns the output of a command with one line; "" if it fails, or if it is "HEAD", which is
-// what Git prints for the branch of a detached checkout. CI systems check out in that way.
+// one returns the output of a command with one line; "" if it fails, or if it is "HEAD", which
+// Git prints for the branch of a detached checkout. CI systems check out in that way.
 func (g git) one(ctx context.Context, args ...string) string {
 	out, err := g.ask(ctx, args...)
 	if err != nil || out == "HEAD" {

@@ -147,8 +147,8 @@ func (l *learner) finish(ctx context.Context, e ended) {
 // learn stores a failure, or the fixes of earlier ones. It returns errNothing if the flags and the
 // event of the run allow neither to print nor to store anything, before it connects.
 //
-// The order matters for a failure: what is known is printed first, and so does not contain the run
-// itself, and the answer says whether the failure is already known to be flaky, a tag that the
+// The order matters for a failure: the known facts are printed first, and so do not contain the
+// run itself, and the answer says whether the failure is already known to be flaky, a tag that the
 // stored memory must keep.
 func (l *learner) learn(ctx context.Context, e ended) error {
 	if e.wrong != nil {
@@ -186,9 +186,9 @@ func (l *learner) learn(ctx context.Context, e ended) error {
 	return l.store(ctx, m, f)
 }
 
-// failure returns a failed command with its context: what the recognisers find in the output and in
-// the reports, the files that the commit changes, and the Redactor that removes the secrets of the
-// environment from all texts. Nothing of the environment itself is stored.
+// failure returns a failed command with its context: the findings of the recognisers in the output
+// and in the reports, the files that the commit changes, and the Redactor that removes the secrets
+// of the environment from all texts. Nothing of the environment itself is stored.
 func (l *learner) failure(ctx context.Context, j ci.Job, e ended) ci.Failure {
 	redactor := ci.NewRedactor(os.Environ(), e.output)
 	found := ci.Recognise(ci.Run{Output: e.output, Exit: e.exit, Reports: l.readReports(e.began)})

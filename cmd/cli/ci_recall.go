@@ -68,9 +68,9 @@ func (r *recaller) command() *cobra.Command {
 	return c
 }
 
-// run prints what is known. A server that cannot be reached is a line on standard error, and the
-// command succeeds, unless --strict is set. With --format summary, the text goes to the summary and
-// not to standard output; the JSON answer is the same in every format.
+// run prints the memories about the build. A server that cannot be reached is a line on standard
+// error, and the command succeeds, unless --strict is set. With --format summary, the text goes to
+// the summary and not to standard output; the JSON answer is the same in every format.
 func (r *recaller) run(c *cobra.Command, _ []string) error {
 	if err := r.check(); err != nil {
 		return err
@@ -115,7 +115,8 @@ func (r *recaller) check() error {
 // find returns memories about the job, each once, at most --limit. It asks the questions in order
 // until it has enough, so a build with many open failures costs one call. The memories of each
 // question are sorted by time, the newest first; those of a more important question come first. An
-// answer NOT_FOUND counts as no memories. On another error it returns what it has found before.
+// answer NOT_FOUND counts as no memories. On another error it returns the memories of the questions
+// before.
 func (r *recaller) find(ctx context.Context, target clitool.Target) ([]known, ci.Job, error) {
 	j := r.describe(ctx, nil)
 	m, closer, err := r.connect(ctx, target, j.Session())

@@ -41,7 +41,7 @@ type running struct {
 // run, 127 if it is not found, 128 plus the number of the signal that ended it.
 //
 // It forwards signals to the command instead of ending, so that an interrupt of the build reaches
-// the command, and what it prints then is kept too. A signal that a terminal sends reaches the
+// the command, and its output after that is kept too. A signal that a terminal sends reaches the
 // whole process group, also the command, and is not sent a second time. Every signal updates the
 // size of the pseudo-terminal, because one of them reports a change of it.
 func (r *running) run(command []string) (exit int) {

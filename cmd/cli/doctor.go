@@ -65,7 +65,7 @@ func (d *doctor) command() *cobra.Command {
 // data directory, unless a flag names another.
 //
 // --server is refused, because doctor needs the disk and not only the API. A server in the
-// environment or in the configuration is not refused: it is what the person asks about.
+// environment or in the configuration is not refused: the person asks about it.
 //
 // A broken check becomes the fault of the answer, so the exit code is that of the error that a call
 // would get. Warnings leave it 0.

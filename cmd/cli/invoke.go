@@ -62,7 +62,7 @@ func (v inVault) Invoke(
 
 // name adds the vault to the arguments of a tool that has such an argument, unless they contain
 // one. Arguments that are not an object, and those of an unknown tool, are returned unchanged: the
-// tool or the catalogue reports what is wrong with them, in its own words.
+// tool or the catalogue reports the problem.
 func (v inVault) name(name string, args json.RawMessage) (json.RawMessage, error) {
 	const argument = "vault"
 	i := slices.IndexFunc(v.tools, func(t *tool.Tool) bool { return t.Name == name })

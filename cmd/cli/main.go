@@ -1,10 +1,10 @@
 // Rookery is the program for everything that happens on a person's machine: the command line, the
 // local server, and MCP over stdio.
 //
-// The commands of the tools are made by package clitool from the catalogue. This package adds what
-// clitool must not know: how a target becomes a connection, the commands that call no tool, and the
-// process itself. Nothing here implements a tool. A command without a server and a command with one
-// run the same tools, in process or over HTTP, so their answers do not differ.
+// The commands of the tools are made by package clitool from the catalogue. This package adds the
+// parts that clitool must not know: how a target becomes a connection, the commands that call no
+// tool, and the process itself. Nothing here implements a tool. A command without a server and a
+// command with one run the same tools, in process or over HTTP, so their answers do not differ.
 //
 // # Files
 //
@@ -19,7 +19,7 @@
 // program for an import.
 //
 // The files that begin with ci belong to `rookery ci`, which remembers how builds fail: ci_learn.go
-// runs a command and learns from it, ci_recall.go prints what is known, ci_run.go runs the command,
+// runs a command and learns from it, ci_recall.go prints memories, ci_run.go runs the command,
 // ci_token.go gets a token, and ci_git.go asks Git.
 //
 // # Rules

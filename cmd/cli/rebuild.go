@@ -37,7 +37,7 @@ func (r *rebuilder) command() *cobra.Command {
 	return c
 }
 
-// run rebuilds the vaults, and prints what each was made from. It refuses a server that --server
+// run rebuilds the vaults, and prints the source of each. It refuses a server that --server
 // names, as `backup` does. The list in the JSON answer is empty, not null, if nothing was lost.
 func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 	target, cfg, err := connector{r.app}.local(c)

@@ -26,7 +26,7 @@ func (n connector) server(t clitool.Target) (string, error) {
 	}
 	store, err := n.credentials()
 	if err != nil {
-		return "", nil // who has no home has no configuration
+		return "", nil // without a home there is no configuration
 	}
 	usual, _, err := store.Usual()
 	return usual.URL, err
@@ -102,7 +102,7 @@ func (n connector) proof(ctx context.Context, t clitool.Target, address string) 
 	}
 	store, err := n.credentials()
 	if err != nil {
-		return proof{}, nil // who has no home has no credentials
+		return proof{}, nil // without a home there are no credentials
 	}
 	token, in, err := store.Token(ctx, server.Origin)
 	return proof{token: token, from: "rookery login (stored in " + in.String() + ")"}, err

@@ -100,8 +100,8 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 func (s *server) stdio() bool { return s.mcp && s.listen == "" && s.port == 0 }
 
 // config returns the selected target, and the configuration to serve it with. It refuses lines that
-// would not do what they say: a server as the target, the name of a vault in --vault, which selects
-// nothing, and --demo for a folder.
+// would not have the effect that they seem to have: a server as the target, the name of a vault in
+// --vault, which selects nothing, and --demo for a folder.
 //
 // --readonly is a property of the server over HTTP, and of the messages over stdin, because the
 // process may relay these to a server for others. The data directory is that of the line or, if the
@@ -144,7 +144,8 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 }
 
 // loadConfig reads the configuration from a server's file and the environment. An empty file means
-// the environment only. `doctor` uses it too, so that it examines what the server would serve.
+// the environment only. `doctor` uses it too, so that it examines the data that the server would
+// serve.
 func loadConfig(app *clitool.App, file string) (config.Config, error) {
 	env := app.Env
 	if env == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // versionLine returns the version of the program, its platform and the version of Go, without a
-// line feed. It is what a person needs for a report of a bug.
+// line feed. A report of a bug should contain it.
 func versionLine() string {
 	return fmt.Sprintf("rookery %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())

@@ -7,13 +7,13 @@
 // (docs/design/0017-audit.md).
 //
 // The files have three subjects. audit.go, entry.go, target.go and done.go write: the interceptor,
-// and what an entry may contain. refusals.go, archive.go and verify.go store the refusal log: its
-// items, its archives and their chain. read.go, merge.go, back.go and block.go list entries of all
-// logs of a tenant in one order.
+// and the rules for the content of an entry. refusals.go, archive.go and verify.go store the
+// refusal log: its items, its archives and their chain. read.go, merge.go, back.go and block.go
+// list entries of all logs of a tenant in one order.
 //
-// An entry may name what a call was about, but nothing that it contained. Therefore every text of a
-// caller is checked before it is written: it must be able to be a name, an id or a path, and must
-// not look like a token, or it is left out.
+// An entry may name the target of a call, but no text that the call contained. Therefore every text
+// of a caller is checked before it is written: it must be able to be a name, an id or a path, and
+// must not look like a token, or it is left out.
 package audit
 
 import (

@@ -51,7 +51,7 @@ const okLine = "ok"
 
 // line returns the attributes of a log line. From the caller's input it contains only names, ids
 // and codes. It omits the name of a vault that was not found, because that is input that names no
-// vault. The order and the keys of the attributes are part of what operators rely on.
+// vault. The order and the keys of the attributes are stable, because operators rely on them.
 func (e ending) line(c *tool.Call) []slog.Attr {
 	who, code := c.Caller, e.code()
 	line := append(make([]slog.Attr, 0, 12), // the usual maximum

@@ -265,7 +265,7 @@ const traitCost = 16
 const nodeCost = 16
 
 // sizeOf returns the size in bytes of a commit's texts and events, and of the ids of its traits and
-// nodes: what reading the commit has cost, although an entry contains none of it.
+// nodes: the cost of reading the commit, although an entry contains none of it.
 func sizeOf(c *repo.Commit) int {
 	n := 0
 	for i := range c.Notes {

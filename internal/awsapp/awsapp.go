@@ -15,7 +15,8 @@
 // A write goes through them like this. A call commits to the table. The stream reports which vaults
 // have new commits, and the follower queues them. The consumer of the queue writes the notes as
 // objects, moves commits into segments, and trims the table. Edits of objects by other programs
-// come back as events of the bucket, and become commits. The schedule finds what was missed.
+// come back as events of the bucket, and become commits. The schedule finds changes that were
+// missed.
 //
 // Because a function is frozen between calls, nothing may depend on a timer or a goroutine: work is
 // either part of a call, or a message. Because it may never be thawed, a call is answered only when

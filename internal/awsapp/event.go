@@ -16,7 +16,7 @@ import (
 )
 
 // A request is a decoded event of an HTTP API, payload format 2.0. It is in the context of the
-// adapter's request, which restored replaces by what the client sent.
+// adapter's request, which restored replaces by the request of the client.
 type request struct {
 	event *events.APIGatewayV2HTTPRequest
 	url   *url.URL

@@ -70,7 +70,7 @@ func (c *Checkout) tryAgain() {
 
 // TakeIn ingests the known edits, and updates the files to the result. It does not look for edits;
 // see Sweep. The held batch stays held, unless t.Pending decides about it. If TakeIn fails on the
-// way, it returns what was ingested before, together with the error.
+// way, it returns the result of the edits that were ingested before, together with the error.
 //
 // Its steps are: gather reads the files, guard separates the edits that need confirmation,
 // commitAll commits the others in pieces, and finish compares the files of all of them with the log

@@ -43,7 +43,7 @@ func (c *Checkout) keep() {
 
 // Close makes everything durable and stops the background goroutines. The vault must not be written
 // to any more. Close may be repeated, and waits until the Checkout has stopped. It returns no
-// error: what the last save could not sync is written again by the next process.
+// error: the next process writes the files and the cursors again that the last save could not sync.
 func (c *Checkout) Close() {
 	c.closing.Do(func() { close(c.stop) })
 	<-c.done

@@ -80,7 +80,7 @@ func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 
 // obstructed reports whether a name is occupied by something other than a file, such as a folder
 // with the name of a note. A Look does not find such a thing. Remove with nil expects that there is
-// no file, so it changes nothing, and its error describes what it met.
+// no file, so it changes nothing, and its error describes the file that it met.
 func (c *Checkout) obstructed(ctx context.Context, key string) bool {
 	var found *blob.Found
 	return errors.As(c.files.Remove(ctx, key, nil), &found) && found.Foreign

@@ -10,9 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An answer is the decoded envelope of a call. It is what all forms of output are printed from. An
-// answer of one call keeps the JSON that it was decoded from, so that programs get exactly what the
-// server sent; an answer that was put together from several calls, or changed, has none and is
+// An answer is the decoded envelope of a call. All forms of output are printed from it. An answer
+// of one call keeps the JSON that it was decoded from, so that programs get exactly the text that
+// the server sent; an answer that was put together from several calls, or changed, has none and is
 // encoded again.
 type answer struct {
 	ok       bool

@@ -12,9 +12,10 @@ import (
 
 // before calls the tool that a flag requests to be called first, if the flag is set: --create
 // creates the vault before an import, for example. The arguments of that call are taken from the
-// line. A DUPLICATE_ID from that tool is ignored, because what it would create exists. planned is
-// true in a dry run in which the main call cannot be planned, because what the first tool creates
-// does not exist yet. In a dry run, the first call is one too, so nothing is created.
+// line. A DUPLICATE_ID from that tool is ignored, because the item that it would create exists.
+// planned is true in a dry run in which the main call cannot be planned, because the item that the
+// first tool creates does not exist yet. In a dry run, the first call is one too, so nothing is
+// created.
 func (c *command) before(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (planned bool, err error) {

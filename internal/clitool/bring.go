@@ -102,7 +102,7 @@ func (in *importing) calls() (calls [][]portion, err error) {
 }
 
 // importAll imports the files, or returns the plan of a dry run. If it fails on the way, the
-// failure has what was imported before. Files that were skipped are listed in any case.
+// failure has the result of the calls before. Files that were skipped are listed in any case.
 func (in *importing) importAll(cmd *cobra.Command, calls [][]portion) (*answer, error) {
 	in.key = in.baseKey()
 	planned, err := in.before(cmd, in.inv, in.r)

@@ -258,7 +258,7 @@ func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 }
 
 // changed returns the fault of a file that became shorter or unreadable while it was read. A change
-// that keeps the length is not noticed; the server then finds what is wrong with the piece.
+// that keeps the length is not noticed; the server then reports the problem of the piece.
 func (c *cutFile) changed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.New(fault.FileError, "the file changed while it was read").At(c.name, 0)

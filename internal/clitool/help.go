@@ -102,7 +102,7 @@ func columns(lines [][2]string) string {
 	return b.String()
 }
 
-// help prints the help of any command: what it does, its usage, its positional arguments, examples,
+// help prints the help of any command: its purpose, its usage, its positional arguments, examples,
 // subcommands and flags. Parts that are empty are left out. Common flags are only named, because
 // each command would otherwise explain the same dozen.
 func (a *App) help(cmd *cobra.Command, _ []string) {

@@ -104,7 +104,8 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 
 // changes reports whether the call may change something, by the kind of the tool or because of an
 // argument that turns a reading call into a change. A call with files counts as a change. In doubt
-// it returns true: for a call that only reads, Connect may leave out what only changes need.
+// it returns true: for a call that only reads, Connect may omit the preparations that only changes
+// need.
 func (c *command) changes(r *request) bool {
 	if c.tool.Kind.Changes() || r.path != "" {
 		return true

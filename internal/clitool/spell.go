@@ -42,9 +42,9 @@ func (s spelling) Invoke(
 // An argument whose value cannot be written as words or flags makes all arguments JSON; see whole.
 // A call that no command can express is returned unchanged.
 //
-// The line must do exactly what the call does. So each text is converted back and compared before
-// it is used, presets that the call does not have are switched off, and a text that would be parsed
-// differently as a word becomes a flag.
+// The line must have exactly the effect of the call. So each text is converted back and compared
+// before it is used, presets that the call does not have are switched off, and a text that would be
+// parsed differently as a word becomes a flag.
 func (s speller) spell(c fault.Call) string {
 	at := slices.IndexFunc(s.app.Tools, func(t *tool.Tool) bool {
 		return t.Name == c.Tool || slices.Contains(t.Aliases, c.Tool)

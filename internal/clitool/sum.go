@@ -11,7 +11,8 @@ import (
 )
 
 // add adds the answer of another call: numbers are summed, lists are joined, and for everything
-// else the last value counts. The sum of an import is what one large call would have returned.
+// else the last value counts. The sum of an import is the answer that one large call would have
+// had.
 func (ans *answer) add(more *answer) {
 	ans.data = sum(ans.data, more.data)
 	ans.meta = sum(ans.meta, more.meta)

@@ -208,7 +208,7 @@ func (v value) isThing() bool {
 }
 
 // counts reports whether the value contains a number or a non-empty list: then the data of a failed
-// call is worth showing, because it says what was done before the failure.
+// call is worth showing, because it shows the steps that were done before the failure.
 func (v value) counts() bool {
 	return slices.ContainsFunc(v.members, func(m member) bool {
 		return m.kind == numberKind || len(m.items) > 0

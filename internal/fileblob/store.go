@@ -240,9 +240,9 @@ func canSwap(tmp *folder) (bool, error) {
 	return swap(one.spot, two.spot) == nil, nil
 }
 
-// Leftovers returns what a killed process left: the number of files without a place, which the next
-// Open removes, and the keys of displaced texts that are losses (see Displaced). It changes
-// nothing, so the doctor can call it on a bucket that was opened read only.
+// Leftovers reports the files that a killed process left: the number of files without a place,
+// which the next Open removes, and the keys of displaced texts that are losses (see Displaced). It
+// changes nothing, so the doctor can call it on a bucket that was opened read only.
 func (b *Bucket) Leftovers(ctx context.Context) (unplaced int, displaced []string, err error) {
 	for _, dir := range b.storeDirs() {
 		names, err := b.temporary(dir + tmpName)

@@ -87,7 +87,7 @@ type gathering struct {
 }
 
 // arguments returns the arguments of a request from its body, path, query and headers. A body that
-// is not a JSON object is returned alone, so that the catalogue reports what is wrong with it.
+// is not a JSON object is returned alone, so that the catalogue reports the problem.
 //
 // The call is always made with the envelope, because its meta and warnings are needed here; bare
 // reports whether the caller asked for the data only. Headers that are not arguments of the tool

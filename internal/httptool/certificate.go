@@ -10,8 +10,8 @@ import (
 )
 
 // unproved returns the UNAVAILABLE fault of a server whose certificate failed verification, with
-// the reason and what can be done. It quotes nothing from the certificate except times, because
-// anyone could have written that. There is no option to accept such a certificate.
+// the reason and a remedy. It quotes nothing from the certificate except times, because anyone
+// could have written that. There is no option to accept such a certificate.
 func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	told := func(format string, args ...any) *fault.Fault {
 		return fault.New(fault.Unavailable, "the certificate of "+format, append([]any{c.host()}, args...)...).

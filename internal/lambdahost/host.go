@@ -19,7 +19,7 @@
 // process calls. gateway.go receives requests, route.go finds the function, event.go makes the
 // event, and answer.go the response. The files process_*.go have the system calls.
 //
-// A test can do what happens in the cloud and is hard to provoke there: freeze a process within a
+// A test can cause events that are hard to provoke in the cloud: freeze a process within a
 // call, kill it, let it time out, and start many at once.
 package lambdahost
 
@@ -239,8 +239,8 @@ func (h *Host) Thaw() {
 }
 
 // Kill ends all processes with SIGKILL and returns when they have ended. Their calls end with
-// Runtime.ExitError. The next call starts a process. A test uses it for what a crash of the machine
-// would do.
+// Runtime.ExitError. The next call starts a process. A test uses it to simulate a crash of the
+// machine.
 func (h *Host) Kill() {
 	all := h.environments()
 	for _, e := range all {

@@ -13,10 +13,10 @@
 // today and yesterday. A bucket is stored as a debt, the time until it is full, which needs no
 // write to refill. Calls of one account that need a write at the same time share it.
 //
-// account.go has what an instance keeps in memory, lease.go the write that leases calls, state.go
-// the item, bucket.go the arithmetic, refusal.go the errors, count.go calls without a rate, and
-// usage.go the sums for a tenant. A table that fails refuses calls, because an attacker could
-// otherwise remove the limits by overloading it.
+// account.go has the state that an instance keeps in memory, lease.go the write that leases calls,
+// state.go the item, bucket.go the arithmetic, refusal.go the errors, count.go calls without a
+// rate, and usage.go the sums for a tenant. A table that fails refuses calls, because an attacker
+// could otherwise remove the limits by overloading it.
 package limit
 
 import (

@@ -74,7 +74,7 @@ func digest(agent string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// later returns what remains of a debt at a time of the item.
+// later returns the part of a debt that remains at a time of the item.
 func (s state) later(debt time.Duration, at int64) time.Duration {
 	return max(0, debt-time.Duration(at-s.At))
 }

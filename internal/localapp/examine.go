@@ -304,7 +304,7 @@ func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 }
 
 // vaults examines the tenants and their vaults, through a team.Team that can only read. The stores
-// are those of a server, so that the examination sees what a server would see.
+// are those of a server, so that the examination has the same view as a server.
 func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
 	o := team.Options{

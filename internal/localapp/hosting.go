@@ -20,7 +20,7 @@ import (
 )
 
 // host creates the catalogue and all middleware between a request and the tools, over the tenants.
-// Package hosted does most of it, as for every deployment; what is added here concerns folders: a
+// Package hosted does most of it, as for every deployment; the additions here are about folders: a
 // folder that cannot be written, and one that is being read for the first time.
 func (a *App) host(cfg Config) error {
 	a.limitServer(cfg.Server)

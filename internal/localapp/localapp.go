@@ -231,7 +231,7 @@ func (p place) unopened(err error) error {
 }
 
 // compose creates the parts of the App, connects them, and starts the background work. The caller
-// has the lock of the database. On an error, Close releases what was created.
+// has the lock of the database. On an error, Close releases the parts that were created.
 //
 // The tenant `local` is created first, then the vault of a folder, then the tenants of the
 // configuration; Wake finally wakes the workers for the erasures that an earlier process did not

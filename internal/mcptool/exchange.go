@@ -75,8 +75,8 @@ func (x *exchange) notRun(err error) (json.RawMessage, error) {
 }
 
 // noRoom returns the fault of a call in a batch whose earlier answers have reached the size limit.
-// The answers of a batch therefore have at most twice the size of one answer: what is held in
-// memory for one request stays bounded.
+// The answers of a batch therefore have at most twice the size of one answer: the memory for
+// one request stays bounded.
 func noRoom() *fault.Fault {
 	return fault.New(fault.BatchTooLarge,
 		"the call was not run: the answers before it in the request have more than %d bytes", tool.MaxBody).
@@ -115,8 +115,8 @@ func (x *exchange) server() *mcp.Server {
 	return s
 }
 
-// instructions returns the text for a model that connects with this request: it depends on what the
-// path, the headers and the role allow. It is empty without Options.Instructions.
+// instructions returns the text for a model that connects with this request: it depends on the
+// tools that the path, the headers and the role allow. It is empty without Options.Instructions.
 func (x *exchange) instructions() string {
 	if x.opt.Instructions == nil {
 		return ""

@@ -25,7 +25,7 @@
 //
 // A request is refused in two ways. Before its messages are handled, it gets an HTTP status and a
 // JSON-RPC error. After that, a call that fails is a successful response with an envelope, because
-// that is what a model can read. There is one exception: a call that a better token would permit
+// a model can read only that. There is one exception: a call that a better token would permit
 // makes the whole request 401 or 403 with a challenge, so that the client can ask its user for that
 // token.
 package mcptool

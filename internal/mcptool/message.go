@@ -39,7 +39,7 @@ func idOf(body []byte) json.RawMessage {
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) }
 
 // calledIn returns the names of the tools that the message or batch in a body calls, as they are
-// sent. The body may be anything: what is not a call of a tool is skipped.
+// sent. The body may be anything; a message that calls no tool is skipped.
 func calledIn(body []byte) []string {
 	type message struct {
 		Method string

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
-// deployment maps error codes of S3 to what is wrong with the deployment. A response to HEAD has no
+// deployment maps error codes of S3 to problems of the deployment. A response to HEAD has no
 // body; its code is the text of its status.
 var deployment = map[string]string{
 	"AccessDenied":          "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)",

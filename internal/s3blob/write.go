@@ -122,8 +122,8 @@ func (p put) input(bucket string, data []byte) *s3.PutObjectInput {
 	return in
 }
 
-// after returns the value of putAfter: what the Put expects to replace. Two Puts with the same
-// value exclude each other.
+// after returns the value of putAfter: the tag of the object that the Put expects to replace, or
+// one of the values for nothing and anything. Two Puts with the same value exclude each other.
 func (p put) after() string {
 	switch {
 	case p.cond.Absent():

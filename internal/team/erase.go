@@ -28,14 +28,14 @@ type Erasure struct {
 	Receipt
 }
 
-// A Receipt counts what an erasure destroyed.
+// A Receipt counts the data that an erasure destroyed.
 type Receipt struct {
 	repo.Erased
 	Left int `json:"left"` // files in the folder that were in no version of the vault; they are kept
 }
 
 // An ErasedVault is the result of erasing a vault. The erasure may still be running as a job; then
-// the Receipt counts what the finished steps destroyed.
+// the Receipt counts the data that the finished steps destroyed.
 type ErasedVault struct {
 	Receipt
 	Swept bool       // everything that existed is destroyed; the receipt is final
@@ -199,9 +199,9 @@ func erasedVault(it job.Item) (ErasedVault, error) {
 	return out, nil
 }
 
-// wouldErase returns what an erasure would destroy. It reads the vault's log and folder, and
-// changes nothing. All incarnations of the name are counted, because earlier ones may have data
-// left from a crash.
+// wouldErase returns the result that an erasure would have, with its counts. It reads the vault's
+// log and folder, and changes nothing. All incarnations of the name are counted, because earlier
+// ones may have data left from a crash.
 func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
 	var e Entry
 	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
@@ -229,7 +229,8 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 	return all, err
 }
 
-// wouldClear returns what the erasure of a vault would remove from the folder of its notes.
+// wouldClear counts the files that the erasure of a vault would remove from the folder of its
+// notes.
 func (t *Team) wouldClear(ctx context.Context, e Entry) (checkout.Cleared, error) {
 	files, err := t.files(e.Name)
 	if err != nil || files == nil || e.free() {

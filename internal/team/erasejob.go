@@ -42,7 +42,7 @@ func JobBy(who repo.Who) job.By {
 //
 // Each step is idempotent and reads the state of the erasure from the tenant's log first, because a
 // job that was interrupted is continued at its last step, perhaps by another process. The steps are
-// in the order of what depends on what: the vault must be sealed before anything is destroyed, so
+// in the order of their dependencies: the vault must be sealed before anything is destroyed, so
 // that no writer adds to it; its log lists its files, so the files come before the log; and the
 // database is compacted when all items are removed. The last step waits for an hour.
 func (t *Team) vaultErasing() job.Kind {
@@ -192,7 +192,7 @@ func (e *erasing) compact(ctx context.Context) error {
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Swept, now.Receipt = at, e.done })
 }
 
-// sweep destroys what arrived late, an hour after the rest. The name is free afterwards.
+// sweep destroys data that arrived late, an hour after the rest. The name is free afterwards.
 func (e *erasing) sweep(ctx context.Context) error {
 	e.done = e.entry.Erasure.Receipt
 	if err := e.team.opt.sweepDue(e.entry.Erasure.Swept, e.known); err != nil {

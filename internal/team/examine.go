@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// An Examination selects what Examine checks.
+// An Examination selects the checks of Examine.
 type Examination struct {
 	Vault string // only the vaults of this name; empty: all
 	Full  bool   // compare every payload with its digest

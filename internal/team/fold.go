@@ -23,8 +23,8 @@ func (t *Team) folding(ctx context.Context) repo.Compaction {
 	return f
 }
 
-// Rollback drops from the bucket what the tenant's own log does not have after the table was
-// restored to an earlier time; see repo.Log.Rollback.
+// Rollback drops from the bucket the data that the tenant's own log does not have after the table
+// was restored to an earlier time; see repo.Log.Rollback.
 func (t *Team) Rollback(ctx context.Context) (dropped int, err error) { return t.log.Rollback(ctx) }
 
 // clocked begins a pass and returns a function that reports whether Now is known to be right. A
@@ -54,8 +54,8 @@ func (t *Team) CompactTenant(ctx context.Context) error {
 	return t.log.Compact(ctx, repo.Compaction{Clocked: t.opt.clocked()})
 }
 
-// CompactDue reports whether CompactTenant has something to do, from what this process already
-// knows. It does no I/O, so it may be wrong if other processes have written since.
+// CompactDue reports whether CompactTenant has something to do, from the data that this process
+// already knows. It does no I/O, so it may be wrong if other processes have written since.
 func (t *Team) CompactDue() bool { return t.log.CompactDue(repo.Compaction{}) }
 
 // keepEvery is the interval at which the background checks whether the tenant's log must be

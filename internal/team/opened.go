@@ -192,8 +192,8 @@ func (t *Team) folderOf(name string) (checkout.Options, error) {
 }
 
 // close stops the background work of the vault and waits for it: first the folder, because the
-// compactor must not trim what the folder has not written yet. The vault itself has nothing to
-// close.
+// compactor must not trim commits that the folder has not written yet. The vault itself has nothing
+// to close.
 func (o *opened) close() {
 	if o.folder != nil {
 		o.folder.Close()

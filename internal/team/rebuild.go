@@ -164,8 +164,9 @@ func (t *Team) recover(ctx context.Context, c repo.Call, v *repo.Vault) (uint64,
 	return last, err
 }
 
-// adopt commits what the folder of a vault contains in addition to its log. It does nothing without
-// folders. The commit is possible also if the vault is read-only, because it only repairs the log.
+// adopt commits the files that the folder of a vault contains in addition to its log. It does
+// nothing without folders. The commit is possible also if the vault is read-only, because it only
+// repairs the log.
 func (t *Team) adopt(
 	ctx context.Context, c repo.Call, v *repo.Vault,
 ) (checkout.Adopted, error) {

@@ -57,7 +57,7 @@ const (
 	kindIssuer = "issuer" // the rule's name
 )
 
-// An Entry is what a tenant stores about one of its vaults. Of an erased name, the entry stays
+// An Entry is the record of a tenant about one of its vaults. Of an erased name, the entry stays
 // until a new vault has the name, because it has the number of the last incarnation.
 type Entry struct {
 	Name        string      `json:"name"`

@@ -364,8 +364,8 @@ func (d *ending) compact(ctx context.Context) error {
 	return nil
 }
 
-// sweep destroys what arrived late, an hour after the rest: a write that was in flight when a log
-// was sealed can still arrive for some minutes (log.md §2.4). It does not change the receipt.
+// sweep destroys data that arrived late, an hour after the rest: a write that was in flight when a
+// log was sealed can still arrive for some minutes (log.md §2.4). It does not change the receipt.
 func (d *ending) sweep(ctx context.Context) error {
 	if err := d.own.opt.sweepDue(d.at.Swept, d.known); err != nil {
 		return err
