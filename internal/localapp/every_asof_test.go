@@ -99,7 +99,7 @@ func undoing(t testing.TB) tooltest.Story {
 		tooltest.Step{Tool: "raven_read", Args: `{"vault":"held","path":"people/freya"}`, Code: fault.NotFound},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v8"}`, Want: `{"meta":{"version":"v9"}}`},
 		tooltest.Step{Tool: "raven_read", Args: `{"vault":"held","path":"people/freya","lines":"6"}`, Want: `{"data":{"content":"# Freya\n"}}`},
-		// v10: what was made, and deleted again, is no change that can be undone.
+		// v10: the creation of a note that was deleted since is no change that can be undone.
 		tooltest.Step{Tool: "raven_new", Args: `{"vault":"held","type":"person","title":"Sif"}`},
 		tooltest.Step{Tool: "raven_delete", Args: `{"vault":"held","id":"people/sif"}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v10"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/sif.md"}],"changed_after":[{"version":"v11","tool":"raven_delete"}],"latest_version":"v11","undone":true},"fixes":["raven_history {\"vault\":\"held\",\"id\":\"people/sif\"}"]}}`},
