@@ -123,7 +123,7 @@ func largeMemory(id string) string {
 		"outcome": args{"success": true, "summary": "s"}, "actions": actions,
 	})
 	if err != nil {
-		panic(err) // never: it is made of texts
+		panic(err) // never: texts can be marshaled
 	}
 	return string(line)
 }

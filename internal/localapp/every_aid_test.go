@@ -33,7 +33,7 @@ func connect(t testing.TB, url, version string) *mcp.ClientSession {
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = session.Close() }) // its server is about to go, too
+	t.Cleanup(func() { _ = session.Close() }) // its server is about to stop, too
 	return session
 }
 
@@ -75,7 +75,7 @@ func TestAidsEveryWay(t *testing.T) {
 		{Tool: "team_vault_create", Args: `{"name":"spare"}`},
 		{Tool: "team_complete", Args: `{"kind":"vault","limit":1}`, Want: `{"data":{"items":["main"]},"meta":{"has_more":true}}`},
 		{Tool: "team_vault_delete", Args: `{"name":"spare"}`},
-		{Tool: "team_complete", Want: `{"data":{"items":["main"]}}`}, // what is in the trash cannot be used
+		{Tool: "team_complete", Want: `{"data":{"items":["main"]}}`}, // a vault in the trash cannot be used
 		{Tool: "raven_prompt_start_work", Args: `{"vault":"main","path":"people/alice"}`, Want: `{"meta":{"version":"v2"}}`},
 		{Tool: "raven_prompt_record_learnt", Args: `{"vault":"main","about":"the \"zebra\" question"}`},
 		{Tool: "raven_prompt_weekly_summary", Args: `{"vault":"main"}`},
@@ -159,7 +159,7 @@ func TestBadResources(t *testing.T) {
 		"rookery://../schema", "rookery://%2e%2e/schema", "rookery://main%2Fnotes/a", "file:///etc/passwd",
 	}
 	for _, name := range strangeNames {
-		if !strings.ContainsAny(name, "\x00\n") { // no URI holds these, and no header
+		if !strings.ContainsAny(name, "\x00\n") { // no URI and no header contains these
 			uris = append(uris, "rookery://main/notes/"+name)
 		}
 	}

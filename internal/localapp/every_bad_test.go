@@ -24,7 +24,7 @@ type badCall struct {
 	why  string
 	call tooltest.Call
 	code fault.Code
-	hint string // what the answer must say
+	hint string // part of the answer
 }
 
 // TestBadInput makes all bad calls over the first way in, and half of them over one of the others,
@@ -187,7 +187,7 @@ func takes(s *jsonschema.Schema, value any) bool {
 		kind = "object"
 	case []any:
 		if len(v) > 0 && s.Items != nil {
-			return false // no list holds lists of numbers
+			return false // no list contains lists of numbers
 		}
 		kind = "array"
 	}

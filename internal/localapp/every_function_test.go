@@ -44,7 +44,7 @@ func functions() []wayIn {
 		}),
 		over("function mcp", func(t testing.TB, f function) tooltest.Way {
 			c := tooltest.NewMCPClient(f.URL+mcptool.Path+"/x/all", f.bearing())
-			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
+			t.Cleanup(func() { _ = c.Close() }) // its server is about to stop, too
 			return tooltest.Invoking("function mcp", c)
 		}),
 	}

@@ -39,7 +39,7 @@ func memoryLines(lines ...string) string {
 		{"path": "memories.jsonl", "content": strings.Join(lines, "\n") + "\n"},
 	}})
 	if err != nil {
-		panic(err) // never: it is made of texts
+		panic(err) // never: texts can be marshaled
 	}
 	return string(data)
 }

@@ -42,7 +42,7 @@ func (p *place) waysAs(t testing.TB, c auth.Caller) []tooltest.Way {
 	}))
 	t.Cleanup(server.Close)
 	client := tooltest.NewMCPClient(server.URL+mcptool.Path+"/x/all", nil)
-	t.Cleanup(func() { _ = client.Close() }) // its server is about to go, too
+	t.Cleanup(func() { _ = client.Close() }) // its server is about to stop, too
 	return []tooltest.Way{
 		tooltest.Invoking("catalogue", tooltest.As(p.app.Catalogue, c)),
 		tooltest.Invoking("http", &httptool.Client{Base: server.URL}),

@@ -236,7 +236,7 @@ func waysIn() []wayIn {
 		}),
 		over("mcp", func(t testing.TB, p *place) tooltest.Way {
 			c := tooltest.NewMCPClient(p.base+mcptool.Path+"/x/all", nil)
-			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
+			t.Cleanup(func() { _ = c.Close() }) // its server is about to stop, too
 			return tooltest.Invoking("mcp", c)
 		}),
 		over("mcp set", func(t testing.TB, p *place) tooltest.Way {

@@ -74,7 +74,7 @@ func drawParams(t *rapid.T, method, version string) string {
 			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "b", "version": "1"},
 		}
 	}
-	data, _ := json.Marshal(params) // it is made of what can be written
+	data, _ := json.Marshal(params) // it can be marshaled
 	return string(data)
 }
 

@@ -39,7 +39,7 @@ const fuzzChecks = "not_a_server_error,status_code_conformance,content_type_conf
 type fuzzRound struct {
 	name   string
 	config string   // in its own language
-	args   []string // what it does
+	args   []string // its command line
 }
 
 // refusedAs are the statuses of requests that the document excludes: 431 if the address is too long

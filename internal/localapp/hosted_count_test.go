@@ -38,8 +38,8 @@ type counted struct {
 	bucket *countedBucket
 	cat    *tool.Catalogue
 	teams  *team.Teams
-	later  *[]func() // what calls leave to be done; nil: they do it
-	stop   func()    // ends a process that is not to last as long as the test
+	later  *[]func() // work that calls leave; nil: they do it
+	stop   func()    // ends a process before the end of the test
 }
 
 // A countedBucket counts the calls of a bucket.
@@ -214,7 +214,7 @@ func TestHostedStoreCalls(t *testing.T) {
 				}
 				got, calls := c.counting(t, v, r)
 				if k == 0 {
-					continue // what a caller costs that is new
+					continue // the cost of a new caller
 				}
 				told = append(told, calls+strings.ReplaceAll(got.comparable(), vault, ""))
 				cases++

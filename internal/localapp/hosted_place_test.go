@@ -36,7 +36,7 @@ var dens = []den{
 	{"lynxworks", "main", "narwhalword"}, {"lynxworks", "gloomvault", "okapiword"},
 }
 
-// absentVault is the name of a vault that nobody has. It is as long as that of the unseen one.
+// absentVault is the name of a vault that does not exist. It is as long as that of the unseen one.
 const (
 	unseenVault = "dimcellar"
 	absentVault = "dimattics"
@@ -140,7 +140,7 @@ type guest struct {
 	tokens []string    // the values of the header Authorization
 	header http.Header // beside that
 	who    auth.Caller // what it may do
-	code   fault.Code  // of whatever it is answered; empty: it is let in
+	code   fault.Code  // of every answer; empty: it is not refused
 }
 
 // root returns the first admin of a tenant.

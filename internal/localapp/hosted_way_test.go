@@ -70,7 +70,7 @@ func message(t testing.TB, method string, params args) *http.Request {
 // textArg returns an argument of a call that is a text.
 func textArg(c tooltest.Call, name string) string {
 	var text string
-	_ = json.Unmarshal(c.Args[name], &text) // what is no text is not in a header, or a path
+	_ = json.Unmarshal(c.Args[name], &text) // a value that is not text is in no header and no path
 	return text
 }
 

@@ -80,7 +80,7 @@ func (w *work) lines() string {
 		line["intent"] = args{"goal": w.word, "task_type": "other", "context": strings.Repeat(w.word+" ", 600)}
 		data, err := json.Marshal(line)
 		if err != nil {
-			panic(err) // never: it is made of texts
+			panic(err) // never: texts can be marshaled
 		}
 		b.Write(append(data, '\n'))
 	}

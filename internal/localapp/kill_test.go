@@ -25,8 +25,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// The variables that make the test binary serve this data directory, or this folder with its state in
-// that directory, instead of running tests.
+// The variables that make the test binary serve this data directory, or this folder with its state
+// in that directory, instead of running tests.
 const (
 	dataVariable   = "ROOKERY_LOCALAPP_DATA"
 	folderVariable = "ROOKERY_LOCALAPP_FOLDER"
@@ -331,7 +331,7 @@ func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
 		require.True(t, ok || strings.HasPrefix(path, ".trash/"), "%s is no file of a note", path)
 	}
 	for _, d := range deeds {
-		d.require(t, found, audit) // what is found is what was told
+		d.require(t, found, audit) // the findings are the acknowledged deeds
 	}
 }
 

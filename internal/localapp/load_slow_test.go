@@ -16,11 +16,11 @@ import (
 
 // A holder is a connection that only occupies the server.
 type holder struct {
-	opening string        // what it sends at once
+	opening string        // sent at once
 	drip    bool          // then it sends a byte from time to time
 	cut     bool          // then it resets the connection, and comes again
 	call    bool          // the server has begun a call for it, and waits for its body
-	stop    chan struct{} // closed when it is to leave
+	stop    chan struct{} // closed when it must end
 }
 
 // holders are all of them, until they have ended.
@@ -89,7 +89,7 @@ func (h *holder) run(s *site) {
 	for {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
-			return // nobody listens any more
+			return // the listener is closed
 		}
 		again := h.one(conn)
 		_ = conn.Close() // it may be closed already
@@ -111,7 +111,7 @@ func (h *holder) one(conn net.Conn) (again bool) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_, _ = io.Copy(io.Discard, conn) // what it is answered does not matter
+		_, _ = io.Copy(io.Discard, conn) // its answer does not matter
 	}()
 	defer func() { <-closed }()
 	defer conn.Close()

@@ -45,7 +45,7 @@ type visitor struct {
 // A change is a call that writes a word that no other call writes.
 type change struct {
 	tool, word string
-	sent       bool // nobody knows whether it had an effect
+	sent       bool // its effect is unknown
 }
 
 // What ended a call without an answer that counts: the server has gone, or goes and has refused it.
@@ -227,7 +227,7 @@ type sightings struct {
 	mu       sync.Mutex
 	codes    map[fault.Code]int // of calls; "" is a success
 	statuses map[int]int        // of requests
-	bad      []string           // what must not be
+	bad      []string           // violations
 }
 
 func (s *sightings) note(code fault.Code) {

@@ -288,7 +288,7 @@ func (s *stage) disturbed(t testing.TB, c lostCall, d disturbance, stays bool) s
 	w := newWire(everything, everything)
 	s.line.start(t, c.request(t), w, hit)
 	if c.mcp {
-		s.stores.heal() // nobody who hangs up ends a call over MCP
+		s.stores.heal() // over MCP, a client that disconnects does not end its call
 	}
 	<-w.ended
 	if !stays {

@@ -102,7 +102,7 @@ func TestStopFinishesCalls(t *testing.T) {
 	require.NoError(t, err)
 
 	stop()
-	for { // until nobody listens any more
+	for { // until the listener is closed
 		other, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			break

@@ -332,7 +332,7 @@ var mutations = map[string]func(u turn) error{
 	"team_vault_erase": func(u turn) error { // its name is free an hour later only
 		return unlessGone(u.do("team_vault_erase", args{"name": "w", "confirm": "w", "dry_run": true}))
 	},
-	"team_tenant_erase": func(u turn) error { // a folder that is served is not the server's to erase
+	"team_tenant_erase": func(u turn) error { // the server cannot erase a served folder
 		if _, err := u.do("team_tenant_erase", args{"confirm": auth.Local}); !fault.Is(err, fault.InvalidParameter) {
 			return fmt.Errorf("the tenant of a served folder is erased: %w", err)
 		}
@@ -341,7 +341,7 @@ var mutations = map[string]func(u turn) error{
 	"team_job_cancel": func(u turn) error {
 		return unlessGone(u.do("team_job_cancel", args{"id": "job-" + strings.Repeat("0", 26)}))
 	},
-	"team_token_create": func(u turn) error { // with a token the server would ask everybody for one
+	"team_token_create": func(u turn) error { // with a token the server would require one from every caller
 		_, err := u.do("team_token_create", args{"name": "t", "role": "reader", "dry_run": true})
 		return err
 	},

@@ -30,7 +30,7 @@ type firstReading struct {
 	app    *localapp.App
 	goOn   func()
 	shut   func()             // closes the App
-	told   []int              // what the progress was
+	told   []int              // reported progress
 	waited chan time.Duration // how long calls would have waited
 }
 
@@ -70,7 +70,7 @@ func readHalf(t *testing.T, waits bool) *firstReading {
 	var err error
 	f.app, err = openApp(t.Context(), cfg)
 	require.NoError(t, err)
-	opened := make(chan error, 1) // the vault is opened by who asks for it first
+	opened := make(chan error, 1) // the first call opens the vault
 	go func() {
 		_, err := call(context.WithoutCancel(t.Context()), local{f.app}, "raven_type", args{"list": true})
 		opened <- err

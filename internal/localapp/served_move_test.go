@@ -102,7 +102,7 @@ func planToken(t *testing.T, a answer) string {
 // texts returns the notes in a folder by path, without those that disappear meanwhile.
 func (p person) texts(dir string) map[string]string {
 	texts := map[string]string{}
-	_ = filepath.WalkDir(p.path(dir), func(path string, d fs.DirEntry, err error) error { // what vanishes is left out
+	_ = filepath.WalkDir(p.path(dir), func(path string, d fs.DirEntry, err error) error { // files that disappear are omitted
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") {
 			return nil
 		}

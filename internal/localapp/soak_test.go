@@ -72,7 +72,7 @@ const (
 type op struct {
 	kind      int
 	note      string
-	word      string // what it writes, which no other op writes
+	word      string // the word that it writes, and no other op
 	old       string // of an edit: the token that it replaces
 	ifVersion uint64
 	key       string
