@@ -252,9 +252,6 @@ func (l *listing) some(
 // traitCost is the size in bytes of a trait's id without its text.
 const traitCost = 16
 
-// nodeCost is the size in bytes of a node's UID.
-const nodeCost = 16
-
 // sizeOf returns the size in bytes of a commit's texts and events, and of the ids of its traits and
 // nodes.
 func sizeOf(c *repo.Commit) int {
@@ -264,7 +261,7 @@ func sizeOf(c *repo.Commit) int {
 		for _, id := range c.Notes[i].Traits {
 			n += traitCost + len(id)
 		}
-		n += len(c.Notes[i].Nodes) * nodeCost
+		n += len(c.Notes[i].Nodes)
 	}
 	return n
 }

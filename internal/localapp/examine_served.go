@@ -127,13 +127,13 @@ type leftFile struct {
 // control returns a control item with the counts, so that the findings are those of an examination
 // without a server.
 func (n *counts) control() repo.Control {
-	c := repo.Control{
+	c := repo.Control{FileState: repo.FileState{
 		Sweep: &repo.Sweep{
 			Count: n.Edited, Edited: n.EditedFiles, Missed: len(n.Missing), Missing: n.Missing,
 		},
 		Noticed: &repo.Noticed{Count: n.Pending, Paths: n.PendingList},
 		Held:    n.Held, Unwatched: n.Unwatched,
-	}
+	}}
 	if n.Left > 0 {
 		c.Left = &repo.Left{Count: n.Left}
 		for _, f := range n.LeftFiles {

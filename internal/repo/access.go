@@ -114,7 +114,7 @@ func (v *Vault) writeAccesses(ctx context.Context) error {
 	data, err := json.Marshal(pending)
 	if err == nil {
 		key := fmt.Sprintf("%s%012d-%s", accessPrefix, v.Now().UnixNano()/int64(time.Millisecond), a.name)
-		err = v.log.opt.Table.Commit(ctx, table.Create(table.Item{
+		err = v.table.Commit(ctx, table.Create(table.Item{
 			Key: table.Key{Part: v.part, Sort: key}, Data: data,
 		}))
 	}
@@ -140,7 +140,7 @@ func (v *Vault) Accesses(ctx context.Context) (map[string]Access, error) {
 	a.mu.Unlock()
 	if !known {
 		written := map[string]Access{}
-		for it, err := range v.log.opt.Table.Query(ctx, v.part, accessPrefix, lastAccess) {
+		for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 			if err != nil {
 				return nil, unreadable(ctx, err)
 			}
@@ -184,7 +184,7 @@ func (v *Vault) foldAccesses(ctx context.Context) error {
 	var sum *table.Item
 	var old []table.Item
 	limit := v.Now().Add(-accessRest).UnixMilli()
-	for it, err := range v.log.opt.Table.Query(ctx, v.part, accessPrefix, lastAccess) {
+	for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 		if err != nil {
 			return unreadable(ctx, err)
 		}
@@ -211,7 +211,7 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 	a.written = nil
 	a.mu.Unlock()
 	var all []table.Item
-	for it, err := range v.log.opt.Table.Query(ctx, v.part, accessPrefix, lastAccess) {
+	for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 		if err != nil {
 			return unreadable(ctx, err)
 		}
@@ -231,7 +231,7 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 		if len(of) == 0 {
 			op = table.Remove(it.Key)
 		}
-		if err := v.log.opt.Table.Commit(ctx, op); err != nil && !errors.As(err, new(*table.Conflict)) {
+		if err := v.table.Commit(ctx, op); err != nil && !errors.As(err, new(*table.Conflict)) {
 			return notFolded(err) // the other writer dropped them, or the next pass does
 		}
 	}
@@ -275,7 +275,7 @@ func (v *Vault) sumUp(ctx context.Context, sum *table.Item, old []table.Item) er
 	} else {
 		ops = append(ops, table.Replace(*sum, table.Item{Key: key, Data: data}))
 	}
-	err = v.log.opt.Table.Commit(ctx, slices.Clip(ops)...)
+	err = v.table.Commit(ctx, slices.Clip(ops)...)
 	// A conflict means that another process merged or erased some of the items.
 	if conflict := (*table.Conflict)(nil); errors.As(err, &conflict) {
 		return nil

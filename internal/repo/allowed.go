@@ -1,10 +1,7 @@
 package repo
 
 import (
-	"strings"
-
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // errTrashed is the error of a write to a log that is in the trash. Methods of Vault return
@@ -24,16 +21,6 @@ func (c Call) allowed(s Status) error {
 			Try("team_vault_set", fault.Args{"readonly": false})
 	}
 	return errTrashed
-}
-
-// reaches returns OutsidePrefix if the call must not change the file at path. A file in the trash
-// counts as being at its original path.
-func (c Call) reaches(path vault.Path) error {
-	at := strings.TrimPrefix(string(path), vault.Trash)
-	if c.Prefix == "" || strings.HasPrefix(at, c.Prefix) {
-		return nil
-	}
-	return OutsidePrefix(c.Prefix)
 }
 
 // Whole returns OutsidePrefix if the call may only change notes under a prefix, not the log as a

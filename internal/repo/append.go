@@ -109,7 +109,7 @@ func whileAnyWaits[S any](batch []*writer[S]) (context.Context, context.CancelFu
 // finishAll ends the wait of all writers with an error.
 func finishAll[S any](ws []*writer[S], err error) {
 	for _, w := range ws {
-		w.finish(Receipt{}, err)
+		w.finish(LogReceipt{}, err)
 	}
 }
 
@@ -189,7 +189,7 @@ func (l *Log[S]) ours(r *run, it table.Item) bool {
 
 // install makes the run that was just appended the new head. It uses the states that the drafts
 // computed, except in two cases. If a reader has already taken the run from the table, it does
-// nothing. If the state was replaced by an equal one meanwhile (see Log.renew), a small run is
+// nothing. If the state was replaced by an equal one meanwhile (see Log.Renew), a small run is
 // applied again, while a large one brings the old state back.
 func (l *Log[S]) install(ctx context.Context, m *batch[S], r *run) {
 	l.advancing.Lock()

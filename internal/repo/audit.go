@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -131,7 +130,7 @@ func AuditLines(c *Commit) []byte {
 			w.each(n.Events)
 		}
 	}
-	if len(c.erases()) > 0 { // records the erasure, but not the note
+	if len(c.ErasedParts()) > 0 { // records the erasure, but not the note
 		w.event = map[string]json.RawMessage{"op": []byte(`"erase"`), "entity": []byte(`"note"`)}
 		w.write()
 	}
@@ -156,7 +155,7 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 			return nil, err
 		}
 		for _, part := range r.parts {
-			p, err := r.run.auditPiece(part)
+			p, err := auditPiece(r.run, part)
 			if err != nil {
 				return nil, damaged(r.run.First, err)
 			}
@@ -176,7 +175,7 @@ func (v *Vault) IsRedacted(ctx context.Context, erase *Commit) (bool, error) {
 		for _, part := range r.parts {
 			switch {
 			case part >= len(r.run.parts):
-				return false, damaged(r.run.First, errFewParts)
+				return false, damaged(r.run.First, ErrFewParts)
 			case len(r.run.parts[part].data) == 0:
 				return true, nil
 			}
@@ -196,12 +195,12 @@ type partsOfRun struct {
 // does not exist.
 func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOfRun, error] {
 	parts := map[uint64][]int{}
-	for _, p := range erase.erases() {
+	for _, p := range erase.ErasedParts() {
 		parts[p.Run] = append(parts[p.Run], p.Part)
 	}
 	return func(yield func(partsOfRun, error) bool) {
 		for _, first := range slices.Sorted(maps.Keys(parts)) {
-			r, err := v.log.runAt(ctx, first)
+			r, err := v.log.RunAt(ctx, first)
 			if err != nil {
 				yield(partsOfRun{}, v.orNone(err))
 				return
@@ -213,31 +212,17 @@ func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOf
 	}
 }
 
-// errFewParts is the cause of the INDEX_ERROR of a run whose payload has fewer parts than its header.
-var errFewParts = errors.New("its payload lacks parts")
-
-// auditPiece returns the share of one part of the run in the audit log. The part with the answer of
-// a call has no lines. The run must be loaded.
-func (r *run) auditPiece(part int) (AuditPiece, error) {
-	if part >= len(r.parts) {
-		return AuditPiece{}, errFewParts
-	}
-	// i becomes the index of the commit that contains the part, and behind the number of the first
-	// part after that commit.
-	i, behind := 0, len(r.Commits[0].Parts)
-	for ; behind <= part; behind += len(r.Commits[i].Parts) {
-		i++
-	}
-	h := r.Commits[i]
-	p := AuditPiece{At: PartRef{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
-	if p.Empty || h.KeyHash != nil && part == behind-1 { // the last part of a commit with a key is the answer
-		return p, nil
-	}
+// auditPiece returns the share of one part of a run in the audit log. The part with the answer of a
+// call has no lines. The run must be loaded.
+func auditPiece(r *run, part int) (AuditPiece, error) {
 	// A commit with this part alone has the same lines as the part has in the whole commit.
-	alone := &Commit{Seq: r.First + uint64(i), Time: h.Time, Who: h.Who}
-	err := alone.take(r.parts[part])
+	alone, err := r.Alone(part)
+	if err != nil {
+		return AuditPiece{}, err
+	}
+	p := AuditPiece{At: PartRef{r.First, part}, Month: vault.Month(alone.Time), Empty: len(r.parts[part].data) == 0}
 	p.Lines = AuditLines(alone)
-	return p, err
+	return p, nil
 }
 
 // broughtIn returns the audit logs that a commit ingested as files, oldest first.

@@ -23,27 +23,7 @@ type History interface {
 	Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error]
 }
 
-var (
-	_ History = (*Log[int])(nil)
-	_ History = (*Vault)(nil)
-)
-
-// LastAt implements History.
-func (v *Vault) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, error) {
-	seq, at, err := v.log.LastAt(ctx, t)
-	return seq, at, v.orNone(err)
-}
-
-// Back implements History.
-func (v *Vault) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
-	return func(yield func(*Commit, error) bool) {
-		for c, err := range v.log.Back(ctx, from, most) {
-			if !yield(c, v.orNone(err)) {
-				return
-			}
-		}
-	}
-}
+var _ History = (*Log[int])(nil)
 
 // LastAt implements History. It makes one Query and, if t is before the last commit, a number of
 // Queries that is logarithmic in the length of the log. It returns ErrNoLog for a sealed log, and
@@ -58,7 +38,7 @@ func (l *Log[S]) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, er
 	case !t.Before(s.Time):
 		return s.Seq, s.Time, nil
 	}
-	seq, err := l.seqAt(ctx, s.Seq, t)
+	seq, err := l.SeqAt(ctx, s.Seq, t)
 	return seq, t, l.orErased(ctx, err)
 }
 

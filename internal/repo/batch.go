@@ -24,7 +24,7 @@ type batch[S any] struct {
 
 // An outcome is the result that a writer gets if the run is written.
 type outcome struct {
-	receipt Receipt
+	receipt LogReceipt
 	err     error
 	commits bool // the outcome depends on the run being written
 }
@@ -78,11 +78,11 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	}
 	// A call that changes nothing reports the state that it saw. With an idempotency key it is
 	// written nevertheless, to store the answer.
-	receipt := Receipt{Seq: m.last().Seq}
+	receipt := LogReceipt{Seq: m.last().Seq}
 	if w.call.DryRun || d.empty() && w.key == nil {
 		return outcome{receipt: receipt}
 	}
-	receipt = Receipt{Seq: d.commit.Seq, Changed: !d.empty()}
+	receipt = LogReceipt{Seq: d.commit.Seq, Changed: !d.empty()}
 	if err := l.keep(d, w, answer); err != nil {
 		return outcome{err: err}
 	}
@@ -104,7 +104,7 @@ func (l *Log[S]) known(m *batch[S], w *writer[S]) (outcome, bool) {
 		if d.sameKey(w.key) {
 			k := d.commit.Key
 			err := sameRequest(k.Request, w.call.Request)
-			return outcome{Receipt{Seq: d.commit.Seq, Replayed: k.Answer}, err, true}, true
+			return outcome{LogReceipt{Seq: d.commit.Seq, Replayed: k.Answer}, err, true}, true
 		}
 	}
 	u, ok := l.keys.find(w.key, l.opt.Now())
@@ -114,14 +114,14 @@ func (l *Log[S]) known(m *batch[S], w *writer[S]) (outcome, bool) {
 	if err := sameRequest(u.request, w.call.Request); err != nil {
 		return outcome{err: err}, true
 	}
-	answer, err := l.part(w.ctx, u.answer)
+	answer, err := l.Part(w.ctx, u.answer)
 	if err != nil {
 		return outcome{err: err}, true
 	}
-	if len(answer) == 0 {
+	if len(answer.data) == 0 {
 		return outcome{err: answerErased(u.seq)}, true
 	}
-	return outcome{receipt: Receipt{Seq: u.seq, Replayed: answer[1:]}}, true
+	return outcome{receipt: LogReceipt{Seq: u.seq, Replayed: answer.data[1:]}}, true
 }
 
 // draft returns an empty draft on top of the drafts in the batch. Its time is never before that of

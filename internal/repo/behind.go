@@ -2,60 +2,56 @@ package repo
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// A Stretch contains the commits after a version of a vault, for a follower that keeps no index.
-type Stretch struct {
-	After   uint64    // the version before the first commit
+// A LogStretch contains the commits after a commit of a log, for a follower that keeps no state. It is
+// not safe for concurrent use.
+type LogStretch[S any] struct {
+	After   uint64    // the seq before the first commit
 	Commits []*Commit // oldest first, without gaps
 	Ended   bool      // the end of the log was reached
 
 	// Control is the control item that the same Query returned. It is the zero value if the stretch
 	// has not Ended, because the Query did not reach the control item.
-	Control Control
+	Control LogControl
 
-	vault *Vault
+	log   *Log[S]
 	bytes int        // of the payloads
 	item  table.Item // the item that Control was read from
 }
 
 // Last returns the seq of the last commit of the stretch, or After if it has none.
-func (s *Stretch) Last() uint64 {
+func (s *LogStretch[S]) Last() uint64 {
 	if n := len(s.Commits); n > 0 {
 		return s.Commits[n-1].Seq
 	}
 	return s.After
 }
 
-// A Most limits how much Behind reads in one call. Behind stops after the first piece of the log,
+// A Most limits how much CommitsAfter reads in one call. It stops after the first piece of the log,
 // of about 1 MB, that reaches one of the bounds.
 type Most struct {
-	// Commits and Bytes are the bounds. Behind stops when it reaches either of them.
+	// Commits and Bytes are the bounds. CommitsAfter stops when it reaches either of them.
 	Commits int
 	Bytes   int // of payloads, unpacked
 }
 
-// CommitsAfter reads the commits after a version. It makes one Query for each MB of items and one read
+// CommitsAfter reads the commits after a seq. It makes one Query for each MB of items and one read
 // for each payload that is an object; commits that have left the table are read from segments. It
-// reads nothing else and builds no index. It returns ErrNoLog if the log does not exist or is being
+// reads nothing else and builds no state. It returns ErrNoLog if the log does not exist or is being
 // erased, and INDEX_ERROR if the log has a gap.
-func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most Most) (*Stretch, error) {
-	s := &Stretch{After: after, vault: v}
+func (l *Log[S]) CommitsAfter(ctx context.Context, after uint64, most Most) (*LogStretch[S], error) {
+	s := &LogStretch[S]{After: after, log: l}
 	for !s.Ended && len(s.Commits) < most.Commits && s.bytes < most.Bytes {
-		t, err := v.log.tail(ctx, s.Last())
+		t, err := l.tail(ctx, s.Last())
 		if err == nil {
 			err = s.take(ctx, t, most)
 		}
 		if err != nil {
-			return nil, v.log.orErased(ctx, err)
+			return nil, l.orErased(ctx, err)
 		}
 	}
 	return s, nil
@@ -63,7 +59,7 @@ func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most Most) (*Str
 
 // take adds the runs of a tail. If the tail does not begin where the stretch ends, the commits are
 // read from the segments instead.
-func (s *Stretch) take(ctx context.Context, t *tail, most Most) error {
+func (s *LogStretch[S]) take(ctx context.Context, t *tail, most Most) error {
 	// The tail does not continue the stretch: runs have left the table, or the Query missed one.
 	if _, gap := t.gap(s.Last()); gap || t.ended && len(t.runs) == 0 && t.control.Low > s.Last() {
 		return s.takeStored(ctx, most)
@@ -79,12 +75,12 @@ func (s *Stretch) take(ctx context.Context, t *tail, most Most) error {
 
 // takeStored adds the next commits from segments, and from the table after them, until a bound is
 // reached.
-func (s *Stretch) takeStored(ctx context.Context, most Most) error {
-	for c, err := range s.vault.Commits(ctx, s.Last()+1) {
+func (s *LogStretch[S]) takeStored(ctx context.Context, most Most) error {
+	for c, err := range s.log.Commits(ctx, s.Last()+1) {
 		if err != nil {
 			return err
 		}
-		s.Commits, s.bytes = append(s.Commits, c), s.bytes+c.textSize()
+		s.Commits, s.bytes = append(s.Commits, c), s.bytes+c.TextSize()
 		if len(s.Commits) >= most.Commits || s.bytes >= most.Bytes {
 			break
 		}
@@ -92,18 +88,18 @@ func (s *Stretch) takeStored(ctx context.Context, most Most) error {
 	return nil
 }
 
-// BehindSince returns the time of the first commit after a version, with one Query. ok is false if
-// the table contains no such commit. It returns ErrNoLog if the log does not exist.
-func (v *Vault) BehindSince(ctx context.Context, after uint64) (at time.Time, ok bool, err error) {
-	r, _, err := v.log.headerFrom(ctx, after+1)
+// FirstAfter returns the time of the first commit after a seq, with one Query. ok is false if the
+// table contains no such commit. It returns ErrNoLog if the log does not exist.
+func (l *Log[S]) FirstAfter(ctx context.Context, seq uint64) (at time.Time, ok bool, err error) {
+	r, _, err := l.headerFrom(ctx, seq+1)
 	if err != nil || r == nil {
-		return at, false, v.log.orErased(ctx, err)
+		return at, false, l.orErased(ctx, err)
 	}
 	return r.Commits[0].Time, true, nil
 }
 
 // Skip drops the commits up to and including upTo from the stretch.
-func (s *Stretch) Skip(upTo uint64) {
+func (s *LogStretch[S]) Skip(upTo uint64) {
 	for len(s.Commits) > 0 && s.Commits[0].Seq <= upTo {
 		s.Commits = s.Commits[1:]
 	}
@@ -111,8 +107,8 @@ func (s *Stretch) Skip(upTo uint64) {
 }
 
 // add adds the commits of the next run.
-func (s *Stretch) add(ctx context.Context, r *run) error {
-	if err := s.vault.log.load(ctx, r); err != nil {
+func (s *LogStretch[S]) add(ctx context.Context, r *run) error {
+	if err := s.log.load(ctx, r); err != nil {
 		return err
 	}
 	commits, err := r.commits()
@@ -128,12 +124,12 @@ func (s *Stretch) add(ctx context.Context, r *run) error {
 	return nil
 }
 
-// Change changes the control item as Vault.Change does, but passes change the item that came with
-// the stretch first. If that item is still current, Change costs one write and no read. If the
-// write fails, the item is read again and change is called again.
-func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error {
+// Change changes the control item as Log.Change does, but passes change the item that came with the
+// stretch first. If that item is still current, Change costs one write and no read. If the write
+// fails, the item is read again and change is called again.
+func (s *LogStretch[S]) Change(ctx context.Context, change func(*LogControl) bool) error {
 	if !s.Ended {
-		return s.vault.Change(ctx, change)
+		return s.log.Change(ctx, change)
 	}
 	c, err := readControl(s.item)
 	if err != nil {
@@ -143,39 +139,13 @@ func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error 
 		return nil
 	}
 	c.Rev++
-	data, err := json.Marshal(c)
+	data, err := c.encode()
 	if err != nil {
-		return fmt.Errorf("encode the control item: %w", err)
+		return err
 	}
-	err = s.vault.log.opt.Table.Commit(ctx, table.Replace(s.item, table.Item{Key: s.item.Key, Data: data}))
+	err = s.log.opt.Table.Commit(ctx, table.Replace(s.item, table.Item{Key: s.item.Key, Data: data}))
 	if err == nil {
 		return nil
 	}
-	return s.vault.Change(ctx, change) // the item has changed, or the outcome is unknown
+	return s.log.Change(ctx, change) // the item has changed, or the outcome is unknown
 }
-
-// Was returns the digest of the text that a commit replaced at the path of n, and whether there was
-// a file. Commits of earlier releases do not record it: for these it reads the previous commit of
-// the file. If the commit created the file, there is false and was is zero.
-func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, err error) {
-	if n.Was != nil {
-		return index.Digest(append(n.Was, make([]byte, len(was))...)[:len(was)]), len(n.Was) > 0, nil
-	}
-	if n.Prev == 0 {
-		return was, false, nil
-	}
-	c, err := v.log.commit(ctx, n.Prev)
-	if err != nil {
-		return was, false, v.log.orErased(ctx, err)
-	}
-	for _, before := range c.Notes {
-		if before.Path == n.Path && !before.Erased {
-			return index.DigestOf(before.Text), !before.Deleted, nil
-		}
-	}
-	return was, false, nil
-}
-
-// Gone reports whether err means that the log of a vault does not exist or is being erased. It
-// returns true for every NOT_FOUND error.
-func Gone(err error) bool { return errors.Is(err, ErrNoLog) || fault.Is(err, fault.NotFound) }

@@ -10,7 +10,7 @@ import (
 // Beside returns the table of the tenant and the partition of the vault in it, for items that
 // belong to no version. The caller must use key prefixes that the log does not use. Erasing the
 // vault removes these items too.
-func (v *Vault) Beside() (t table.Table, part string) { return v.log.opt.Table, v.part }
+func (v *Vault) Beside() (t table.Table, part string) { return v.table, v.part }
 
 // ReadWritable is Read for a call that writes beside the log. It fails if a write to the log would
 // be refused.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Commit is one atomic change of a log: the effect of one call.
@@ -30,6 +28,54 @@ type Commit struct {
 	// Took is how long the call had taken when the commit was sealed, just before it was written,
 	// in whole milliseconds. 0: the start of the call is not known.
 	Took time.Duration
+}
+
+// Bare returns a copy of the commit without notes, items, records and key.
+func (c *Commit) Bare() *Commit {
+	return &Commit{Seq: c.Seq, Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status, Took: c.Took}
+}
+
+// NoteAt returns the change of a file by the commit; false if there is none.
+func (c *Commit) NoteAt(path string) (Note, bool) {
+	for _, n := range c.Notes {
+		if n.Path == path {
+			return n, true
+		}
+	}
+	return Note{}, false
+}
+
+// ItemOf returns the change of an item by the commit; false if there is none.
+func (c *Commit) ItemOf(kind, id string) (Item, bool) {
+	for _, i := range c.Items {
+		if i.Kind == kind && i.ID == id {
+			return i, true
+		}
+	}
+	return Item{}, false
+}
+
+// Earlier returns the path of a file before the commit, and the commit that changed it before; 0 if
+// this commit created it.
+func (c *Commit) Earlier(n Note) (path string, seq uint64) {
+	// The move removed the file at its old path in the same commit, with the previous commit of
+	// that path.
+	if was, moved := c.NoteAt(n.From); moved && n.From != "" && n.Prev == 0 {
+		return n.From, was.Prev
+	}
+	return n.Path, n.Prev
+}
+
+// TextSize returns the total size, in bytes, of the texts of notes and values of items in the commit.
+func (c *Commit) TextSize() int {
+	size := 0
+	for i := range c.Notes {
+		size += len(c.Notes[i].Text)
+	}
+	for i := range c.Items {
+		size += len(c.Items[i].Value)
+	}
+	return size
 }
 
 // A Who identifies the author of a commit.
@@ -63,11 +109,11 @@ type Note struct {
 	// earlier release, which did not record it.
 	Was    []byte
 	Traits []string        // the ids of its traits, in reading order; not part of the text
-	Nodes  []index.UID     // the UIDs of its nodes, in text order; not part of the text
+	Nodes  []byte          // the UIDs of its nodes, in text order, 16 bytes each; not part of the text
 	Events json.RawMessage // the audit events, a JSON array, without time and author
 	// Past contains the times of a note that returns, or to which parts return. Nil: the times
 	// begin, or continue.
-	Past   *index.Past
+	Past   *Past
 	From   string    // the path it is moved from; its contents keep their identity
 	Since  time.Time // of a file that is read for the first time: its modification time
 	Erased bool      // its history was erased: nothing else is known of the change
@@ -77,6 +123,16 @@ type Note struct {
 	// §4), and the next edit of the file may be based on it. Nil: there was none.
 	Theirs []byte
 }
+
+// A Past contains the times of a note at some version, and of the things in it by their position.
+type Past struct {
+	Note     Times   `json:"note"` // of the note as a whole
+	Sections []Times `json:"sections,omitempty"`
+	Traits   []Times `json:"traits,omitempty"`
+}
+
+// Times are the times at which a note, or a thing in it, was created and modified.
+type Times struct{ Created, Modified time.Time }
 
 // A Record is a small value that is stored whole in the log, for example an entry of a tenant.
 type Record struct {

@@ -6,49 +6,78 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// The cursors that every vault has.
-const (
-	FilesCursor = "checkout" // of the checkout: the files of the notes
-	AuditCursor = "audit"    // of the audit log files
-)
-
 // controlFormat is the version of the keys and items of a log as a whole.
 const controlFormat = 1
 
-// A Control is the control item of a log: the state of the log that is not in its commits. It is
+// A LogControl is the control item of a log: the state of the log that is not in its commits. It is
 // created with the log and changed only by conditional writes; its cursors only grow (log.md §1).
-type Control struct {
-	Format    int               `json:"format"`
-	Rev       uint64            `json:"rev"`                 // counts the changes of this item
-	Made      time.Time         `json:"made"`                // when the log was created
-	Sealed    time.Time         `json:"sealed,omitzero"`     // when the log was sealed to be erased; zero: it is not
-	Low       uint64            `json:"low,omitempty"`       // log items of commits up to here may have been removed
-	Cursors   map[string]Cursor `json:"cursors,omitempty"`   // by consumer
-	Memory    int64             `json:"memory,omitempty"`    // about how many bytes of memory the open vault takes
-	Image     *Image            `json:"image,omitempty"`     // the image that a start uses
-	Images    []Image           `json:"images,omitempty"`    // earlier images that still exist
-	Waiting   *Image            `json:"waiting,omitempty"`   // next image; followers have not passed it
-	Weight    int64             `json:"weight,omitempty"`    // bytes of the log that are in segments
-	Passed    []Mark            `json:"passed,omitempty"`    // candidates for leaving the table, oldest first
-	Swept     time.Time         `json:"swept,omitzero"`      // when orphans were last searched for
-	Sweep     *Sweep            `json:"sweep,omitempty"`     // the result of the last sweep
-	Noticed   *Noticed          `json:"noticed,omitempty"`   // outside edits not in the log yet
-	Held      *Held             `json:"held,omitempty"`      // a batch of outside edits that needs confirmation
-	Left      *Left             `json:"left,omitempty"`      // files that cannot be ingested
-	Unwatched Unwatched         `json:"unwatched,omitempty"` // why file changes may be noticed late
-	Late      *Late             `json:"late,omitempty"`      // files that are, or were, behind the log
-	Lease     *Lease            `json:"lease,omitempty"`     // of a running reindex
-	Erasing   *Erasing          `json:"erasing,omitempty"`   // erasures of histories in progress
-	Erased    uint64            `json:"erased,omitempty"`    // last erasing commit that a pass handled
-	Anew      bool              `json:"anew,omitempty"`      // audit log files must be rewritten for it
-	FoldDue   time.Time         `json:"fold_due,omitzero"`   // when the queued request for a pass arrives
-	Passing   *Lease            `json:"passing,omitempty"`   // of a pass that such a request started
+type LogControl struct {
+	Format  int               `json:"format"`
+	Rev     uint64            `json:"rev"`               // counts the changes of this item
+	Made    time.Time         `json:"made"`              // when the log was created
+	Sealed  time.Time         `json:"sealed,omitzero"`   // when the log was sealed to be erased; zero: it is not
+	Low     uint64            `json:"low,omitempty"`     // log items of commits up to here may have been removed
+	Cursors map[string]Cursor `json:"cursors,omitempty"` // by consumer
+	Memory  int64             `json:"memory,omitempty"`  // about how many bytes of memory the open vault takes
+	Image   *Image            `json:"image,omitempty"`   // the image that a start uses
+	Images  []Image           `json:"images,omitempty"`  // earlier images that still exist
+	Waiting *Image            `json:"waiting,omitempty"` // next image; followers have not passed it
+	Weight  int64             `json:"weight,omitempty"`  // bytes of the log that are in segments
+	Passed  []Mark            `json:"passed,omitempty"`  // candidates for leaving the table, oldest first
+	Swept   time.Time         `json:"swept,omitzero"`    // when orphans were last searched for
+	Erasing *Erasing          `json:"erasing,omitempty"` // erasures of histories in progress
+	Erased  uint64            `json:"erased,omitempty"`  // last erasing commit that a pass handled
+	Anew    bool              `json:"anew,omitempty"`    // files that consumers append to must be rewritten for it
+	FoldDue time.Time         `json:"fold_due,omitzero"` // when the queued request for a pass arrives
+	Passing *Lease            `json:"passing,omitempty"` // of a pass that such a request started
+
+	// Extra contains the other members of the item, by name. They belong to the users of the log,
+	// which stores them unchanged; the values in the map must not be changed, only replaced.
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// A Lease records that a process is doing some work. It expires at Until, in case its holder was
+// killed and did not release it.
+type Lease struct {
+	Holder string    `json:"holder"` // random id of the holder
+	Until  time.Time `json:"until"`
+}
+
+// Held reports whether the lease is valid at a time. A nil lease is not.
+func (l *Lease) Held(now time.Time) bool { return l != nil && now.Before(l.Until) }
+
+// ownMembers are the names of the members of a control item that are fields of LogControl.
+var ownMembers = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for f := range reflect.TypeFor[LogControl]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names[name] = true
+	}
+	return names
+})
+
+// encode returns the control item as JSON: its own fields, and the members in Extra.
+func (c *LogControl) encode() ([]byte, error) {
+	data, err := json.Marshal(c)
+	if err == nil && len(c.Extra) > 0 {
+		var extra []byte
+		extra, err = json.Marshal(c.Extra)
+		data = append(append(data[:len(data)-1], ','), extra[1:]...) // one object: the item always has own members
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode the control item: %w", err)
+	}
+	return data, nil
 }
 
 // A Cursor is the position of a consumer of the log. All that the consumer derives from the commits
@@ -71,39 +100,26 @@ type Mark struct {
 	At  time.Time `json:"at"`
 }
 
-// A Sweep is the result of comparing the checkout with the log: differences that cannot be
-// ingested. These are paths of notes where something else is in the folder, and files that cannot
-// be written.
-type Sweep struct {
-	At      time.Time `json:"at"`
-	Version uint64    `json:"version"`
-	Edited  []string  `json:"edited,omitempty"`  // notes replaced by something that cannot be a note; at most 100
-	Missing []string  `json:"missing,omitempty"` // notes whose file is missing; at most 100
-	Count   int       `json:"count,omitempty"`   // total of Edited
-	Missed  int       `json:"missed,omitempty"`  // total of Missing
-
-	// Listed is when the last comparison of all objects of a bucket began; zero: there was none.
-	// Version is then the last version whose files were compared.
-	Listed time.Time `json:"listed,omitzero"`
-}
+// Newer reports whether a later release wrote the item, in a format that this one does not know.
+func (c *LogControl) Newer() bool { return c.Format > controlFormat }
 
 // Folded returns the last commit that is in a segment; 0: none.
-func (c *Control) Folded() uint64 { return c.Cursors[segmentsCursor].Seq }
+func (c *LogControl) Folded() uint64 { return c.Cursors[segmentsCursor].Seq }
 
 // PassDue reports whether a compaction pass has something to do that has become due by the passing
 // of time: removing items from the table that all followers named in behind have passed, searching
 // for orphans, or finishing the work of an earlier pass.
-func (c *Control) PassDue(behind []string, now time.Time) bool {
+func (c *LogControl) PassDue(behind []string, now time.Time) bool {
 	return c.sweepDue(now) || c.trims(Compaction{Behind: behind}, now) || c.Waiting != nil ||
 		c.Erasing != nil && c.Erasing.Upto == 0
 }
 
 // newerThan reports whether c is a later revision than d. Every control item is newer than the zero
 // value.
-func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
+func (c LogControl) newerThan(d LogControl) bool { return c.Rev > d.Rev || d.Format == 0 }
 
 // liveControl decodes the control item of a log. It returns ErrNoLog if the log is being erased.
-func liveControl(it table.Item) (Control, error) {
+func liveControl(it table.Item) (LogControl, error) {
 	c, err := readControl(it)
 	if err == nil && !c.Sealed.IsZero() {
 		err = ErrNoLog
@@ -114,7 +130,7 @@ func liveControl(it table.Item) (Control, error) {
 // liveControl decodes the control item of a log. It returns ErrNoLog if the log is being erased. If
 // the item equals the last one, it returns the cached result: most calls read the item, and few
 // change it.
-func (l *Log[S]) liveControl(it table.Item) (Control, error) {
+func (l *Log[S]) liveControl(it table.Item) (LogControl, error) {
 	if last := l.controlRead.Load(); last != nil && bytes.Equal(last.data, it.Data) {
 		return last.control, nil
 	}
@@ -128,25 +144,29 @@ func (l *Log[S]) liveControl(it table.Item) (Control, error) {
 // A controlRead is a control item and its decoded content, which must not be changed.
 type controlRead struct {
 	data    []byte
-	control Control
+	control LogControl
 }
 
 // readControl decodes a control item. It returns errFormat if a later release wrote it.
-func readControl(it table.Item) (Control, error) {
-	var c Control
+func readControl(it table.Item) (LogControl, error) {
+	var c LogControl
 	if err := json.Unmarshal(it.Data, &c); err != nil {
 		return c, fmt.Errorf("decode the control item: %w", err)
 	}
 	if c.Format > controlFormat {
 		return c, errFormat
 	}
+	if err := json.Unmarshal(it.Data, &c.Extra); err != nil {
+		return c, fmt.Errorf("decode the control item: %w", err)
+	}
+	maps.DeleteFunc(c.Extra, func(name string, _ json.RawMessage) bool { return ownMembers()[name] })
 	return c, nil
 }
 
 // Create creates the log by writing its control item. It returns ErrLogExists if the log exists. If
 // the table fails, the outcome is unknown and the error is UNAVAILABLE.
 func (l *Log[S]) Create(ctx context.Context) error {
-	return l.create(ctx, Control{Made: l.opt.Now().UTC()})
+	return l.create(ctx, LogControl{Made: l.opt.Now().UTC()})
 }
 
 // ErrLogExists is the error of creating a log that exists.
@@ -154,19 +174,19 @@ var ErrLogExists = errors.New("the log exists")
 
 // Control reads the current control item. It returns ErrNoLog if the log does not exist or is being
 // erased.
-func (l *Log[S]) Control(ctx context.Context) (Control, error) {
+func (l *Log[S]) Control(ctx context.Context) (LogControl, error) {
 	c, _, err := l.controlItem(ctx)
 	return c, err
 }
 
 // controlItem reads the current control item, and returns it with its decoded content.
-func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
+func (l *Log[S]) controlItem(ctx context.Context) (LogControl, table.Item, error) {
 	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: controlKey})
 	switch {
 	case errors.Is(err, table.ErrNotFound):
-		return Control{}, it, ErrNoLog
+		return LogControl{}, it, ErrNoLog
 	case err != nil:
-		return Control{}, it, unreadable(ctx, err)
+		return LogControl{}, it, unreadable(ctx, err)
 	}
 	c, err := liveControl(it)
 	return c, it, err
@@ -174,9 +194,8 @@ func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 
 // Change changes the control item with a conditional write. change may be called several times,
 // each time with a newer item. If it returns false, nothing is written. An error of the write is
-// UNAVAILABLE; the change may have been written nevertheless. Fields of the item that this release
-// does not know are dropped.
-func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
+// UNAVAILABLE; the change may have been written nevertheless.
+func (l *Log[S]) Change(ctx context.Context, change func(*LogControl) bool) error {
 	for {
 		c, old, err := l.controlItem(ctx)
 		if err != nil {
@@ -186,9 +205,9 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 			return nil
 		}
 		c.Rev++
-		data, err := json.Marshal(c)
+		data, err := c.encode()
 		if err != nil {
-			return fmt.Errorf("encode the control item: %w", err)
+			return err
 		}
 		next := table.Item{Key: old.Key, Data: data}
 		err = l.opt.Table.Commit(ctx, table.Replace(old, next))
@@ -208,7 +227,7 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 // Advance moves the cursor of a consumer forward, to a later commit or to the file of a later
 // month. It never moves a cursor back. Its errors are those of Change.
 func (l *Log[S]) Advance(ctx context.Context, consumer string, to Cursor) error {
-	return l.Change(ctx, func(c *Control) bool {
+	return l.Change(ctx, func(c *LogControl) bool {
 		if !c.Cursors[consumer].behind(to) {
 			return false
 		}

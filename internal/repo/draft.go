@@ -3,6 +3,8 @@ package repo
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,13 +49,37 @@ type Draft[S any] struct {
 	earlier []*Draft[S] // earlier drafts of the same run
 	fold    func(S, *Commit, PartRef) S
 	step    func(S, *Commit, []int, PartRef) S // see LogOptions.Step; nil: there is none
-	ids     int                                // how many ids were generated; see ID
 
 	places map[string]int // indices into the commit's notes, by path
 	fresh  []int          // indices of notes that after does not reflect yet
 	folds  int            // how many steps after was computed in
 	again  bool           // some note was staged more than once
 }
+
+// Call returns the call that the draft is of.
+func (d *Draft[S]) Call() Call { return d.call }
+
+// Commit returns the commit under construction. The caller may change the fields of its notes that
+// the state is not derived from; other changes are made by the methods of the Draft.
+func (d *Draft[S]) Commit() *Commit { return &d.commit }
+
+// At returns the position that the first part of the commit will have.
+func (d *Draft[S]) At() PartRef { return d.at }
+
+// Earlier yields the commits that are drafted before this one for the same run, oldest first, each
+// with the position of its first part. They are not in the log yet.
+func (d *Draft[S]) Earlier() iter.Seq2[*Commit, PartRef] {
+	return func(yield func(*Commit, PartRef) bool) {
+		for _, e := range d.earlier {
+			if !yield(&e.commit, e.at) {
+				return
+			}
+		}
+	}
+}
+
+// Status returns the status of the log that the commit is based on.
+func (d *Draft[S]) Status() Status { return d.status }
 
 // Seq returns the number that the commit will have.
 func (d *Draft[S]) Seq() uint64 { return d.commit.Seq }
@@ -134,8 +160,8 @@ func (d *Draft[S]) empty() bool {
 	return len(c.Notes) == 0 && len(c.Items) == 0 && len(c.Records) == 0 && c.Status == ""
 }
 
-// put stages a note. It replaces a note staged for the same path.
-func (d *Draft[S]) put(n Note) {
+// StageNote stages a note. It replaces a note staged for the same path.
+func (d *Draft[S]) StageNote(n Note) {
 	i, again := d.places[n.Path]
 	if again {
 		d.again = true
@@ -157,8 +183,19 @@ func (d *Draft[S]) put(n Note) {
 	}
 }
 
-// staged returns the note that the draft contains for a path; ok is false if there is none.
-func (d *Draft[S]) staged(path string) (n Note, ok bool) {
+// StageItem stages an item. It replaces a change staged for the same item.
+func (d *Draft[S]) StageItem(i Item) {
+	d.stale = true
+	at := slices.IndexFunc(d.commit.Items, func(o Item) bool { return o.Kind == i.Kind && o.ID == i.ID })
+	if at >= 0 {
+		d.commit.Items[at] = i
+		return
+	}
+	d.commit.Items = append(d.commit.Items, i)
+}
+
+// StagedNote returns the note that the draft contains for a path; ok is false if there is none.
+func (d *Draft[S]) StagedNote(path string) (n Note, ok bool) {
 	i, ok := d.places[path]
 	if !ok {
 		return Note{}, false
@@ -166,9 +203,9 @@ func (d *Draft[S]) staged(path string) (n Note, ok bool) {
 	return d.commit.Notes[i], true
 }
 
-// pending returns the text of a note, or the value of an item, in this draft or an earlier one of
-// the same run.
-func (d *Draft[S]) pending(at PartRef) ([]byte, bool) {
+// StagedText returns the text of a note, or the value of an item, in this draft or an earlier one of
+// the same run. ok is false if no draft has a part at this position.
+func (d *Draft[S]) StagedText(at PartRef) (text []byte, ok bool) {
 	for _, e := range append(d.earlier, d) {
 		i := at.Part - e.at.Part
 		if at.Run == e.at.Run && i >= 0 && i < len(e.commit.Notes) {
@@ -179,6 +216,40 @@ func (d *Draft[S]) pending(at PartRef) ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Mark returns a copy of the draft that is independent of later changes to the draft. Assigning it
+// to the draft discards these changes.
+func (d *Draft[S]) Mark() Draft[S] {
+	m := *d
+	m.commit.Notes = slices.Clone(d.commit.Notes)
+	m.commit.Items = slices.Clone(d.commit.Items)
+	m.commit.Records = slices.Clone(d.commit.Records)
+	m.places, m.fresh = maps.Clone(d.places), slices.Clone(d.fresh)
+	return m
+}
+
+// Settle makes the commit the one that a single step would have made: it recomputes the state from
+// the commit alone, and drops the notes for which same returns true, if some note was staged more
+// than once. Before that it calls adopt for each note, with the state that the steps led to, so that
+// adopt can set the ids that were assigned meanwhile. It does nothing if the state was computed in
+// one step.
+func (d *Draft[S]) Settle(adopt func(after S, n *Note), same func(Note) bool) {
+	after := d.State()
+	if !d.again && d.folds <= 1 {
+		return
+	}
+	for i := range d.commit.Notes {
+		adopt(after, &d.commit.Notes[i])
+	}
+	if d.again {
+		d.commit.Notes = slices.DeleteFunc(d.commit.Notes, same)
+		d.places = make(map[string]int, len(d.commit.Notes))
+		for i, n := range d.commit.Notes {
+			d.places[n.Path] = i
+		}
+	}
+	d.whole()
 }
 
 // fits returns BATCH_TOO_LARGE if the draft is too large for a run.

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,27 +55,8 @@ func (e *Erased) Add(more Erased) {
 	}
 }
 
-// Erase destroys the vault. It seals the log, so that no write follows, and then deletes every item
-// and object of this incarnation, and all that this process has in memory. From then on every
-// operation returns NOT_FOUND. A call that a crash interrupted must be repeated; a repetition after
-// SweepAgain deletes late writes. Erase does not delete the files of a checkout: they must be
-// deleted before, between Seal and Erase, because only the log says which files belong to the
-// vault. A dry run only counts. If Erase fails, the counts are those of the work that was done.
-func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
-	gone, err := v.log.Erase(ctx, c)
-	if c.DryRun {
-		return gone, err
-	}
-	v.dropAll()
-	return gone, errors.Join(err, v.searcher.forget(ctx), v.memories.forget(ctx))
-}
-
-// Seal ends the log of the vault, if it exists, with a commit after which no append succeeds.
-// Sealing twice does no harm. It ignores the idempotency key, the version and the dry run of the
-// call.
-func (v *Vault) Seal(ctx context.Context, c Call) error { return v.log.Seal(ctx, c) }
-
-// Seal ends the log, if it exists; see Vault.Seal.
+// Seal ends the log, if it exists, with a commit after which no append succeeds. Sealing twice does no
+// harm. It ignores the idempotency key, the version and the dry run of the call.
 func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	// Sealing must succeed in any status and must not depend on an idempotency key.
 	c.Key, c.IfVersion, c.DryRun, c.AllowInactive = "", 0, false, true
@@ -93,13 +73,16 @@ func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	return err
 }
 
-// Erase destroys the log as Vault.Erase does for a vault: it seals the log, and then deletes every
-// item of its partition and every object of its bucket. In a dry run they are only counted.
+// Erase destroys the log: it seals the log, so that no write follows, and then deletes every item of
+// its partition and every object of its bucket, and the state in memory. From then on every operation
+// returns ErrNoLog. A call that a crash interrupted must be repeated; a repetition after SweepAgain
+// deletes late writes. In a dry run the items and objects are only counted. If Erase fails, the counts
+// are those of the work that was done.
 func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
 	if c.DryRun {
 		return l.sweepErased(ctx, false)
 	}
-	if !l.sealed(ctx) {
+	if !l.IsSealed(ctx) {
 		if err := l.Seal(ctx, c); err != nil {
 			return Erased{}, err
 		}
@@ -107,13 +90,9 @@ func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
 	return l.sweepErased(ctx, true)
 }
 
-// Sealed reports whether the log of the vault is known to be sealed. It reads the end of the log in
-// the table, but no state.
-func (v *Vault) Sealed(ctx context.Context) bool { return v.log.sealed(ctx) }
-
-// sealed reports whether the log is sealed according to the control item or the last run in the
+// IsSealed reports whether the log is sealed according to the control item or the last run in the
 // table. It returns false if neither shows it, or if they cannot be read.
-func (l *Log[S]) sealed(ctx context.Context) bool {
+func (l *Log[S]) IsSealed(ctx context.Context) bool {
 	c, err := l.Control(ctx)
 	if err != nil {
 		return errors.Is(err, ErrNoLog)
@@ -245,11 +224,10 @@ func (l *Log[S]) sealControl(ctx context.Context) error {
 			return nil
 		}
 		now := l.opt.Now()
-		data, err := json.Marshal(Control{
-			Format: controlFormat, Rev: c.Rev + 1, Made: c.Made, Sealed: now.UTC(),
-		})
+		sealed := LogControl{Format: controlFormat, Rev: c.Rev + 1, Made: c.Made, Sealed: now.UTC()}
+		data, err := sealed.encode()
 		if err != nil {
-			return fmt.Errorf("encode the control item: %w", err)
+			return err
 		}
 		next := table.Item{Key: key, Data: data, Expires: now.Add(tombstoneLife)}
 		var conflict *table.Conflict
@@ -319,11 +297,21 @@ func (l *Log[S]) bury() {
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
 	h := *l.head.Load()
-	h.state, h.status, h.control = l.start, Sealed, Control{}
+	h.state, h.status, h.control = l.start, Sealed, LogControl{}
 	l.head.Store(&h)
 	l.base.Store(nil)
 	l.keys.begin(nil)
 	l.segments.forget()
+}
+
+// Forget drops the state of a log that no longer exists from memory, if there is one, and reports
+// whether there was. Later reads of the log find it sealed.
+func (l *Log[S]) Forget() bool {
+	h := l.head.Load()
+	if h.seq > 0 && h.status != Sealed {
+		l.bury()
+	}
+	return h.seq > 0
 }
 
 // orErased returns err or, if err is INDEX_ERROR because the log was erased meanwhile, ErrNoLog.
@@ -335,29 +323,4 @@ func (l *Log[S]) orErased(ctx context.Context, err error) error {
 		return ErrNoLog
 	}
 	return err
-}
-
-// orNone maps the errors of a log to those of the vault: ErrNoLog and errTrashed become NOT_FOUND.
-// If the log is gone, it drops the state and the caches of the vault from memory.
-func (v *Vault) orNone(err error) error {
-	if errors.Is(err, errTrashed) {
-		return fault.NoVault(v.Name)
-	}
-	if !errors.Is(err, ErrNoLog) {
-		return err
-	}
-	if h := v.log.head.Load(); h.seq > 0 {
-		if h.status != Sealed {
-			v.log.bury()
-		}
-		v.dropAll()
-	}
-	return fault.NoVault(v.Name)
-}
-
-// dropAll removes the texts, changes and past states of the vault from the caches.
-func (v *Vault) dropAll() {
-	v.texts.dropAll(v.part)
-	v.texts.changes.dropAll(v.texts.tenant, v.part)
-	v.pasts.dropAll(v)
 }

@@ -45,11 +45,11 @@ func (h *history) clone() history {
 // readAll reads all commits before the one of tx, including earlier drafts of the same run.
 func (h *history) readAll(ctx context.Context, tx *Tx) error {
 	for {
-		if err := h.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
+		if err := h.read(ctx, tx.v.log, tx.draft.At().Run-1); err != nil {
 			return err
 		}
-		for _, earlier := range tx.earlier {
-			h.take(&earlier.commit, earlier.at)
+		for c, at := range tx.draft.Earlier() {
+			h.take(c, at)
 		}
 		if !h.wider {
 			return nil
@@ -72,14 +72,7 @@ func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) e
 
 // readOnce reads the commits after h.seen up to upTo. It may set h.wider.
 func (h *history) readOnce(ctx context.Context, l *Log[*index.Index], upTo uint64) error {
-	code := l.code.reusing()
-	for r, err := range l.unpackedBy(ctx, code, h.seen+1) {
-		if err == nil && r.First > upTo {
-			return nil
-		}
-		if err == nil {
-			err = l.loadBy(ctx, code, r)
-		}
+	for r, err := range l.Runs(ctx, h.seen+1, upTo) {
 		if err != nil {
 			return err
 		}
@@ -126,10 +119,8 @@ func (h *history) namer() func(part) bool {
 	}
 	return func(p part) bool {
 		data := p.data
-		if len(data) > 0 && data[0] == partNote {
-			if head, _, err := splitNote(data[1:]); err == nil {
-				data = head
-			}
+		if head, err := p.NoteHead(); err == nil {
+			data = head
 		}
 		return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(data, word) })
 	}

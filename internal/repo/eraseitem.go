@@ -26,7 +26,7 @@ func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote,
 	// The pass must know where to look for the commit before the commit exists: the process may
 	// crash in between.
 	if !c.DryRun {
-		if err := v.beginErasing(ctx, head.Version()); err != nil {
+		if err := v.log.BeginErasing(ctx, head.Version()); err != nil {
 			return ErasedNote{}, err
 		}
 	}
@@ -49,8 +49,9 @@ func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote
 			return ErasedNote{}, err
 		}
 	}
-	for i := range tx.commit.Items {
-		now.parts = append(now.parts, ownPart{PartRef: PartRef{tx.at.Run, tx.at.Part + len(tx.commit.Notes) + i}})
+	at, c := tx.draft.At(), tx.draft.Commit()
+	for i := range c.Items {
+		now.parts = append(now.parts, ownPart{PartRef: PartRef{at.Run, at.Part + len(c.Notes) + i}})
 	}
 	return now.record(tx, ErasedNote{})
 }

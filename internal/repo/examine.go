@@ -134,30 +134,18 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 // checkPayloads checks that the payload objects which the headers name exist.
 func checkPayloads(ctx context.Context, e *examined) []Finding {
 	const check = "payloads"
-	stored := map[string]bool{}
-	for o, err := range e.vault.log.opt.Bucket.List(ctx, payloadPrefix) {
-		if err != nil {
-			return []Finding{Failure(check, fmt.Errorf("list payloads: %w", err), "")}
-		}
-		stored[o.Key] = true
+	named, lost, err := e.vault.log.CheckPayloads(ctx, e.control.LogControl)
+	switch {
+	case errors.Is(err, ErrHeaders):
+		return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
+	case err != nil:
+		return []Finding{Failure(check, err, "")}
 	}
-	named, folded := 0, e.control.Cursors[segmentsCursor].Seq
-	var missing []string
-	for r, err := range e.vault.log.headers(ctx) {
-		if err != nil {
-			return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
+	if len(lost) > 0 {
+		var missing []string
+		for _, first := range lost {
+			missing = append(missing, Version(first))
 		}
-		if r.Object == "" || r.Last <= e.control.Low { // such a run is read from segments
-			continue
-		}
-		if !stored[r.Object] && r.Last <= folded {
-			continue // its content is in a segment, which checkSegments checks
-		}
-		if named++; !stored[r.Object] {
-			missing = append(missing, Version(r.First))
-		}
-	}
-	if len(missing) > 0 {
 		return []Finding{Failure(check, fault.New(fault.IndexError,
 			"what was written at %s is missing", listed(missing, len(missing))), fromBackup)}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
+
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // PastLife is how long an unused past state is cached.
@@ -83,21 +85,16 @@ func OtherHead(object []byte, change func(head []byte) []byte) []byte {
 	return append(changed, object[imageFront+size:]...)
 }
 
-// GoOn writes an image of the newest state, calls between, and continues from the image, however
-// small it is.
+// GoOn makes a pass that writes an image of the newest state, calls between, and continues from the
+// image, however small it is.
 func (v *Vault) GoOn(ctx context.Context, between func()) error {
-	v.log.folding.Lock()
-	defer v.log.folding.Unlock()
-	h, found, err := v.searchedHead(ctx)
-	if err != nil {
-		return err
-	}
-	_, m, err := v.log.publish(ctx, h, found)
-	if err != nil {
-		return err
-	}
-	between()
-	return v.goOnFrom(ctx, h, m)
+	return v.log.CompactWith(ctx, Compaction{All: true}, Pass[*index.Index]{
+		Newest: v.searchedHead,
+		Published: func(ctx context.Context, s Snapshot[*index.Index], m *BuiltImage) error {
+			between()
+			return v.goOnFrom(ctx, s, m)
+		},
+	})
 }
 
 // CachedTexts returns the number of entries in the cache of texts.

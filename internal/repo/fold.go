@@ -67,9 +67,9 @@ func (l *Log[S]) segmentsDue(h *head[S]) bool {
 
 // Unfolded returns how many commits are not in a segment yet, according to the state in memory. It
 // does no I/O.
-func (v *Vault) Unfolded() uint64 {
-	h := v.log.head.Load()
-	return h.seq - min(h.seq, h.control.Cursors[segmentsCursor].Seq)
+func (l *Log[S]) Unfolded() uint64 {
+	h := l.head.Load()
+	return h.seq - min(h.seq, h.control.Folded())
 }
 
 // foldSegments writes the segments that are due or, if all is set, segments for all remaining runs.
@@ -126,7 +126,7 @@ type stretchThere struct {
 // cursor, but schedules another erasing pass.
 func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 	late := false
-	err := l.Change(ctx, func(c *Control) bool {
+	err := l.Change(ctx, func(c *LogControl) bool {
 		late = c.Erased != s.erased
 		was := c.Cursors[segmentsCursor].Seq
 		if late || was >= s.last {
@@ -143,7 +143,7 @@ func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 		return true
 	})
 	if late {
-		return errors.Join(err, l.Change(ctx, func(c *Control) bool {
+		return errors.Join(err, l.Change(ctx, func(c *LogControl) bool {
 			if c.Erasing == nil {
 				c.Erasing = &Erasing{From: 0}
 			}
@@ -238,7 +238,7 @@ func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (stretchThere, err
 	if err != nil || d.Last <= c.Cursors[segmentsCursor].Seq {
 		return d.there(), err // its writer has advanced the cursor
 	}
-	r, err := l.runWith(ctx, d.Last)
+	r, err := l.RunWith(ctx, d.Last)
 	if err == nil && (r.Last != d.Last || !bytes.Equal(r.hash(), d.Hash)) {
 		err = offChain(d.First, nil)
 	}

@@ -68,10 +68,10 @@ func TestFrames(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, parts[f.first:f.first+f.parts], some)
 				for at := range some {
-					require.Equal(t, i, packedRun{frames: frames}.frameWith(f.first+at))
+					require.Equal(t, i, packedRun{frames: frames}.FrameOf(f.first+at))
 				}
 			}
-			require.Equal(t, len(frames), packedRun{frames: frames}.frameWith(len(parts)))
+			require.Equal(t, len(frames), packedRun{frames: frames}.FrameOf(len(parts)))
 		})
 	}
 }

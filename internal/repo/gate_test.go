@@ -76,7 +76,7 @@ type line struct {
 // A pending call is an Update that is running.
 type pending struct {
 	done    chan struct{}
-	receipt repo.Receipt
+	receipt repo.LogReceipt
 	err     error
 }
 

@@ -90,7 +90,7 @@ func (r *logReader) LastAt(ctx context.Context, t time.Time) (uint64, time.Time,
 	}
 	if err == nil && t.Before(e.at) {
 		e.at = t
-		e.seq, err = r.log.seqAt(ctx, e.seq, t)
+		e.seq, err = r.log.SeqAt(ctx, e.seq, t)
 		err = r.log.orErased(ctx, err)
 	}
 	return e.seq, e.at, r.orNone(err)
@@ -152,10 +152,10 @@ func endOf(r *run) end { return end{r.Last, r.Commits[len(r.Commits)-1].Time} }
 
 // headerFrom returns the first run in the table that begins at commit seq or later, without its
 // payload. If there is none, the run is nil and the control item is returned.
-func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, Control, error) {
+func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, LogControl, error) {
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(seq), controlKey) {
 		if err != nil {
-			return nil, Control{}, unreadable(ctx, err)
+			return nil, LogControl{}, unreadable(ctx, err)
 		}
 		if it.Sort == controlKey {
 			c, err := liveControl(it)
@@ -163,12 +163,12 @@ func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, Control, err
 		}
 		r, _, err := readItem(it.Data)
 		if err != nil {
-			return nil, Control{}, damaged(seq, err)
+			return nil, LogControl{}, damaged(seq, err)
 		}
-		return r, Control{}, nil
+		return r, LogControl{}, nil
 	}
-	return nil, Control{}, ErrNoLog
+	return nil, LogControl{}, ErrNoLog
 }
 
 // know sets the control item that later reads of the log use. The log has no state.
-func (l *Log[S]) know(c Control) { l.head.Store(&head[S]{control: c}) }
+func (l *Log[S]) know(c LogControl) { l.head.Store(&head[S]{control: c}) }

@@ -46,6 +46,26 @@ type Imaging[S any] struct {
 	Format int
 }
 
+// A SectionName names a section that an image has in addition to the state and the keys. The log
+// stores these sections for its user and does not interpret them.
+type SectionName int
+
+// The sections, in the order in which an image contains them.
+const (
+	SearchSection   SectionName = iota // of a vault: the search index of notes
+	MemoriesSection                    // of a vault: the search index of memories
+	sectionCount
+)
+
+// A Section writes a section into an image.
+type Section struct {
+	Size   int64                 // the most bytes that Append appends
+	Append func(b []byte) []byte // appends the section to b; nil: the image does not have the section
+}
+
+// Sections are the sections of an image, by SectionName. The zero value is an image without any.
+type Sections [sectionCount]Section
+
 // A Drawing is an encoded state that may still be in several pieces of memory. Its size is known
 // before memory is allocated for the whole image, which could otherwise be twice as large while it
 // grows.
@@ -99,9 +119,9 @@ type imageHead struct {
 	Status Status    `json:"status"`
 	State  int64     `json:"state"` // bytes of the section
 	Keys   int64     `json:"keys"`
-	Search int64     `json:"search"` // 0: there is no search index of notes
+	Search int64     `json:"search"` // bytes of the SearchSection; 0: there is none
 
-	Memories int64 `json:"memories,omitempty"` // bytes of the search index of memories; 0: there is none
+	Memories int64 `json:"memories,omitempty"` // bytes of the MemoriesSection; 0: there is none
 
 	KeysSum uint32 `json:"keys_sum"`         // CRC-32C of the section
 	Weight  int64  `json:"weight,omitempty"` // bytes of the log up to the commit
@@ -112,12 +132,26 @@ type imageHead struct {
 	start int64 // offset of the state
 }
 
-// keysAt and searchAt return the offsets of these sections.
-func (h imageHead) keysAt() int64   { return aligned(h.start + h.State) }
-func (h imageHead) searchAt() int64 { return aligned(h.keysAt() + h.Keys) }
+// keysAt returns the offset of the section with the keys.
+func (h imageHead) keysAt() int64 { return aligned(h.start + h.State) }
 
-// memoriesAt returns the offset of the search index of memories.
-func (h imageHead) memoriesAt() int64 { return aligned(h.searchAt() + h.Search) }
+// section returns the offset and the size of a section; its size is 0 if there is none.
+func (h imageHead) section(name SectionName) (at, size int64) {
+	at = aligned(h.keysAt() + h.Keys)
+	if name == SearchSection {
+		return at, h.Search
+	}
+	return aligned(at + h.Search), h.Memories
+}
+
+// setSection records the size of a section.
+func (h *imageHead) setSection(name SectionName, size int64) {
+	if name == SearchSection {
+		h.Search = size
+	} else {
+		h.Memories = size
+	}
+}
 
 // aligned returns the first offset from n on at which a section may begin.
 func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAlign }
@@ -139,7 +173,7 @@ type draftImage struct {
 }
 
 // maxSections is the largest number of sections of an image.
-const maxSections = 4
+const maxSections = 2 + int64(sectionCount)
 
 // newDraftImage returns an empty image with memory for sections of so many bytes in all, and for a
 // head that names so many segments.
@@ -211,7 +245,7 @@ func readImageHead(data []byte) (imageHead, error) {
 }
 
 // open reads the head and the state of an image.
-func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *base, error) {
+func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *OpenImage, error) {
 	data, rest, err := l.front(ctx, i)
 	if err != nil {
 		return head[S]{}, nil, fmt.Errorf("read an image: %w", err)
@@ -229,7 +263,7 @@ func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *base, error) {
 	}
 	return head[S]{
 		state: state, seq: h.Seq, time: h.Time, hash: h.Hash, status: h.Status, weight: h.Weight,
-	}, &base{i, h, rest}, nil
+	}, &OpenImage{i, h, rest}, nil
 }
 
 // front reads the head and the state of an image. For an image in items, the other sections come
@@ -242,8 +276,58 @@ func (l *Log[S]) front(ctx context.Context, i Image) ([]byte, *packedImage, erro
 	return data, nil, err
 }
 
+// An OpenImage is an image whose head was read. Its other sections are read when they are needed.
+type OpenImage struct {
+	image Image
+	head  imageHead
+	rest  *packedImage // other sections of an image in items; nil: it is an object
+}
+
+// Seq returns the commit of the image.
+func (o *OpenImage) Seq() uint64 { return o.head.Seq }
+
+// Has reports whether the image has a section.
+func (o *OpenImage) Has(name SectionName) bool {
+	_, size := o.head.section(name)
+	return size > 0
+}
+
+// ReadSection reads a section that an image has. It returns blob.ErrNotExist if the image no longer
+// exists. Whether the bytes are intact is for the caller to check.
+func (l *Log[S]) ReadSection(ctx context.Context, from *OpenImage, name SectionName) ([]byte, error) {
+	at, size := from.head.section(name)
+	if from.rest != nil {
+		return l.code.unpackSection(from.rest.sections[name], size)
+	}
+	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), at, size)
+	return data, err
+}
+
+// ImageBefore returns the newest image that is not after a commit. It reads the control item and the
+// head of the image. It returns an error if there is no such image or it cannot be read.
+func (l *Log[S]) ImageBefore(ctx context.Context, seq uint64) (*OpenImage, error) {
+	c, err := l.Control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := c.nearest(seq)
+	if !ok {
+		return nil, errImage
+	}
+	return l.baseOf(ctx, i)
+}
+
+// ImageMemory returns how many bytes of memory the compressed sections take that came with the image
+// from which the state was read. It does no I/O.
+func (l *Log[S]) ImageMemory() int64 {
+	if from := l.base.Load(); from != nil {
+		return from.rest.size()
+	}
+	return 0
+}
+
 // nearest returns the newest image at or before a commit; false if there is none.
-func (c Control) nearest(seq uint64) (Image, bool) {
+func (c LogControl) nearest(seq uint64) (Image, bool) {
 	var found Image
 	for _, i := range c.Images {
 		if i.Seq <= seq && i.Seq > found.Seq {

@@ -20,10 +20,10 @@ import (
 // pieces (one byte), the CRC-32C of all pieces together (32 bits) and the time of writing in Unix
 // milliseconds (64 bits), in little-endian order; the piece follows.
 //
-// A packed image consists of its front (the head and the state), its keys, the search index of
-// notes and, if there is one, the search index of memories. Each is compressed with zstd separately
-// and preceded by its length. All are read with one Query; all but the front are kept compressed in
-// memory until they are needed.
+// A packed image consists of its front (the head and the state), its keys, the SearchSection and, if
+// there is one, the MemoriesSection. Each is compressed with zstd separately and preceded by its
+// length. All are read with one Query; all but the front are kept compressed in memory until they are
+// needed.
 
 const (
 	// mostImage is the largest size, in bytes, of an image that is stored in items, and mostPacked
@@ -37,22 +37,29 @@ const (
 )
 
 // A packedImage contains the compressed sections of an image in items that are read on demand.
-type packedImage struct{ keys, search, memories []byte }
+type packedImage struct {
+	keys     []byte
+	sections [sectionCount][]byte
+}
 
 // size returns how many bytes of memory it takes; 0 if it is nil.
 func (p *packedImage) size() int64 {
 	if p == nil {
 		return 0
 	}
-	return int64(len(p.keys) + len(p.search) + len(p.memories))
+	size := len(p.keys)
+	for _, section := range p.sections {
+		size += len(section)
+	}
+	return int64(size)
 }
 
 // packImage returns the packed image.
-func (c *codec) packImage(m *made) []byte {
+func (c *codec) packImage(m *BuiltImage) []byte {
 	var all []byte
-	sections := [][]byte{m.data[:m.start+m.State], m.data[m.keysAt() : m.keysAt()+m.Keys], m.search()}
+	sections := [][]byte{m.data[:m.start+m.imageHead.State], m.data[m.keysAt() : m.keysAt()+m.Keys], m.Section(SearchSection)}
 	if m.Memories > 0 {
-		sections = append(sections, m.memories())
+		sections = append(sections, m.Section(MemoriesSection))
 	}
 	for _, section := range sections {
 		all = appendBytes(all, c.enc.EncodeAll(section, nil))
@@ -76,7 +83,7 @@ func (c *codec) unpackSection(packed []byte, n int64) ([]byte, error) {
 // putImageItems writes an image as items, in one transaction, and returns how many there are. It
 // writes nothing and returns 0 if the image is too large, or if the log does not use items for
 // images.
-func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *made) (items int, err error) {
+func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *BuiltImage) (items int, err error) {
 	if !l.opt.ImageItems || len(m.data) > mostImage {
 		return 0, nil
 	}
@@ -135,9 +142,9 @@ func (l *Log[S]) readImageItems(ctx context.Context, i Image) (front []byte, res
 	}
 	r := keyReader{data: packed}
 	front, rest = r.bytes(), &packedImage{}
-	rest.keys, rest.search = r.bytes(), r.bytes()
+	rest.keys, rest.sections[SearchSection] = r.bytes(), r.bytes()
 	if r.err == nil && len(r.data) > 0 {
-		rest.memories = r.bytes()
+		rest.sections[MemoriesSection] = r.bytes()
 	}
 	if r.err != nil {
 		return nil, nil, errImage

@@ -77,7 +77,7 @@ func (r *keyReader) bytes() []byte {
 
 // keysOf returns a function that reads the keys of an image. If the image cannot be read, the
 // function reads them from the log of the last day.
-func (l *Log[S]) keysOf(from *base) func(context.Context) ([]keyEntry, error) {
+func (l *Log[S]) keysOf(from *OpenImage) func(context.Context) ([]keyEntry, error) {
 	return func(ctx context.Context) ([]keyEntry, error) {
 		data, err := l.keysSection(ctx, from)
 		if err == nil && crc32.Checksum(data, castagnoli()) == from.head.KeysSum {
@@ -90,7 +90,7 @@ func (l *Log[S]) keysOf(from *base) func(context.Context) ([]keyEntry, error) {
 }
 
 // keysSection reads the section with the keys of an image.
-func (l *Log[S]) keysSection(ctx context.Context, from *base) ([]byte, error) {
+func (l *Log[S]) keysSection(ctx context.Context, from *OpenImage) ([]byte, error) {
 	h := from.head
 	if from.rest != nil {
 		return l.code.unpackSection(from.rest.keys, h.Keys)
@@ -102,7 +102,7 @@ func (l *Log[S]) keysSection(ctx context.Context, from *base) ([]byte, error) {
 // keysInLog reads from the log the keys that an image contains.
 func (l *Log[S]) keysInLog(ctx context.Context, i Image) ([]keyEntry, error) {
 	after := dayBefore(i.Time, l.opt.Now())
-	from, err := l.seqAt(ctx, i.Seq, after)
+	from, err := l.SeqAt(ctx, i.Seq, after)
 	if err != nil {
 		return nil, fmt.Errorf("find the keys of the last day: %w", err)
 	}

@@ -71,10 +71,10 @@ func (l *ledger) add(seen int, more []runNames) {
 func (l *ledger) namesOf(r *run) (runNames, error) {
 	var hashes []uint64
 	for _, p := range r.parts {
-		if len(p.data) == 0 || p.data[0] != partNote && p.data[0] != partItem {
+		if !p.IsNote() && !p.IsItem() {
 			continue
 		}
-		head, _, err := splitNote(p.data[1:])
+		head, err := p.Head()
 		if err != nil {
 			return runNames{}, err
 		}
@@ -168,22 +168,15 @@ func (v *Vault) naming(ctx context.Context, upTo uint64, texts func() [][]byte) 
 			if !v.ledger.mayHave(n, texts()) {
 				continue
 			}
-			if r, err := v.log.runAt(ctx, n.first); !yield(r, err) || err != nil {
+			if r, err := v.log.RunAt(ctx, n.first); !yield(r, err) || err != nil {
 				return
 			}
 		}
 		var more []runNames
 		defer func() { v.ledger.add(len(known), more) }()
-		code := v.log.code.reusing()
-		for r, err := range v.log.unpackedBy(ctx, code, from) {
-			if err == nil {
-				err = v.log.loadBy(ctx, code, r)
-			}
+		for r, err := range v.log.Runs(ctx, from, upTo) {
 			if err != nil {
-				yield(nil, v.log.orErased(ctx, err))
-				return
-			}
-			if r.First > upTo {
+				yield(nil, err)
 				return
 			}
 			n, err := v.ledger.namesOf(r)

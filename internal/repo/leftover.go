@@ -42,7 +42,7 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.Change(ctx, func(c *Control) bool {
+	return l.Change(ctx, func(c *LogControl) bool {
 		c.Swept = now
 		return true
 	})
@@ -50,7 +50,7 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 
 // sweepDue reports whether leftoverLife has passed since the last search for orphans, or since the
 // log was created.
-func (c *Control) sweepDue(now time.Time) bool {
+func (c *LogControl) sweepDue(now time.Time) bool {
 	last := c.Swept
 	if last.IsZero() {
 		last = c.Made
@@ -87,7 +87,7 @@ func (l *Log[S]) sweepObjects(
 // namesPayload reports whether the payload object with this key is in use: whether a run in the
 // table refers to it. It returns true for keys that are not those of payloads, and if the run
 // cannot be read.
-func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool, error) {
+func (l *Log[S]) namesPayload(ctx context.Context, c LogControl, key string) (bool, error) {
 	digits, _, _ := strings.Cut(strings.TrimPrefix(key, payloadPrefix), "-")
 	first, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || first <= c.Low {
@@ -106,7 +106,7 @@ func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool,
 
 // sweepImageItems removes items of images that are at least leftoverLife old and that the control
 // item does not refer to.
-func (l *Log[S]) sweepImageItems(ctx context.Context, c Control, now time.Time) error {
+func (l *Log[S]) sweepImageItems(ctx context.Context, c LogControl, now time.Time) error {
 	if !l.opt.ImageItems {
 		return nil
 	}
@@ -117,12 +117,12 @@ func (l *Log[S]) sweepImageItems(ctx context.Context, c Control, now time.Time) 
 
 // namesImage reports whether the control item refers to the image object with this key, or may come
 // to refer to it.
-func (c Control) namesImage(key string) bool {
+func (c LogControl) namesImage(key string) bool {
 	return c.names(func(i Image) bool { return i.Items == 0 && i.key() == key })
 }
 
 // names reports whether the control item refers to an image for which is returns true. It also
 // returns true if there is no image in use, because any may come into use then.
-func (c Control) names(is func(Image) bool) bool {
+func (c LogControl) names(is func(Image) bool) bool {
 	return c.Image == nil || is(*c.Image) || c.Waiting != nil && is(*c.Waiting) || slices.ContainsFunc(c.Images, is)
 }

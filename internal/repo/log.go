@@ -31,13 +31,13 @@ type Log[S any] struct {
 	// beginning is full while a caller reads the beginning of the log into an empty head.
 	beginning chan struct{}
 	// base is the image that the head was read from; nil: none.
-	base atomic.Pointer[base]
+	base atomic.Pointer[OpenImage]
 	// unusable is the seq of the image in use, if it could not be read; 0: none.
 	unusable atomic.Uint64
 	// imageWanted makes the next image due after any commit, however small the image would be.
 	imageWanted atomic.Bool
 
-	// foreseen is a control item that was read before the log; see Vault.Foreseen.
+	// foreseen is a control item that was read before the log; see Foresee.
 	foreseen atomic.Pointer[foreseen]
 
 	// controlRead is the control item that was read last; nil: none.
@@ -97,7 +97,7 @@ type LogOptions[S any] struct {
 
 	// Imaged is called when the state was read from an image. Applied was not called for the
 	// commits before it that were unknown to this process, as SilentUpTo allows.
-	Imaged func(S)
+	Imaged func(S, *OpenImage)
 
 	// Settled is called after the commits of a write have been Applied, before its calls return.
 	Settled func(ctx context.Context)
@@ -113,8 +113,8 @@ type PartRef struct {
 	Part int    // the number of the part in the run, from 0
 }
 
-// compare orders places as in the log. It returns -1, 0 or +1.
-func (p PartRef) compare(q PartRef) int {
+// Compare orders positions as in the log. It returns -1, 0 or +1.
+func (p PartRef) Compare(q PartRef) int {
 	return cmp.Or(cmp.Compare(p.Run, q.Run), cmp.Compare(p.Part, q.Part))
 }
 
@@ -125,7 +125,7 @@ type head[S any] struct {
 	time    time.Time // of the last commit
 	hash    []byte    // of the last run's header
 	status  Status
-	control Control
+	control LogControl
 	weight  int64 // bytes of the runs up to seq, as they are stored
 	renewed int   // how often the state was replaced by an equal one
 }
@@ -149,7 +149,7 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 		o.Applied = func(S, S, *Commit, PartRef) {}
 	}
 	if o.Imaged == nil {
-		o.Imaged = func(S) {}
+		o.Imaged = func(S, *OpenImage) {}
 	}
 	if o.Settled == nil {
 		o.Settled = func(context.Context) {}
@@ -181,7 +181,9 @@ type Snapshot[S any] struct {
 
 	// Control is the newest known control item. In a Snapshot returned by Read, it is not older
 	// than the commits that were read.
-	Control Control
+	Control LogControl
+
+	head *head[S]
 }
 
 // Read returns the state at the end of the log. It costs one Query. If the tail cannot be read it
@@ -195,12 +197,15 @@ func (l *Log[S]) Read(ctx context.Context) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
+// Now returns the current time of the clock that dates commits.
+func (l *Log[S]) Now() time.Time { return l.opt.Now() }
+
 // Known returns the newest state in memory, without I/O. It may be behind the log.
 func (l *Log[S]) Known() Snapshot[S] { return l.head.Load().snapshot() }
 
 // snapshot returns the head as a Snapshot.
 func (h *head[S]) snapshot() Snapshot[S] {
-	return Snapshot[S]{h.state, h.seq, h.time, h.status, h.control}
+	return Snapshot[S]{h.state, h.seq, h.time, h.status, h.control, h}
 }
 
 // catchUp moves the head to the end of the log. It reads a long tail in pieces, to bound memory. A
@@ -269,7 +274,7 @@ func (l *Log[S]) advance(ctx context.Context, t *tail) (*head[S], error) {
 }
 
 // withControl returns the head, with c as its control item if c is newer.
-func (l *Log[S]) withControl(c Control) *head[S] {
+func (l *Log[S]) withControl(c LogControl) *head[S] {
 	h := l.head.Load()
 	if !c.newerThan(h.control) {
 		return h
@@ -386,15 +391,20 @@ func damaged(first uint64, err error) error {
 		OnServer("doctor --full").Because(err)
 }
 
-// part returns the data of the part at a place. Its first byte is its kind. It returns an error if
-// the run has no such part. The caller must not change the data.
-func (l *Log[S]) part(ctx context.Context, at PartRef) ([]byte, error) {
-	r, err := l.runAt(ctx, at.Run)
+// Part returns the part at a position. Its errors are those of RunAt; there is another one if the run
+// has no such part. The caller must not change the data of the part.
+func (l *Log[S]) Part(ctx context.Context, at PartRef) (part, error) {
+	r, err := l.RunAt(ctx, at.Run)
 	if err != nil {
-		return nil, err
+		return part{}, err
 	}
+	return r.Part(at)
+}
+
+// Part returns the part of the run at a position. It returns an error if there is none.
+func (r *run) Part(at PartRef) (part, error) {
 	if at.Part < 0 || at.Part >= len(r.parts) {
-		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
+		return part{}, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
-	return r.parts[at.Part].data, nil
+	return r.parts[at.Part], nil
 }

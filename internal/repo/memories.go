@@ -61,12 +61,12 @@ func (v *Vault) ItemRevisions(
 ) iter.Seq2[ItemRevision, error] {
 	return func(yield func(ItemRevision, error) bool) {
 		for seq := from; seq > 0; {
-			c, err := v.log.commit(ctx, seq)
+			c, err := v.log.Commit(ctx, seq)
 			if err != nil {
 				yield(ItemRevision{}, v.orNone(err))
 				return
 			}
-			i, ok := c.item(kind, id)
+			i, ok := c.ItemOf(kind, id)
 			if !ok {
 				return
 			}
@@ -91,7 +91,7 @@ func (v *Vault) LastOfItem(ctx context.Context, kind, id string, upTo uint64) (l
 			return 0, damaged(r.First, err)
 		}
 		for _, c := range commits {
-			if _, ok := c.item(kind, id); ok && c.Seq <= upTo {
+			if _, ok := c.ItemOf(kind, id); ok && c.Seq <= upTo {
 				last = c.Seq
 			}
 		}

@@ -5,23 +5,10 @@ import (
 	"time"
 )
 
-// VersionAt returns the newest version at a time: that of the last commit at or before t. If there
-// is none it returns 0, the version of an empty vault. It costs one Query, and a logarithmic number
-// more if t is before the newest version. Its errors are those of Read.
-func (v *Vault) VersionAt(ctx context.Context, t time.Time) (uint64, error) {
-	head, err := v.Read(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if !t.Before(head.Time()) {
-		return head.Version(), nil
-	}
-	return v.log.seqAt(ctx, head.Version(), t)
-}
-
-// seqAt returns the last commit up to last that is not after t; 0 if there is none. Times never
-// decrease, so it uses a binary search, with one Query for each step.
-func (l *Log[S]) seqAt(ctx context.Context, last uint64, t time.Time) (uint64, error) {
+// SeqAt returns the last commit up to last that is not after t; 0 if there is none. Times never
+// decrease, so it uses a binary search, with one Query for each step. It returns INDEX_ERROR if a run
+// is damaged, and UNAVAILABLE if the log cannot be read.
+func (l *Log[S]) SeqAt(ctx context.Context, last uint64, t time.Time) (uint64, error) {
 	low, high := uint64(1), last+1 // every run that begins before low begins at t or earlier
 	var in *run                    // the newest known one of these runs
 	for low < high {

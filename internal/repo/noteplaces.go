@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"hash/crc32"
 	"slices"
 )
@@ -47,7 +46,9 @@ func (k changeKey) places() changeKey {
 }
 
 // sumOf returns the digest of a path.
-func sumOf(path string) uint32 { return crc32.Checksum([]byte(path), castagnoli()) }
+func sumOf(path string) uint32 {
+	return crc32.Checksum([]byte(path), crc32.MakeTable(crc32.Castagnoli))
+}
 
 // newNotePlaces returns the places in a run whose payload is loaded. Erased notes have none.
 func newNotePlaces(r *run) *notePlaces {
@@ -59,7 +60,7 @@ func newNotePlaces(r *run) *notePlaces {
 		p.commits = append(p.commits, r.bare(i))
 	}
 	for i := range r.parts {
-		head, err := noteHeadIn(r.parts[i].data)
+		head, err := r.parts[i].NoteHead()
 		if err != nil {
 			continue // not a note
 		}
@@ -86,18 +87,18 @@ func pathIn(head []byte) (path string, ok bool) {
 }
 
 // change returns the change with this key; nil if there is none. data reads parts of the run.
-func (p *notePlaces) change(k changeKey, data func(PartRef) ([]byte, error)) (*change, error) {
-	h, part, at, err := p.note(k, data)
+func (p *notePlaces) change(k changeKey, data func(PartRef) (part, error)) (*change, error) {
+	h, in, at, err := p.note(k, data)
 	if err != nil || h == nil {
 		return nil, err
 	}
-	made, err := newChange(p.commits[k.seq-p.first], part, at)
+	made, err := newChange(p.commits[k.seq-p.first], in, at)
 	if err != nil {
 		return nil, damaged(p.first, err)
 	}
 	made.path, made.seq = h.Path, h.Prev
 	// For a moved note, the previous change is that of the removal at its old path; see
-	// Commit.earlier.
+	// Commit.Earlier.
 	if h.From == "" || h.Prev != 0 {
 		return made, nil
 	}
@@ -109,9 +110,9 @@ func (p *notePlaces) change(k changeKey, data func(PartRef) ([]byte, error)) (*c
 	return made, err
 }
 
-// note returns the head of the note with this key, its part and the place of the part. The head is
+// note returns the note with this key, without its texts, its part and the place of the part. The note is
 // nil if there is none.
-func (p *notePlaces) note(k changeKey, data func(PartRef) ([]byte, error)) (*noteHead, []byte, PartRef, error) {
+func (p *notePlaces) note(k changeKey, data func(PartRef) (part, error)) (*Note, part, PartRef, error) {
 	i := int(k.seq - p.first) //nolint:gosec // one of the run's commits
 	begin := 0
 	if i > 0 {
@@ -124,34 +125,22 @@ func (p *notePlaces) note(k changeKey, data func(PartRef) ([]byte, error)) (*not
 			break
 		}
 		at := PartRef{p.first, int(n.part)}
-		part, err := data(at)
+		in, err := data(at)
 		if err != nil {
-			return nil, nil, at, err
+			return nil, part{}, at, err
 		}
-		if len(part) == 0 {
+		if len(in.data) == 0 {
 			continue // it was erased meanwhile
 		}
-		if h, err := readNoteHead(part); err != nil {
-			return nil, nil, at, damaged(p.first, err)
+		head, err := in.NoteHead()
+		if err != nil {
+			return nil, part{}, at, damaged(p.first, err)
+		}
+		if h, err := DecodeNoteHead(head); err != nil {
+			return nil, part{}, at, damaged(p.first, err)
 		} else if h.Path == k.path {
-			return h, part, at, nil
+			return &h, in, at, nil
 		}
 	}
-	return nil, nil, PartRef{}, nil
+	return nil, part{}, PartRef{}, nil
 }
-
-// readNoteHead decodes the head of the note in a part.
-func readNoteHead(part []byte) (*noteHead, error) {
-	head, err := noteHeadIn(part)
-	if err != nil {
-		return nil, err
-	}
-	h := &noteHead{}
-	if err := json.Unmarshal(head, h); err != nil {
-		return nil, fmt.Errorf("decode a note's head: %w", err)
-	}
-	return h, nil
-}
-
-// dataOf returns the data of a part of a run whose payload is loaded. The error is always nil.
-func (r *run) dataOf(at PartRef) ([]byte, error) { return r.parts[at.Part].data, nil }

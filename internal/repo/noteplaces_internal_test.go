@@ -36,9 +36,9 @@ func TestNotePlaces(t *testing.T) {
 		for seq := run.First; seq <= run.Last; seq++ {
 			for j := range 12 {
 				k := changeKey{seq: seq, path: fmt.Sprintf("n%d.md", j)}
-				want, _, err := run.findChange(k)
+				want, _, err := findChangeIn(run, k)
 				require.NoError(t, err)
-				got, err := places.change(k, run.dataOf)
+				got, err := places.change(k, run.Part)
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 			}

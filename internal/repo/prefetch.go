@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/parallel"
 )
 
 // mostFetches is how many runs a Prefetch reads concurrently.
@@ -19,10 +20,10 @@ const mostFetches = 32
 // read by Text, which returns the error.
 func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
 	runs := v.missing(bodies)
-	if len(runs) < 2 || v.log.head.Load().status == Sealed {
+	if len(runs) < 2 || v.log.Known().Status == Sealed {
 		return // Text is as fast
 	}
-	_ = together(mostFetches, runs, func(of []PartRef) error {
+	_ = parallel.ForEach(mostFetches, runs, func(of []PartRef) error {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -51,7 +52,7 @@ func (v *Vault) missing(bodies []index.Body) [][]PartRef {
 			places = append(places, PartRef(b))
 		}
 	}
-	slices.SortFunc(places, PartRef.compare)
+	slices.SortFunc(places, PartRef.Compare)
 	var runs [][]PartRef
 	for i := 0; i < len(places); {
 		end := i + 1
@@ -94,8 +95,8 @@ func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int
 		return changes
 	}
 	var mu sync.Mutex
-	_ = together(mostFetches, slices.Collect(maps.Keys(s.ahead)), func(first uint64) error {
-		r, err := s.v.log.runAt(ctx, first)
+	_ = parallel.ForEach(mostFetches, slices.Collect(maps.Keys(s.ahead)), func(first uint64) error {
+		r, err := s.v.log.RunAt(ctx, first)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {

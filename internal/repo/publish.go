@@ -75,47 +75,40 @@ func (i *Image) weight() int64 {
 
 // WantImage makes an image due if there are commits after the last one. It is for callers that made
 // many changes, after which none may follow for hours.
-func (v *Vault) WantImage() { v.log.imageWanted.Store(true) }
+func (l *Log[S]) WantImage() { l.imageWanted.Store(true) }
 
-// A made is an image that was built, with its head decoded.
-type made struct {
+// A BuiltImage is an image that was built, with its head decoded.
+type BuiltImage struct {
 	imageHead
 	data []byte
 }
 
-// state and search return these sections. They share memory with the image.
-func (m *made) state() []byte  { return m.data[m.start : m.start+m.State : m.start+m.State] }
-func (m *made) search() []byte { return m.data[m.searchAt() : m.searchAt()+m.Search] }
+// State returns the encoded state. It shares memory with the image.
+func (m *BuiltImage) State() []byte {
+	return m.data[m.start : m.start+m.imageHead.State : m.start+m.imageHead.State]
+}
 
-// memories returns the search index of memories; nil if there is none.
-func (m *made) memories() []byte {
-	if m.Memories == 0 {
+// Section returns a section; nil if the image does not have it. It shares memory with the image.
+func (m *BuiltImage) Section(name SectionName) []byte {
+	at, size := m.section(name)
+	if size == 0 {
 		return nil
 	}
-	return m.data[m.memoriesAt() : m.memoriesAt()+m.Memories]
+	return m.data[at : at+size]
 }
 
-// A searchSection writes a search index into an image, in at most size bytes. Nothing is written if add is nil.
-type searchSection struct {
-	size int64
-	add  func(b []byte) []byte
-}
-
-// A searchSections contains the search indexes of notes and of memories.
-type searchSections struct{ notes, memories searchSection }
-
-// publish writes an image of a head with its search indexes, and returns its description for the
+// publish writes an image of a head with some sections, and returns its description for the
 // control item. The image is not in use until name is called. It is in memory once, in the buffer
 // that it is encoded into.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSections) (i Image, m *made, err error) {
+func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image, m *BuiltImage, err error) {
 	if err := l.keys.need(ctx); err != nil {
 		return i, nil, err
 	}
-	if m, err = l.draw(ctx, h, search); err != nil {
+	if m, err = l.draw(ctx, h, all); err != nil {
 		return i, nil, err
 	}
 	i = Image{
-		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: int64(len(m.data)),
+		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.imageHead.State, Size: int64(len(m.data)),
 		At: l.opt.Now().UTC().Round(0), Weight: h.weight, State: l.opt.Imaging.Format,
 	}
 	if i.Items, err = l.putImageItems(ctx, i, m); err == nil && i.Items == 0 {
@@ -129,8 +122,8 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSections)
 }
 
 // draw builds an image of a head.
-func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*made, error) {
-	m := &made{imageHead: imageHead{
+func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImage, error) {
+	m := &BuiltImage{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
 	}}
@@ -141,16 +134,17 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*
 	state := l.opt.Imaging.Draw(h.state)
 	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	m.KeysSum = crc32.Checksum(keys, castagnoli())
-	d := newDraftImage(
-		state.Size()+int64(len(keys))+search.notes.size+search.memories.size, len(m.Segments),
-	)
-	m.State = d.section(state.Append)
-	m.Keys = d.section(Drawn(keys).Append)
-	if search.notes.add != nil {
-		m.Search = d.section(search.notes.add)
+	size := state.Size() + int64(len(keys))
+	for _, section := range all {
+		size += section.Size
 	}
-	if search.memories.add != nil {
-		m.Memories = d.section(search.memories.add)
+	d := newDraftImage(size, len(m.Segments))
+	m.imageHead.State = d.section(state.Append)
+	m.Keys = d.section(Drawn(keys).Append)
+	for name, section := range all {
+		if section.Append != nil {
+			m.setSection(SectionName(name), d.section(section.Append))
+		}
 	}
 	m.data, err = d.seal(&m.imageHead)
 	return m, err
@@ -161,7 +155,7 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*
 // earlier commits to a follower.
 func (l *Log[S]) name(ctx context.Context, f Compaction, i Image) error {
 	now, behind := l.opt.Now().UTC(), false
-	err := l.Change(ctx, func(c *Control) bool {
+	err := l.Change(ctx, func(c *LogControl) bool {
 		if behind = c.behind(f) < i.Seq; behind {
 			return c.wait(i)
 		}
@@ -179,7 +173,7 @@ func (l *Log[S]) name(ctx context.Context, f Compaction, i Image) error {
 
 // wait records an image that is not in use yet, and reports whether it was recorded. It refuses an
 // image that contains erased data, and one that is not newer than the waiting one.
-func (c *Control) wait(i Image) bool {
+func (c *LogControl) wait(i Image) bool {
 	if i.Seq < c.Erased || c.Waiting != nil && c.Waiting.Seq >= i.Seq {
 		return false
 	}
@@ -190,7 +184,7 @@ func (c *Control) wait(i Image) bool {
 // supersede puts an image in use, and reports whether that changed the control item. The image
 // before is kept for an hour, because a process may be about to read it. The first image of a month
 // does not expire, so that past states can be built without replaying the whole log.
-func (c *Control) supersede(i Image, now time.Time) bool {
+func (c *LogControl) supersede(i Image, now time.Time) bool {
 	if i.Seq < c.Erased {
 		return false // it contains data that was erased since
 	}
@@ -210,7 +204,7 @@ func (c *Control) supersede(i Image, now time.Time) bool {
 }
 
 // hasOf reports whether there is an image of the month of t that does not expire.
-func (c *Control) hasOf(t time.Time) bool {
+func (c *LogControl) hasOf(t time.Time) bool {
 	year, month, _ := t.UTC().Date()
 	return slices.ContainsFunc(c.Images, func(i Image) bool {
 		y, m, _ := i.Time.UTC().Date()
@@ -226,7 +220,7 @@ func (l *Log[S]) dropImages(ctx context.Context) error {
 		return nil
 	}
 	var gone []Image
-	err := l.Change(ctx, func(c *Control) bool {
+	err := l.Change(ctx, func(c *LogControl) bool {
 		gone = nil
 		c.Images = slices.DeleteFunc(slices.Clone(c.Images), func(i Image) bool {
 			if over(i) {

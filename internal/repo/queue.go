@@ -12,17 +12,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A Receipt is the result of an Update.
-type Receipt struct {
+// A LogReceipt is the result of an Update.
+type LogReceipt struct {
 	// Seq is the sequence number of the commit or, if nothing was written, that of the state that
 	// the function saw.
 	Seq      uint64
 	Changed  bool            // whether the call changed something
 	Replayed json.RawMessage // the answer of the first use of the idempotency key; nil if this is the first
-
-	// Unread lists notes that the commit changed but whose files cannot be read, with the paths of
-	// the notes. These files are left unchanged, and do not show the change.
-	Unread []LeftFile
 }
 
 // Update runs fn on a draft on top of the newest state, and appends the draft. It returns when the
@@ -36,7 +32,7 @@ type Receipt struct {
 // is UNAVAILABLE. fn must return when its context ends, because other calls wait for it.
 func (l *Log[S]) Update(
 	ctx context.Context, c Call, fn func(context.Context, *Draft[S]) (any, error),
-) (Receipt, error) {
+) (LogReceipt, error) {
 	w := &writer[S]{
 		ctx: ctx, call: c, fn: fn, id: rand.Text(), done: make(chan struct{}),
 	}
@@ -50,11 +46,11 @@ func (l *Log[S]) Update(
 	case <-w.done:
 		// The worker found the context of the call ended; the call gets an error that says why.
 		if ended(w.err) && ctx.Err() != nil {
-			return Receipt{}, w.abandon(context.Cause(ctx))
+			return LogReceipt{}, w.abandon(context.Cause(ctx))
 		}
 		return w.receipt, w.err
 	case <-ctx.Done():
-		return Receipt{}, w.abandon(context.Cause(ctx))
+		return LogReceipt{}, w.abandon(context.Cause(ctx))
 	}
 }
 
@@ -76,7 +72,7 @@ type writer[S any] struct {
 	sent    bool // its commit may be in the table
 
 	// The worker sets these before it closes done.
-	receipt Receipt
+	receipt LogReceipt
 	err     error
 	done    chan struct{}
 }
@@ -146,7 +142,7 @@ func (w *writer[S]) unsend() {
 }
 
 // finish delivers the result of the writer and ends its wait.
-func (w *writer[S]) finish(r Receipt, err error) {
+func (w *writer[S]) finish(r LogReceipt, err error) {
 	w.receipt, w.err = r, err
 	close(w.done)
 }
@@ -177,6 +173,14 @@ func (q *queue[S]) take(n int) []*writer[S] {
 	taken := q.waiting[:n:n]
 	q.waiting = q.waiting[n:]
 	return taken
+}
+
+// Writing reports whether this process is executing a write to the log, including one whose caller
+// has given up.
+func (l *Log[S]) Writing() bool {
+	l.queue.mu.Lock()
+	defer l.queue.mu.Unlock()
+	return l.queue.working
 }
 
 // giveBack puts writers back at the front.

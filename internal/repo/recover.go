@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,13 +13,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// Recover creates the log of a vault whose table is lost from its segments, up to the last commit
-// in them, and returns that commit. Later commits are lost, except for changes that are in the
-// files of the checkout. It returns INDEX_ERROR if the segments do not continue each other,
+// Recover creates a log whose table is lost from its segments, up to the last commit in them, and
+// returns that commit. Later commits are lost. It returns INDEX_ERROR if the segments do not continue each other,
 // ErrNoLog if there are none, and ErrLogExists if the log exists. Nothing is copied into the table,
 // because a log need not have runs there.
-func (v *Vault) Recover(ctx context.Context) (uint64, error) {
-	l := v.log
+func (l *Log[S]) Recover(ctx context.Context) (uint64, error) {
 	last, made, err := l.segments.chained(ctx)
 	if err != nil {
 		return 0, err
@@ -28,7 +25,7 @@ func (v *Vault) Recover(ctx context.Context) (uint64, error) {
 	if last == 0 {
 		return 0, ErrNoLog
 	}
-	c := Control{
+	c := LogControl{
 		Made: made, Low: last, Cursors: map[string]Cursor{segmentsCursor: {Seq: last}},
 	}
 	// Without images, a start would read all segments.
@@ -75,7 +72,7 @@ func (s *segments) behind(last uint64) error {
 
 // findImages adds the images in the bucket that are not after the low mark to the control item. It
 // skips images that cannot be read.
-func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
+func (l *Log[S]) findImages(ctx context.Context, c *LogControl) error {
 	prefix := fmt.Sprintf("%s%d/", imagePrefix, imageFormat)
 	now := l.opt.Now().UTC()
 	for o, err := range l.opt.Bucket.List(ctx, prefix) {
@@ -100,17 +97,17 @@ func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 const firstOfImage = 4 << 10
 
 // baseOf reads the head of an image. For an image in items, the other sections come with it.
-func (l *Log[S]) baseOf(ctx context.Context, i Image) (*base, error) {
+func (l *Log[S]) baseOf(ctx context.Context, i Image) (*OpenImage, error) {
 	if i.Items == 0 {
 		h, err := l.headOf(ctx, i)
-		return &base{image: i, head: h}, err
+		return &OpenImage{image: i, head: h}, err
 	}
 	data, rest, err := l.readImageItems(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	h, err := readImageHead(data)
-	return &base{i, h, rest}, err
+	return &OpenImage{i, h, rest}, err
 }
 
 // headOf reads the head of an image that is an object. Of the description i, it uses only the
@@ -151,9 +148,9 @@ func (l *Log[S]) Discard(ctx context.Context) error {
 	return nil
 }
 
-// createNew creates the log if it does not exist. It returns ErrLogExists if there are segments of
+// CreateNew creates the log if it does not exist. It returns ErrLogExists if there are segments of
 // a log whose table is lost.
-func (l *Log[S]) createNew(ctx context.Context) error {
+func (l *Log[S]) CreateNew(ctx context.Context) error {
 	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
 		return err
 	}
@@ -171,11 +168,11 @@ func (l *Log[S]) createNew(ctx context.Context) error {
 
 // create writes the control item, in the current format and with revision 1. It returns
 // ErrLogExists if there is one.
-func (l *Log[S]) create(ctx context.Context, c Control) error {
+func (l *Log[S]) create(ctx context.Context, c LogControl) error {
 	c.Format, c.Rev = controlFormat, 1
-	data, err := json.Marshal(c)
+	data, err := c.encode()
 	if err != nil {
-		return fmt.Errorf("encode the control item: %w", err)
+		return err
 	}
 	ops := []table.Op{table.Create(table.Item{
 		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -21,12 +22,79 @@ type Erasing struct {
 
 // ErasurePending reports whether the parts that commit seq erases still have to be emptied. If seq
 // is 0, it reports whether a pass is due that empties parts.
-func (c *Control) ErasurePending(seq uint64) bool {
+func (c *LogControl) ErasurePending(seq uint64) bool {
 	e := c.Erasing
 	if seq == 0 {
 		return e != nil && e.Upto == 0
 	}
 	return c.Erased < seq || e != nil && e.From < seq && e.Upto < seq
+}
+
+// kindErased is the kind of the record that lists the erased parts of the log. It contains their
+// places, not their contents.
+const kindErased = "erased"
+
+// An erasedParts is the value of such a record: for each part the first commit of its run, and the
+// number of the part in the run.
+type erasedParts struct {
+	Parts [][2]uint64 `json:"parts"`
+}
+
+// ErasedParts returns the positions of the parts that this commit erases.
+func (c *Commit) ErasedParts() []PartRef {
+	var all []PartRef
+	for _, r := range c.Records {
+		var e erasedParts
+		if r.Kind != kindErased || json.Unmarshal(r.Value, &e) != nil {
+			continue
+		}
+		for _, p := range e.Parts {
+			all = append(all, PartRef{p[0], int(p[1])})
+		}
+	}
+	return all
+}
+
+// Erases returns how many parts of the log this commit erases.
+func (c *Commit) Erases() int { return len(c.ErasedParts()) }
+
+// Erase stages the record which lists the parts of the log that the commit erases. They are emptied by
+// a pass of Compact after every consumer has passed the commit. It must be called once for a draft.
+func (d *Draft[S]) Erase(parts []PartRef) error {
+	var value erasedParts
+	for _, p := range parts {
+		value.Parts = append(value.Parts, [2]uint64{p.Run, uint64(p.Part)}) //nolint:gosec // a part has a place
+	}
+	return d.Record(kindErased, "history", value)
+}
+
+// Erases records in the control item that the parts which commit seq erases must be emptied. This
+// is necessary although BeginErasing did it before the commit: a pass for another erasure may have
+// run in between.
+func (l *Log[S]) Erases(ctx context.Context, seq uint64) error {
+	return l.Change(ctx, func(c *LogControl) bool {
+		switch {
+		case c.Erasing == nil:
+			c.Erasing = &Erasing{From: seq - 1}
+		case c.Erasing.Upto == 0 || c.Erasing.Upto >= seq:
+			return false
+		default:
+			c.Erasing = &Erasing{From: min(c.Erasing.From, seq-1)}
+		}
+		return true
+	})
+}
+
+// BeginErasing records in the control item, before the erasing commit is written, after which
+// commit Compact must look for it.
+func (l *Log[S]) BeginErasing(ctx context.Context, head uint64) error {
+	return l.Change(ctx, func(c *LogControl) bool {
+		if c.Erasing == nil {
+			c.Erasing = &Erasing{From: head}
+		}
+		c.Erasing.Upto = 0
+		return true
+	})
 }
 
 // A partSet is a set of parts to be emptied: by the first commit of the run and the number of the
@@ -46,8 +114,7 @@ func (s partSet) add(all []PartRef) {
 // eraseDue empties the parts that erasing commits name, once every consumer has passed these
 // commits. It does so again after SweepAgain: a process that was suspended may have written old
 // data once more.
-func (v *Vault) eraseDue(ctx context.Context, f Compaction) error {
-	l := v.log
+func (l *Log[S]) eraseDue(ctx context.Context, f Compaction, p Pass[S]) error {
 	c, err := l.Control(ctx)
 	if err != nil || c.Erasing == nil {
 		return err
@@ -67,8 +134,8 @@ func (v *Vault) eraseDue(ctx context.Context, f Compaction) error {
 		return nil // the commit may still arrive, or a consumer has not passed it
 	}
 	imaged := last > 0 && c.Image != nil
-	if imaged { // bring the search index up to date from the image before it is deleted
-		if _, _, err := v.searchedHead(ctx); err != nil {
+	if imaged { // bring the sections up to date from those of the image before it is deleted
+		if _, _, err := p.Newest(ctx); err != nil {
 			return err
 		}
 	}
@@ -78,7 +145,7 @@ func (v *Vault) eraseDue(ctx context.Context, f Compaction) error {
 		return err
 	}
 	if last > 0 {
-		if err := v.eraseAccesses(ctx); err != nil {
+		if err := p.Erased(ctx); err != nil {
 			return err
 		}
 	}
@@ -86,9 +153,9 @@ func (v *Vault) eraseDue(ctx context.Context, f Compaction) error {
 		l.imageWanted.Store(true)
 	} else if imaged {
 		f.All = true
-		err = l.foldImage(ctx, f, v.passage(f))
+		err = l.foldImage(ctx, f, p)
 	}
-	return errors.Join(err, l.Change(ctx, func(c *Control) bool {
+	return errors.Join(err, l.Change(ctx, func(c *LogControl) bool {
 		switch {
 		case c.Erasing == nil:
 			return false
@@ -109,7 +176,7 @@ func (l *Log[S]) erasedAfter(ctx context.Context, from uint64) (parts partSet, l
 		if err != nil {
 			return nil, 0, err
 		}
-		if all := commit.erases(); len(all) > 0 {
+		if all := commit.ErasedParts(); len(all) > 0 {
 			parts.add(all)
 			last = commit.Seq
 		}
@@ -126,7 +193,7 @@ func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) err
 	// The images must be out of use before the parts are emptied, because they contain the erased
 	// texts. Control.Erased also tells concurrent compaction passes that segments they have built
 	// may contain erased parts.
-	err := l.Change(ctx, func(c *Control) bool {
+	err := l.Change(ctx, func(c *LogControl) bool {
 		c.Erased = max(c.Erased, last)
 		if c.Image != nil && c.Image.Seq < last {
 			c.Image = nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime/debug"
@@ -33,11 +34,13 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
-// renew replaces the state of the log by an equal one that is based on from: it applies the commits
-// after from again. It reports whether it replaced the state. It does not if these commits are very
+// Renew replaces the state of the log by an equal one that is based on state, which is equal to that of
+// a snapshot of the log: it applies the commits after the snapshot to it. It reports whether it replaced the state. It does not if these commits are very
 // large, because applying them takes as long as writing them; if other calls write faster than it
 // applies; if the log was erased; or if the head is not the expected one at the end.
-func (l *Log[S]) renew(ctx context.Context, from head[S]) (renewed bool, err error) {
+func (l *Log[S]) Renew(ctx context.Context, at Snapshot[S], state S) (renewed bool, err error) {
+	from := *at.head
+	from.state = state
 	most := from.weight + renewLarge
 	for range renewRounds { // each round applies the commits that came during the one before
 		if from, err = l.foldFrom(ctx, from, most-from.weight); err != nil {
@@ -84,6 +87,42 @@ func (l *Log[S]) foldFrom(ctx context.Context, from head[S], most int64) (head[S
 // once. The texts of a whole history are garbage then, and the garbage collector would let the heap
 // grow to twice that before it runs.
 const manyRead = 32 << 20
+
+// StateAt builds the state after a commit that exists, from the newest image before it and the commits
+// after that image. build is as LogOptions.Build, but must not change anything outside of the state. It
+// returns INDEX_ERROR if the log is damaged, and ErrNoLog if it does not exist or was erased.
+func (l *Log[S]) StateAt(
+	ctx context.Context, seq uint64, build func(from S, commits iter.Seq2[*Commit, PartRef]) S,
+) (S, error) {
+	var none S
+	c, err := l.Control(ctx)
+	if err != nil {
+		return none, err
+	}
+	r := replay[S]{log: l, upTo: maxSeq, until: seq}
+	r.head, _, _ = l.newestImage(ctx, c, seq)
+	r.head.control = c
+	last := r.head.seq
+	state := build(r.head.state, func(yield func(*Commit, PartRef) bool) {
+		if last >= seq {
+			return
+		}
+		r.each(ctx, func(c *Commit, at PartRef) bool {
+			last = c.Seq
+			return yield(c, at) && c.Seq < seq
+		})
+	})
+	if r.read > manyRead {
+		debug.FreeOSMemory()
+	}
+	switch {
+	case last == seq:
+		return state, nil
+	case r.err != nil:
+		return none, l.orErased(ctx, r.err)
+	}
+	return none, damaged(last+1, errors.New("the log ends before its head"))
+}
 
 // empty returns the head of an empty log.
 func (l *Log[S]) empty() head[S] { return head[S]{state: l.start, status: Active} }
@@ -227,7 +266,7 @@ func (r *replay[S]) noteEmptied(d decoded) {
 		r.emptied[p] = true
 	}
 	for _, c := range d.commits {
-		for _, p := range c.erases() {
+		for _, p := range c.ErasedParts() {
 			delete(r.emptied, p)
 		}
 	}
@@ -288,7 +327,7 @@ func (r *replay[S]) take(d decoded, yield func(*Commit, PartRef) bool) bool {
 type decoded struct {
 	*run
 	commits []*Commit
-	control Control
+	control LogControl
 	err     error
 }
 

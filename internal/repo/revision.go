@@ -21,20 +21,7 @@ func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 	if seq > head.Version() {
 		return nil, notYet(seq, head.Version())
 	}
-	return v.log.commit(ctx, seq)
-}
-
-// commit returns a commit that exists.
-func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
-	r, err := l.runWith(ctx, seq)
-	if err != nil {
-		return nil, err
-	}
-	commits, err := r.commits()
-	if err != nil {
-		return nil, damaged(r.First, err)
-	}
-	return commits[seq-r.First], nil
+	return v.log.Commit(ctx, seq)
 }
 
 // A Revision is one change of a file: the commit, and the file after it.
@@ -70,27 +57,6 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 	}
 }
 
-// earlier returns the path of a file before the commit, and the commit that changed it before; 0 if
-// this commit created it.
-func (c *Commit) earlier(n Note) (path string, seq uint64) {
-	// The move removed the file at its old path in the same commit, with the previous commit of
-	// that path.
-	if was, moved := c.note(n.From); moved && n.From != "" && n.Prev == 0 {
-		return n.From, was.Prev
-	}
-	return n.Path, n.Prev
-}
-
-// note returns the change of a file by the commit; false if there is none.
-func (c *Commit) note(path string) (Note, bool) {
-	for _, n := range c.Notes {
-		if n.Path == path {
-			return n, true
-		}
-	}
-	return Note{}, false
-}
-
 // Trace finds a file that may no longer exist. holds reports whether a note matches; each matching
 // note must have one of names as its path or as the id of a trait. Trace returns the path of the
 // last match, and the last commit up to upTo that changed the file at that path. seq is 0 if there
@@ -107,7 +73,7 @@ func (v *Vault) Trace(
 		if err != nil {
 			return "", 0, err
 		}
-		err = r.eachNote(&words, func(n *Note, at uint64) {
+		err = eachNote(r, &words, func(n *Note, at uint64) {
 			if at <= upTo && (holds(n) || seq > 0 && n.Path == path) {
 				path, seq = n.Path, at
 				words = append(words[:len(names)], inJSON(path))
@@ -128,24 +94,24 @@ func inJSON(text string) []byte {
 
 // eachNote calls do with each note of a run whose head contains one of some words, and with its
 // commit. do may change words.
-func (r *run) eachNote(words *[][]byte, do func(n *Note, seq uint64)) error {
+func eachNote(r *run, words *[][]byte, do func(n *Note, seq uint64)) error {
 	rest := r.parts
 	for i, c := range r.Commits {
 		if len(c.Parts) > len(rest) {
 			return fmt.Errorf("run %d: its payload lacks parts", r.First)
 		}
 		for _, p := range rest[:len(c.Parts)] {
-			if len(p.data) == 0 || p.data[0] != partNote {
+			if !p.IsNote() {
 				continue
 			}
-			head, err := noteHeadIn(p.data)
+			head, err := p.NoteHead()
 			if err != nil {
 				return err
 			}
 			if !slices.ContainsFunc(*words, func(word []byte) bool { return bytes.Contains(head, word) }) {
 				continue
 			}
-			n, err := readNote(p.data[1:])
+			n, err := p.Note()
 			if err != nil {
 				return err
 			}

@@ -73,6 +73,3 @@ func (l *Log[S]) bringBack(ctx context.Context, folded uint64) error {
 	}
 	return nil
 }
-
-// Rollback is Log.Rollback for the log of the vault.
-func (v *Vault) Rollback(ctx context.Context) (dropped int, err error) { return v.log.Rollback(ctx) }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // The formats of the item of a run: format is without items of the vault, and can be read by
@@ -104,6 +102,48 @@ func (p part) digest() digest {
 	return h.Sum(nil)
 }
 
+// IsNote reports whether the part is a note that is not erased.
+func (p part) IsNote() bool { return len(p.data) > 0 && p.data[0] == partNote }
+
+// IsItem reports whether the part is an item that is not erased.
+func (p part) IsItem() bool { return len(p.data) > 0 && p.data[0] == partItem }
+
+// Head returns the JSON at the beginning of a note or an item: everything except the text or value.
+// It shares memory with the part. It returns an error for a part of another kind.
+func (p part) Head() ([]byte, error) {
+	if !p.IsNote() && !p.IsItem() {
+		return nil, errors.New("a part is neither a note nor an item")
+	}
+	head, _, err := splitNote(p.data[1:])
+	return head, err
+}
+
+// NoteHead is Head for the part of a note. It returns an error for a part of another kind.
+func (p part) NoteHead() ([]byte, error) {
+	if !p.IsNote() {
+		return nil, errors.New("a part is not a note")
+	}
+	return p.Head()
+}
+
+// Note decodes the part of a note. It shares memory with the part. It returns an error for a part of
+// another kind.
+func (p part) Note() (Note, error) {
+	if !p.IsNote() {
+		return Note{}, errors.New("a part is not a note")
+	}
+	return readNote(p.data[1:])
+}
+
+// DecodeNoteHead returns the note with a head, without its texts.
+func DecodeNoteHead(head []byte) (Note, error) {
+	var h noteHead
+	if err := json.Unmarshal(head, &h); err != nil {
+		return Note{}, fmt.Errorf("decode a note's head: %w", err)
+	}
+	return h.note(), nil
+}
+
 // A noteHead is the JSON at the beginning of a note's part. See Note for the fields.
 type noteHead struct {
 	Path    string          `json:"path"`
@@ -113,7 +153,7 @@ type noteHead struct {
 	Traits  []string        `json:"traits,omitempty"`
 	Nodes   []byte          `json:"nodes,omitempty"` // concatenated UIDs
 	Events  json.RawMessage `json:"events,omitempty"`
-	Past    *index.Past     `json:"past,omitempty"`
+	Past    *Past           `json:"past,omitempty"`
 	From    string          `json:"from,omitempty"`
 	Since   time.Time       `json:"since,omitzero"`
 	Theirs  *int            `json:"theirs,omitempty"` // length of Note.Theirs, after the text; nil: none
@@ -123,7 +163,7 @@ type noteHead struct {
 func headOf(n Note) noteHead {
 	h := noteHead{
 		Path: n.Path, Deleted: n.Deleted, Prev: n.Prev, Traits: n.Traits, Events: n.Events,
-		Past: n.Past, From: n.From, Since: n.Since, Nodes: index.PackUIDs(n.Nodes),
+		Past: n.Past, From: n.From, Since: n.Since, Nodes: n.Nodes,
 	}
 	if n.Was != nil {
 		h.Was = &n.Was
@@ -240,6 +280,24 @@ func (r *run) commitsOf(wanted func(part) bool) ([]*Commit, error) {
 	return all, nil
 }
 
+// Alone returns the commit that contains a part of the run, with that part alone decoded. If the part
+// is the answer of a call or empty, the commit has no changes. It returns an error if the payload has
+// no such part, or if the part cannot be decoded.
+func (r *run) Alone(part int) (*Commit, error) {
+	if part < 0 || part >= len(r.parts) {
+		return nil, ErrFewParts
+	}
+	i := 0
+	for end := len(r.Commits[0].Parts); end <= part && i < len(r.Commits)-1; end += len(r.Commits[i].Parts) {
+		i++
+	}
+	c := r.bare(i)
+	return c, c.take(r.parts[part])
+}
+
+// ErrFewParts is the error of a run whose payload has fewer parts than its header.
+var ErrFewParts = errors.New("its payload lacks parts")
+
 // fill decodes the parts of the commit. Erased parts have no bytes.
 func (c *Commit) fill(h *commitHead, parts []part, wanted func(part) bool) error {
 	for i, p := range parts {
@@ -355,7 +413,7 @@ func readNote(body []byte) (Note, error) {
 func (h *noteHead) note() Note {
 	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
-		Past: h.Past, From: h.From, Since: h.Since, Nodes: index.UnpackUIDs(h.Nodes),
+		Past: h.Past, From: h.From, Since: h.Since, Nodes: h.Nodes,
 	}
 	if h.Was != nil {
 		note.Was = append([]byte{}, *h.Was...)
@@ -363,17 +421,18 @@ func (h *noteHead) note() Note {
 	return note
 }
 
-// textOf returns the text of a note, or the value of an item, from the data of its part; nil if it
-// is deleted. It decodes only the necessary fields of the head, which may be larger than the text.
-func textOf(data []byte, at PartRef) ([]byte, error) {
-	if len(data) == 0 || data[0] != partNote && data[0] != partItem {
-		return nil, fmt.Errorf("part %d of run %d is not a note", at.Part, at.Run)
-	}
-	if data[0] == partItem {
-		i, err := readItemPart(data[1:])
+// TextOf returns the text of a note, or the value of an item, from its part; nil if it is deleted. It
+// shares memory with the part. It decodes only the necessary fields of the head, which may be larger
+// than the text. It returns an error, which names the position at, for a part of another kind.
+func TextOf(p part, at PartRef) ([]byte, error) {
+	if p.IsItem() {
+		i, err := readItemPart(p.data[1:])
 		return i.Value, err
 	}
-	head, text, err := splitNote(data[1:])
+	if !p.IsNote() {
+		return nil, fmt.Errorf("part %d of run %d is not a note", at.Part, at.Run)
+	}
+	head, text, err := splitNote(p.data[1:])
 	if err != nil {
 		return nil, err
 	}

@@ -63,13 +63,13 @@ func TestQueuedCallsAreOneRun(t *testing.T) {
 		"2 after [first], durable 1", "3 after [a first], durable 1", "3 after [a first], durable 1",
 		"3 after [a first], durable 1", "3 after [a first], durable 1",
 	}, seen)
-	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, calls[0].receipt)
+	require.Equal(t, repo.LogReceipt{Seq: 2, Changed: true}, calls[0].receipt)
 	require.ErrorIs(t, calls[1].err, errNo)
 	require.ErrorContains(t, calls[2].err, "panic in panics")
 	require.NotContains(t, calls[2].err.Error(), "a secret")
 	require.NoError(t, calls[3].err)
-	require.Equal(t, repo.Receipt{Seq: 2}, calls[3].receipt)
-	require.Equal(t, repo.Receipt{Seq: 3, Changed: true}, calls[4].receipt)
+	require.Equal(t, repo.LogReceipt{Seq: 2}, calls[3].receipt)
+	require.Equal(t, repo.LogReceipt{Seq: 3, Changed: true}, calls[4].receipt)
 	require.Equal(t, [][]string{{"first"}, {"a", "b"}}, runs(t, q.e))
 	requireSame(t, q.log, q.fresh())
 }
@@ -127,9 +127,9 @@ func TestTwinsInOneRun(t *testing.T) {
 	<-two.done
 	<-other.done
 	require.NoError(t, one.err)
-	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, one.receipt)
+	require.Equal(t, repo.LogReceipt{Seq: 2, Changed: true}, one.receipt)
 	require.NoError(t, two.err)
-	require.Equal(t, repo.Receipt{Seq: 2, Replayed: []byte(`"one"`)}, two.receipt)
+	require.Equal(t, repo.LogReceipt{Seq: 2, Replayed: []byte(`"one"`)}, two.receipt)
 	require.True(t, fault.Is(other.err, fault.KeyReused), "%v", other.err)
 	require.Equal(t, [][]string{{"first"}, {"one"}}, runs(t, q.e))
 	requireSame(t, q.log, q.fresh())

@@ -287,7 +287,7 @@ func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
 		list[i] = c
 	}
 	slices.SortFunc(list, func(a, b searchChange) int {
-		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.key, b.key))
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key))
 	})
 	return list
 }
@@ -349,14 +349,15 @@ func (s *sweep) text(ctx context.Context, at PartRef) ([]byte, error) {
 		s.run = r
 	}
 	if s.run == nil || s.run.First != at.Run {
-		r, err := s.v.log.runAt(ctx, at.Run)
+		r, err := s.v.log.RunAt(ctx, at.Run)
 		if err != nil {
 			return nil, err
 		}
 		s.run = r
 	}
-	if at.Part < 0 || at.Part >= len(s.run.parts) {
-		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
+	p, err := s.run.Part(at)
+	if err != nil {
+		return nil, err
 	}
-	return textOf(s.run.parts[at.Part].data, at)
+	return TextOf(p, at)
 }

@@ -65,7 +65,7 @@ func (s *segments) packed(ctx context.Context, seq uint64) (packedRun, error) {
 	err := s.item(ctx, seq, func(data []byte, at storedRun) error {
 		_, packed, err := readItemAt(data, at)
 		if err == nil {
-			p, err = newPackedRun(at.First, packed)
+			p, err = newPackedRun(s.code, at.First, packed)
 		}
 		return err
 	})

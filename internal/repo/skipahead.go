@@ -2,13 +2,6 @@ package repo
 
 import "context"
 
-// A base is the image that a head was read from.
-type base struct {
-	image Image
-	head  imageHead
-	rest  *packedImage // other sections of an image in items; nil: it is an object
-}
-
 // imaged returns the head of the newest usable image that is not after commit upTo; an empty head
 // if there is none. It makes that image the base of the log.
 func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
@@ -25,19 +18,19 @@ func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
 	}
 	l.base.Store(from)
 	l.goOn(from)
-	l.opt.Imaged(h.state)
+	l.opt.Imaged(h.state, from)
 	return h
 }
 
 // goOn takes over the keys and the names of segments from an image.
-func (l *Log[S]) goOn(from *base) {
+func (l *Log[S]) goOn(from *OpenImage) {
 	l.keys.begin(l.keysOf(from))
 	l.segments.know(from.head.Segments, from.head.Folded)
 }
 
 // newestImage opens the newest usable image that is not after commit upTo. If there is none, it
 // returns an empty head and false.
-func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[S], *base, bool) {
+func (l *Log[S]) newestImage(ctx context.Context, c LogControl, upTo uint64) (head[S], *OpenImage, bool) {
 	for ctx.Err() == nil {
 		i, ok := c.nearest(upTo)
 		if !ok {
@@ -106,7 +99,7 @@ func (t *tail) last() uint64 {
 // toImage makes the image in use the head, if it is after commit beyond. It returns true if the
 // head is then at least at the image. It does nothing and returns false if Applied must be called
 // for commits that the image would skip.
-func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
+func (l *Log[S]) toImage(ctx context.Context, c LogControl, beyond uint64) bool {
 	if l.opt.SilentUpTo == nil || c.Image == nil || c.Image.Seq <= beyond ||
 		c.Image.Seq > l.opt.SilentUpTo() {
 		return false
@@ -126,7 +119,7 @@ func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 	l.goOn(from)
 	l.base.Store(from)
 	l.head.Store(&h)
-	l.opt.Imaged(h.state)
+	l.opt.Imaged(h.state, from)
 	return true
 }
 

@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -20,6 +21,10 @@ const (
 
 	// pastLife is how long an unused past state is kept.
 	pastLife = 2 * time.Minute
+
+	// largeState is the size in bytes from which the memory of a past state is returned to the
+	// operating system when it is dropped.
+	largeState = 32 << 20
 
 	// pastPatience is the time limit for building a past state.
 	pastPatience = 5 * time.Minute
@@ -108,7 +113,7 @@ func (p *SnapshotCache) forget(gone *snapshot) {
 	p.mu.Lock()
 	p.kept = slices.DeleteFunc(p.kept, func(s *snapshot) bool { return s == gone })
 	p.mu.Unlock()
-	if gone.size > manyRead {
+	if gone.size > largeState {
 		debug.FreeOSMemory()
 	}
 }
@@ -286,32 +291,13 @@ func notYet(version, latest uint64) error {
 // buildUpTo builds the index at a version from the newest image before it and the commits after
 // that image.
 func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
-	c, err := v.log.Control(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := replay[*index.Index]{log: v.log, upTo: maxSeq, until: version}
-	r.head, _, _ = v.log.newestImage(ctx, c, version)
-	r.head.control = c
-	b := index.NewBuilder(r.head.state)
-	last := r.head.seq
-	if last < version {
-		r.each(ctx, func(c *Commit, at PartRef) bool {
-			last = c.Seq
+	return v.log.StateAt(ctx, version, func(from *index.Index, commits iter.Seq2[*Commit, PartRef]) *index.Index {
+		b := index.NewBuilder(from)
+		for c, at := range commits {
 			b = add(b, c, at)
-			return c.Seq < version
-		})
-	}
-	if r.read > manyRead {
-		debug.FreeOSMemory()
-	}
-	switch {
-	case last == version:
-		return b.Index(), nil
-	case r.err != nil:
-		return nil, v.log.orErased(ctx, r.err)
-	}
-	return nil, damaged(last+1, errors.New("the log ends before its head"))
+		}
+		return b.Index()
+	})
 }
 
 // searchableOf returns an index of an earlier version with its search index.
@@ -352,21 +338,13 @@ func (v *Vault) searchBefore(
 func (v *Vault) searchImage(
 	ctx context.Context, version uint64,
 ) (*search.Index, uint64, error) {
-	c, err := v.log.Control(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	i, ok := c.nearest(version)
-	if !ok {
-		return nil, 0, errImage
-	}
-	from, err := v.log.baseOf(ctx, i)
-	if err == nil && from.head.Search == 0 {
-		err = errImage
+	from, err := v.log.ImageBefore(ctx, version)
+	if err == nil && !from.Has(SearchSection) {
+		err = errors.New("the image has no search index")
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := v.searchOf(ctx, from, from.notes())
-	return x, i.Seq, err
+	x, err := v.searchOf(ctx, from, SearchSection)
+	return x, from.Seq(), err
 }

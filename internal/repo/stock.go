@@ -67,7 +67,7 @@ func (tx *Tx) fitsThings(path vault.Path, has int) bool {
 // countExactly replaces the counts of the staged files by exact ones.
 func (tx *Tx) countExactly() {
 	tx.stock = stock{exact: true}
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		path := vault.Path(n.Path)
 		if !counted(path) {
 			continue

@@ -50,6 +50,30 @@ func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.
 	}
 }
 
+// Runs yields the runs from the one that contains commit from to the one that contains commit upTo,
+// oldest first, with their payloads. A run is valid only until the next one is yielded, because they
+// share memory. It ends with the first error, which is ErrNoLog if the log was erased meanwhile.
+func (l *Log[S]) Runs(ctx context.Context, from, upTo uint64) iter.Seq2[*run, error] {
+	return func(yield func(*run, error) bool) {
+		code := l.code.reusing()
+		for r, err := range l.unpackedBy(ctx, code, from) {
+			if err == nil && r.First > upTo {
+				return
+			}
+			if err == nil {
+				err = l.loadBy(ctx, code, r)
+			}
+			if err != nil {
+				yield(nil, l.orErased(ctx, err))
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
 // stillInTable reports whether the runs from commit seq on are still in the table, given the error
 // of reading them from a segment.
 func (l *Log[S]) stillInTable(ctx context.Context, seq uint64, err error) bool {
@@ -118,10 +142,11 @@ func (l *Log[S]) inTable(
 	return next, false
 }
 
-// runAt reads the run that begins with commit first, with its payload. It reads the table, or a
+// RunAt reads the run that begins with commit first, with its payload. It reads the table, or a
 // segment if the run has left the table. Items up to the low mark are never read from the table,
-// because they may be late writes that are not part of the log.
-func (l *Log[S]) runAt(ctx context.Context, first uint64) (r *run, err error) {
+// because they may be late writes that are not part of the log. It returns ErrNoLog if the log was
+// erased, and INDEX_ERROR if the run is missing or damaged.
+func (l *Log[S]) RunAt(ctx context.Context, first uint64) (r *run, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
 	if first <= l.head.Load().control.Low {
 		return l.segments.run(ctx, first)
@@ -150,9 +175,9 @@ func (l *Log[S]) inSegment(ctx context.Context, seq uint64) (*run, error) {
 	return r, err
 }
 
-// runWith reads the run that contains a commit, which must exist, with its payload. Most runs have
-// one commit, so it tries the key of such a run first.
-func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
+// RunWith reads the run that contains a commit, which must exist, with its payload. Most runs have
+// one commit, so it tries the key of such a run first. Its errors are those of RunAt.
+func (l *Log[S]) RunWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
 	low := l.head.Load().control.Low
 	if seq <= low {
@@ -178,6 +203,19 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 		return nil, damaged(seq, errNoSegment)
 	}
 	return l.inSegment(ctx, seq)
+}
+
+// Commit returns a commit that exists. Its errors are those of RunAt.
+func (l *Log[S]) Commit(ctx context.Context, seq uint64) (*Commit, error) {
+	r, err := l.RunWith(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	commits, err := r.commits()
+	if err != nil {
+		return nil, damaged(r.First, err)
+	}
+	return commits[seq-r.First], nil
 }
 
 // Commits yields the commits from a seq on, oldest first. It reads the log page by page or segment

@@ -45,7 +45,7 @@ type tail struct {
 	size    int        // bytes of the items
 	memory  int        // bytes of the payloads in the items, unpacked
 	ended   bool       // the control item was reached: there are no more runs
-	control Control    // valid only if ended
+	control LogControl // valid only if ended
 	item    table.Item // the item of control
 }
 

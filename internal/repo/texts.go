@@ -136,8 +136,8 @@ func (t *Texts) state(part string) int {
 
 // addRun caches a packed run of several frames, if it fits.
 func (t *Texts) addRun(k textKey, state int, r packedRun) {
-	if t.fits(len(r.packed)) {
-		t.put(k.runKey(), state, cached{run: r, size: int64(len(r.packed)) + textOverhead})
+	if t.fits(r.Size()) {
+		t.put(k.runKey(), state, cached{run: r, size: int64(r.Size()) + textOverhead})
 	}
 }
 
@@ -231,7 +231,7 @@ func (t *Texts) has(k textKey) bool {
 		return true
 	}
 	c, ok := t.lru.Peek(placed{t.tenant, k.runKey()})
-	return ok && (c.run.frames != nil || c.block.at(k.at.Part) != nil)
+	return ok && (c.run.Frames() > 0 || c.block.at(k.at.Part) != nil)
 }
 
 // get returns the text with a key, if it is cached.
@@ -242,8 +242,8 @@ func (t *Texts) get(k textKey) ([]byte, bool) {
 		return c.text, true
 	}
 	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})
-	if c.run.frames != nil {
-		c, _ = t.lru.Get(placed{t.tenant, k.frameKey(c.run.frameWith(k.at.Part))})
+	if c.run.Frames() > 0 {
+		c, _ = t.lru.Get(placed{t.tenant, k.frameKey(c.run.FrameOf(k.at.Part))})
 	}
 	text := c.block.at(k.at.Part)
 	return text, text != nil
@@ -254,5 +254,5 @@ func (t *Texts) run(k textKey) (packedRun, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})
-	return c.run, c.run.frames != nil
+	return c.run, c.run.Frames() > 0
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/parallel"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -19,7 +20,7 @@ func (l *Log[S]) trim(ctx context.Context, f Compaction) error {
 	if err := l.secure(ctx, now); err != nil {
 		return err
 	}
-	err := l.Change(ctx, func(c *Control) bool {
+	err := l.Change(ctx, func(c *LogControl) bool {
 		marked := c.mark(f, now)
 		low, risen = c.Low, false
 		for len(c.Passed) > 0 && now.Sub(c.Passed[0].At) >= itemLife {
@@ -70,13 +71,13 @@ func (l *Log[S]) secure(ctx context.Context, now time.Time) error {
 }
 
 // trims reports whether a mark must be recorded, or is old enough to raise the low mark.
-func (c *Control) trims(f Compaction, now time.Time) bool {
+func (c *LogControl) trims(f Compaction, now time.Time) bool {
 	return c.marks(f, now) || len(c.Passed) > 0 && now.Sub(c.Passed[0].At) >= itemLife
 }
 
 // marks reports whether the position of all cursors should be recorded: whether it has advanced
 // and, unless f.All is set, the last mark is old enough and there are not too many.
-func (c *Control) marks(f Compaction, now time.Time) bool {
+func (c *LogControl) marks(f Compaction, now time.Time) bool {
 	last := Mark{Seq: c.Low}
 	if n := len(c.Passed); n > 0 {
 		last = c.Passed[n-1]
@@ -86,7 +87,7 @@ func (c *Control) marks(f Compaction, now time.Time) bool {
 }
 
 // mark records the position of all cursors, if marks returns true. It reports whether it did.
-func (c *Control) mark(f Compaction, now time.Time) bool {
+func (c *LogControl) mark(f Compaction, now time.Time) bool {
 	if !c.marks(f, now) {
 		return false
 	}
@@ -96,7 +97,7 @@ func (c *Control) mark(f Compaction, now time.Time) bool {
 
 // passed returns the last commit that all cursors and the image have passed; 0 if there is no
 // image.
-func (c *Control) passed(f Compaction) uint64 {
+func (c *LogControl) passed(f Compaction) uint64 {
 	passed := c.Cursors[segmentsCursor].Seq
 	// Nothing leaves the table while there is no image.
 	if c.Image == nil {
@@ -107,7 +108,7 @@ func (c *Control) passed(f Compaction) uint64 {
 
 // behind returns the last commit that all consumers in f.Behind have passed; maxSeq if there are
 // none.
-func (c *Control) behind(f Compaction) uint64 {
+func (c *LogControl) behind(f Compaction) uint64 {
 	passed := uint64(maxSeq)
 	for _, name := range f.Behind {
 		passed = min(passed, c.Cursors[name].Seq)
@@ -145,7 +146,7 @@ func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
 
 // removeKeys removes the items with these keys, each on its own.
 func (l *Log[S]) removeKeys(ctx context.Context, keys []table.Key) error {
-	err := together(mostRemoves, keys, func(k table.Key) error {
+	err := parallel.ForEach(mostRemoves, keys, func(k table.Key) error {
 		return l.opt.Table.Commit(ctx, table.Remove(k))
 	})
 	if err != nil {

@@ -47,17 +47,60 @@ func (l Limits) OrDefault() Limits {
 // state of the file in the folder. It is valid only during the function of an Update, and not safe
 // for concurrent use.
 type Tx struct {
-	*Draft[*index.Index]
+	draft *Draft[*index.Index]
 	v     *Vault
 	names map[string]string // paths of the files that it adds, by folded path
 	notes int               // by how many notes the vault grows
 	bytes int64             // by how many bytes the notes grow
 	stock stock             // indexed things of the changed notes
+	ids   int               // how many ids were generated; see ID
 
 	staging int          // how often something was staged
 	part    *index.Index // index at the beginning of the part in Try or Part; nil: outside of them
 	from    int          // staging at the beginning of the part
 }
+
+// A Receipt is the result of an Update of a vault.
+type Receipt struct {
+	LogReceipt
+
+	// Unread lists notes that the commit changed but whose files cannot be read, with the paths of
+	// the notes. These files are left unchanged, and do not show the change.
+	Unread []LeftFile
+}
+
+// newTx returns a Tx for a draft of a commit to the vault.
+func (v *Vault) newTx(d *Draft[*index.Index]) *Tx {
+	return &Tx{draft: d, v: v, names: map[string]string{}}
+}
+
+// Seq returns the number that the commit will have.
+func (tx *Tx) Seq() uint64 { return tx.draft.Seq() }
+
+// Now returns the time of the commit, in UTC and in whole milliseconds. Times never decrease from
+// one commit to the next.
+func (tx *Tx) Now() time.Time { return tx.draft.Now() }
+
+// DryRun reports whether nothing will be written.
+func (tx *Tx) DryRun() bool { return tx.draft.DryRun() }
+
+// Before returns the index that the commit is based on. It may include drafts of other calls that
+// are not written yet.
+func (tx *Tx) Before() *index.Index { return tx.draft.Before() }
+
+// Durable returns the index that is in the log.
+func (tx *Tx) Durable() *index.Index { return tx.draft.Durable() }
+
+// Touch records that the call changes something that commit `changed` changed last. It returns
+// CONFLICT if that is newer than the call's IfVersion, or if IfVersion is not in the log yet.
+func (tx *Tx) Touch(changed uint64) error { return tx.draft.Touch(changed) }
+
+// Record stages a record, a small value that is stored whole in the log. A nil value removes the
+// entry with this kind and id. It returns an error if the value cannot be encoded as JSON.
+func (tx *Tx) Record(kind, id string, value any) error { return tx.draft.Record(kind, id, value) }
+
+// staged returns the staged notes, in the order in which they were first staged.
+func (tx *Tx) staged() []Note { return tx.draft.Commit().Notes }
 
 // Update runs fn on a Tx on top of the newest state, adds the audit events, and appends the commit;
 // see Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
@@ -65,9 +108,9 @@ func (v *Vault) Update(
 	ctx context.Context, c Call, fn func(context.Context, *Tx) (any, error),
 ) (Receipt, error) {
 	var last *Tx
-	r, err := v.log.Update(ctx, c,
+	written, err := v.log.Update(ctx, c,
 		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
-			tx := &Tx{Draft: d, v: v, names: map[string]string{}}
+			tx := v.newTx(d)
 			last = tx
 			answer, err := fn(ctx, tx)
 			if err != nil {
@@ -75,13 +118,14 @@ func (v *Vault) Update(
 			}
 			return answer, tx.log(ctx)
 		})
+	r := Receipt{LogReceipt: written}
 	switch {
 	case err != nil: // a call that gave up does not wait for its function: last is not ours to read
 	// A replayed call did not run its function, so its notes are read from the log.
 	case r.Replayed != nil:
 		r.Unread = v.unreadOf(ctx, r.Seq)
 	case r.Changed:
-		r.Unread = v.unread(last.commit.Notes)
+		r.Unread = v.unread(last.staged())
 	}
 	return r, v.orNone(err)
 }
@@ -103,7 +147,7 @@ func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 	if v.follow == (alone{}) {
 		return nil
 	}
-	c, err := v.log.commit(ctx, seq)
+	c, err := v.log.Commit(ctx, seq)
 	if err != nil {
 		return nil
 	}
@@ -112,7 +156,7 @@ func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 
 // Unindexed returns the notes that the Tx changes and that have more things than are indexed.
 func (tx *Tx) Unindexed() (all []*index.Note) {
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		if note, ok := tx.Index().Note(n.Path); ok && note.Unindexed > 0 {
 			all = append(all, note)
 		}
@@ -122,7 +166,7 @@ func (tx *Tx) Unindexed() (all []*index.Note) {
 
 // Index returns the index with the changes of the Tx so far. It is computed when it is needed,
 // which costs time in proportion to the staged changes.
-func (tx *Tx) Index() *index.Index { return tx.State() }
+func (tx *Tx) Index() *index.Index { return tx.draft.State() }
 
 // Text returns the text of a file with the changes of the Tx so far, and whether the file exists.
 // The caller must not change the text. It returns the error of the context if that has ended.
@@ -130,7 +174,7 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err // the caller has given up
 	}
-	if n, ok := tx.staged(string(path)); ok {
+	if n, ok := tx.draft.StagedNote(string(path)); ok {
 		return n.Text, !n.Deleted, nil
 	}
 	f, ok := tx.Before().File(string(path))
@@ -149,7 +193,7 @@ func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 
 // text returns a text of the log, or of an earlier draft of the same run.
 func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
-	if text, ok := tx.pending(PartRef(b)); ok {
+	if text, ok := tx.draft.StagedText(PartRef(b)); ok {
 		return text, nil
 	}
 	return tx.v.Text(ctx, b)
@@ -178,7 +222,7 @@ func (tx *Tx) PutTraits(
 func (tx *Tx) PutNodes(
 	ctx context.Context, path vault.Path, text []byte, traits []string, nodes []index.UID,
 ) error {
-	return tx.place(ctx, path, Note{Text: text, Traits: traits, Nodes: nodes})
+	return tx.place(ctx, path, Note{Text: text, Traits: traits, Nodes: index.PackUIDs(nodes)})
 }
 
 // Expect returns CONFLICT if one of these files changed after the version that the call is based
@@ -279,13 +323,13 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 // stage stages a change, after the checks that apply to every change.
 func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	n.Path = string(path)
-	if err := tx.call.reaches(path); err != nil {
+	if err := reaches(tx.draft.Call(), path); err != nil {
 		return err
 	}
 	if err := tx.protected(path); err != nil {
 		return err
 	}
-	if s, ok := tx.staged(n.Path); ok && !n.Deleted && n.From == "" {
+	if s, ok := tx.draft.StagedNote(n.Path); ok && !n.Deleted && n.From == "" {
 		n.From = s.From
 	}
 	n.Was = []byte{}
@@ -297,15 +341,25 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	}
 	// A write must not overwrite an outside edit that is not in the log yet. Calls that ingest
 	// outside edits are exempt.
-	if !tx.call.Outside {
+	if !tx.draft.Call().Outside {
 		durable, _ := tx.Durable().File(n.Path)
 		if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
 			return err
 		}
 	}
-	tx.put(n)
+	tx.draft.StageNote(n)
 	tx.staging++
 	return nil
+}
+
+// reaches returns OutsidePrefix if a call must not change the file at path. A file in the trash
+// counts as being at its original path.
+func reaches(c Call, path vault.Path) error {
+	at := strings.TrimPrefix(string(path), vault.Trash)
+	if c.Prefix == "" || strings.HasPrefix(at, c.Prefix) {
+		return nil
+	}
+	return OutsidePrefix(c.Prefix)
 }
 
 // Excluded returns the INVALID_PATH error of a path that the configuration excludes from the notes.
@@ -317,7 +371,7 @@ func Excluded(path vault.Path) *fault.Fault {
 // protected returns an error if the configuration of the vault excludes or protects the path. Calls
 // with Outside or Unprotected are exempt.
 func (tx *Tx) protected(path vault.Path) error {
-	if tx.call.Outside || tx.call.Unprotected {
+	if c := tx.draft.Call(); c.Outside || c.Unprotected {
 		return nil
 	}
 	if tx.Before().Hides(string(path)) {
@@ -342,7 +396,7 @@ func (tx *Tx) Folded(path vault.Path) (at string, ok bool) {
 	if at, ok = tx.Before().Folded(string(path)); !ok {
 		return "", false
 	}
-	n, staged := tx.staged(at)
+	n, staged := tx.draft.StagedNote(at)
 	return at, !staged || !n.Deleted
 }
 
@@ -397,11 +451,12 @@ func (tx *Tx) log(ctx context.Context) error {
 	tx.settle()
 	before, after := tx.Before(), tx.Index()
 	moved, left := tx.moves()
-	for i := range tx.commit.Notes {
+	notes := tx.staged()
+	for i := range notes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := &tx.commit.Notes[i]
+		n := &notes[i]
 		c := index.Texts{New: n.Text, From: moved[n.Path], Left: left[n.Path]}
 		if f, ok := before.File(cmp.Or(c.From, n.Path)); ok {
 			old, err := tx.text(ctx, f.Body)
@@ -410,7 +465,7 @@ func (tx *Tx) log(ctx context.Context) error {
 			}
 			c.Old = old
 		}
-		if !tx.call.Silent {
+		if !tx.draft.Call().Silent {
 			if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
 				return err
 			}
@@ -419,7 +474,7 @@ func (tx *Tx) log(ctx context.Context) error {
 			n.Traits = note.TraitIDs()
 		}
 		if f, ok := after.File(n.Path); ok {
-			n.Nodes = f.NodeIDs()
+			n.Nodes = index.PackUIDs(f.NodeIDs())
 		}
 	}
 	return nil
@@ -429,7 +484,7 @@ func (tx *Tx) log(ctx context.Context) error {
 // contains the old paths.
 func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 	from, left = map[string]string{}, map[string]bool{}
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		if n.From == "" || n.Prev > 0 || n.Deleted {
 			continue
 		}
@@ -445,9 +500,9 @@ func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 
 // tell stores the events of a change in the note. Those of an outside edit become one entry.
 func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
-	if tx.call.Outside && len(events) > 0 {
+	if c := tx.draft.Call(); c.Outside && len(events) > 0 {
 		entry := index.Reindexed(n.Path, events)
-		entry.Cause = tx.call.Cause
+		entry.Cause = c.Cause
 		n.Events, err = encode([]index.Reindex{entry})
 	} else {
 		n.Events, err = encodeEvents(events)
@@ -495,7 +550,7 @@ type Staged struct {
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
 	moved, left := tx.moves()
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		s := Staged{Path: vault.Path(n.Path), New: n.Text, From: moved[n.Path], Left: left[n.Path]}
 		if f, ok := tx.Before().File(n.Path); ok {
 			old, err := tx.text(ctx, f.Body)

@@ -51,7 +51,7 @@ func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
 	of := *c
 	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool { return n.Erased })
 	of.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i Item) bool { return i.Erased })
-	if len(of.Notes)+len(of.Items) == 0 || len(of.erases()) > 0 {
+	if len(of.Notes)+len(of.Items) == 0 || len(of.ErasedParts()) > 0 {
 		return nil, nothingToUndo(c.Seq)
 	}
 	r := &Reversal{Of: &of, was: map[string]Note{}}
@@ -98,11 +98,11 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 		}
 		if before == nil || before.Seq != n.Prev {
 			var err error
-			if before, err = v.log.commit(ctx, n.Prev); err != nil {
+			if before, err = v.log.Commit(ctx, n.Prev); err != nil {
 				return err
 			}
 		}
-		was, ok := before.note(n.Path)
+		was, ok := before.NoteAt(n.Path)
 		if !ok {
 			return damaged(n.Prev, fmt.Errorf("commit %d does not concern the file", n.Prev))
 		}
@@ -126,7 +126,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 			return err
 		}
 		if before, ok := idx.Kept(n.Path); ok {
-			was.Past = before.Past()
+			was.Past = storedPast(before.Past())
 			r.was[n.Path] = was
 		}
 	}
@@ -172,7 +172,7 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 	if err := tx.reverseItems(r); err != nil {
 		return err
 	}
-	if len(tx.commit.Notes)+len(tx.commit.Items) == 0 {
+	if c := tx.draft.Commit(); len(c.Notes)+len(c.Items) == 0 {
 		return nothingToUndo(r.Of.Seq)
 	}
 	return nil
@@ -183,11 +183,11 @@ func (r *Reversal) itemsBefore(ctx context.Context, v *Vault) error {
 	for _, i := range r.Of.Items {
 		was := Item{Kind: i.Kind, ID: i.ID, Gone: true}
 		if i.Prev > 0 {
-			before, err := v.log.commit(ctx, i.Prev)
+			before, err := v.log.Commit(ctx, i.Prev)
 			if err != nil {
 				return err
 			}
-			if was, _ = before.item(i.Kind, i.ID); was.Kind == "" {
+			if was, _ = before.ItemOf(i.Kind, i.ID); was.Kind == "" {
 				return nothingToUndo(r.Of.Seq) // it was erased
 			}
 		}
@@ -253,27 +253,28 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	if !tx.mayHave(was.Traits, r) {
 		was.Traits = nil
 	}
-	if !tx.mayHaveNodes(was.Nodes, r) {
-		was.Nodes = nil
+	nodes := index.UnpackUIDs(was.Nodes)
+	if !tx.mayHaveNodes(nodes, r) {
+		nodes, was.Nodes = nil, nil
 	}
 	if n.Deleted {
 		return tx.RestoreFile(ctx, path, was, r.Of.Seq)
 	}
-	if err := tx.PutNodes(ctx, path, was.Text, was.Traits, was.Nodes); err != nil || was.Past == nil {
+	if err := tx.PutNodes(ctx, path, was.Text, was.Traits, nodes); err != nil || was.Past == nil {
 		return err
 	}
-	tx.redate(path, was.Past)
+	tx.redate(path, pastOf(was.Past))
 	return nil
 }
 
 // redate sets the times of traits and sections that are restored in a note.
 func (tx *Tx) redate(path vault.Path, past *index.Past) {
-	n, staged := tx.staged(string(path))
+	n, staged := tx.draft.StagedNote(string(path))
 	before, existed := tx.Before().Kept(string(path))
 	now, ok := tx.Index().Kept(string(path))
 	if staged && existed && ok {
-		n.Past = past.Returned(before, now)
-		tx.put(n)
+		n.Past = storedPast(past.Returned(before, now))
+		tx.draft.StageNote(n)
 	}
 }
 

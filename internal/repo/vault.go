@@ -25,6 +25,7 @@ type Vault struct {
 
 	log    *Log[*index.Index]
 	texts  *Texts
+	table  table.Table // of the tenant
 	part   string
 	follow Follower
 	from   uint64 // the follower is not told of commits up to here
@@ -37,7 +38,8 @@ type Vault struct {
 	ledger   *ledger
 	pasts    *SnapshotCache
 
-	onePiece atomic.Uint64 // the last commit of a state that was built at once, from an image; 0: none
+	control  atomic.Pointer[Control] // that was read last; nil: none
+	onePiece atomic.Uint64           // the last commit of a state that was built at once, from an image; 0: none
 }
 
 // VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and ImageItems
@@ -90,7 +92,7 @@ func (alone) Unread(string) (LeftFile, bool)                       { return Left
 // NewVault returns a Vault. It reads nothing.
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
-		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
+		Name: o.Name, texts: o.Texts, table: o.Table, part: o.Part, follow: alone{}, from: maxSeq,
 		searcher: newSearcher(searchedNotes), memories: newSearcher(searchedMemories),
 		accesses: newAccesses(), ledger: newLedger(), pasts: cmp.Or(o.Pasts, NewSnapshotCache(defaultPasts)),
 	}
@@ -149,60 +151,31 @@ func (v *Vault) build(
 
 // imaged makes the next searches start from the search indexes of the image that the index was read
 // from.
-func (v *Vault) imaged(x *index.Index) {
-	from := v.log.base.Load()
-	v.onePiece.Store(from.head.Seq)
-	for by, section := range map[*searcher]section{v.searcher: from.notes(), v.memories: from.memories()} {
-		if section.size == 0 {
+func (v *Vault) imaged(x *index.Index, from *OpenImage) {
+	v.onePiece.Store(from.Seq())
+	for name, by := range v.searchers() {
+		if !from.Has(name) {
 			by.begin("", nil)
 			continue
 		}
 		by.begin(x.Config().Language, func(ctx context.Context) (*search.Index, error) {
-			return v.searchOf(ctx, from, section)
+			return v.searchOf(ctx, from, name)
 		})
 	}
 }
 
+// searchers returns the searchers by the sections of an image with their search indexes.
+func (v *Vault) searchers() map[SectionName]*searcher {
+	return map[SectionName]*searcher{SearchSection: v.searcher, MemoriesSection: v.memories}
+}
+
 // searchOf reads a search index of an image.
-func (v *Vault) searchOf(ctx context.Context, from *base, of section) (*search.Index, error) {
-	data, err := v.log.searchSection(ctx, from, of)
+func (v *Vault) searchOf(ctx context.Context, from *OpenImage, name SectionName) (*search.Index, error) {
+	data, err := v.log.ReadSection(ctx, from, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the search index of an image: %w", err)
 	}
 	return search.ReadImage(data)
-}
-
-// A section is the position of a search index in an image.
-type section struct {
-	at, size int64
-	packed   []byte // the compressed section of an image in items
-}
-
-// notes returns the section of the search index of notes.
-func (b *base) notes() section {
-	s := section{at: b.head.searchAt(), size: b.head.Search}
-	if b.rest != nil {
-		s.packed = b.rest.search
-	}
-	return s
-}
-
-// memories returns the section of the search index of memories.
-func (b *base) memories() section {
-	s := section{at: b.head.memoriesAt(), size: b.head.Memories}
-	if b.rest != nil {
-		s.packed = b.rest.memories
-	}
-	return s
-}
-
-// searchSection returns the bytes of a search index in an image.
-func (l *Log[S]) searchSection(ctx context.Context, from *base, of section) ([]byte, error) {
-	if from.rest != nil {
-		return l.code.unpackSection(of.packed, of.size)
-	}
-	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), of.at, of.size)
-	return data, err
 }
 
 // foldNotes returns the index after a commit.
@@ -214,14 +187,14 @@ func foldNotes(before *index.Index, c *Commit, at PartRef) *index.Index {
 func stepNotes(before *index.Index, c *Commit, notes []int, at PartRef) *index.Index {
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
-		step.Changes = append(step.Changes, c.Notes[i].change(PartRef{at.Run, at.Part + i}))
+		step.Changes = append(step.Changes, changeOf(&c.Notes[i], PartRef{at.Run, at.Part + i}))
 	}
 	return before.With(step)
 }
 
 // add is foldNotes for a builder. It returns a new builder if the commit erases something.
 func add(b *index.Builder, c *Commit, at PartRef) *index.Builder {
-	if len(c.erases()) == 0 {
+	if len(c.ErasedParts()) == 0 {
 		b.Add(changed(c, at))
 		return b
 	}
@@ -235,36 +208,24 @@ func changed(c *Commit, at PartRef) index.Commit {
 		if n.Erased {
 			continue
 		}
-		changes = append(changes, n.change(PartRef{at.Run, at.Part + i}))
+		changes = append(changes, changeOf(&n, PartRef{at.Run, at.Part + i}))
 	}
-	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: c.items(at)}
+	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: itemsOf(c, at)}
 }
 
-// change returns a note in the form that the index takes. at is the place of its part.
-func (n *Note) change(at PartRef) index.Change {
+// changeOf returns a note in the form that the index takes. at is the place of its part.
+func changeOf(n *Note, at PartRef) index.Change {
 	return index.Change{
-		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: n.Nodes, Past: n.Past,
+		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes), Past: pastOf(n.Past),
 		From: n.From, Since: n.Since, Body: index.Body(at),
 	}
-}
-
-// textSize returns the total size, in bytes, of the texts of notes and values of items in a commit.
-func (c *Commit) textSize() int {
-	size := 0
-	for i := range c.Notes {
-		size += len(c.Notes[i].Text)
-	}
-	for i := range c.Items {
-		size += len(c.Items[i].Value)
-	}
-	return size
 }
 
 // remember caches the texts of a commit. Those of a large commit are cached only when one of them
 // is read.
 func (v *Vault) remember(c *Commit, at PartRef) {
 	// The texts of an import would evict the others from the cache.
-	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
+	if len(c.Notes)+len(c.Items) > 1 && c.TextSize() >= largeRun {
 		return
 	}
 	state := v.texts.state(v.part)
@@ -295,7 +256,7 @@ func (v *Vault) replaced(before *index.Index, c *Commit) {
 // error. Create returns ErrLogExists if another call has created the log. The call is written with
 // an idempotency key of its own, so the key of c is not used.
 func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
-	if err := v.log.createNew(ctx); err != nil {
+	if err := v.log.CreateNew(ctx); err != nil {
 		return err
 	}
 	for first, err := range v.log.Commits(ctx, 1) {
@@ -334,7 +295,7 @@ func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	c.Key, c.IfVersion, c.AllowInactive = "", 0, true
 	_, err := v.log.Update(ctx, c,
 		func(_ context.Context, d *Draft[*index.Index]) (any, error) {
-			if d.status != s {
+			if d.Status() != s {
 				d.SetStatus(s)
 			}
 			return nil, nil
@@ -358,16 +319,6 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	return s.State, nil
 }
 
-// ReadControl returns the result of Read and the control item that was read with it, without
-// another request. The control item may be newer than the index.
-func (v *Vault) ReadControl(ctx context.Context) (*index.Index, Control, error) {
-	idx, err := v.Read(ctx)
-	if err != nil {
-		return nil, Control{}, err
-	}
-	return idx, v.log.head.Load().control, nil
-}
-
 // A State is the status of a vault as a whole.
 type State struct {
 	Status Status
@@ -389,7 +340,7 @@ func (v *Vault) Known() *index.Index { return v.log.Known().State }
 // if the vault was erased, and INDEX_ERROR if the text is damaged or its run is missing.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	at := PartRef(b)
-	if v.log.head.Load().status == Sealed {
+	if v.log.Known().Status == Sealed {
 		return nil, fault.NoVault(v.Name)
 	}
 	p := pick{v: v}
@@ -412,14 +363,6 @@ func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) 
 	return s.State, errors.Join(v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
-// Control reads the control item of the log of the vault.
-func (v *Vault) Control(ctx context.Context) (Control, error) { return v.log.Control(ctx) }
-
-// Change changes the control item of the log of the vault; see Log.Change.
-func (v *Vault) Change(ctx context.Context, change func(*Control) bool) error {
-	return v.log.Change(ctx, change)
-}
-
 // Advance moves a cursor of the log of the vault forward.
 func (v *Vault) Advance(ctx context.Context, consumer string, to Cursor) error {
 	return v.log.Advance(ctx, consumer, to)
@@ -431,4 +374,4 @@ func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, err
 }
 
 // Now returns the current time of the clock that dates commits.
-func (v *Vault) Now() time.Time { return v.log.opt.Now() }
+func (v *Vault) Now() time.Time { return v.log.Now() }

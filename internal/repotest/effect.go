@@ -201,7 +201,7 @@ func (r *runner) least(s step, err error) int {
 }
 
 // outcome is how many commits there may be of a call that ended so.
-func (r *runner) outcome(t *testing.T, s step, receipt repo.Receipt, err error) int {
+func (r *runner) outcome(t *testing.T, s step, receipt repo.LogReceipt, err error) int {
 	switch {
 	case s.replays != "" && err == nil:
 		require.Equal(t, `"`+s.replays+`"`, string(receipt.Replayed))

@@ -41,7 +41,7 @@ func keyed(principal, key, text string) (repo.Call, func(
 	}
 }
 
-func store(t *testing.T, l *repo.Log[*State], principal, key, text string) (repo.Receipt, error) {
+func store(t *testing.T, l *repo.Log[*State], principal, key, text string) (repo.LogReceipt, error) {
 	t.Helper()
 	c, fn := keyed(principal, key, text)
 	return l.Update(t.Context(), c, fn)
@@ -53,7 +53,7 @@ func keyReplay(t *testing.T, p *place) {
 	l := p.newLog(t)
 	first, err := store(t, l, "ann", "key", "<one> & only")
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 1, Changed: true}, first)
+	require.Equal(t, repo.LogReceipt{Seq: 1, Changed: true}, first)
 	_, err = store(t, l, "ann", "", "without")
 	require.NoError(t, err)
 	for _, process := range []*repo.Log[*State]{l, p.log(t, p.Engine), p.log(t, p.Engine)} {
@@ -76,7 +76,7 @@ func keyReplay(t *testing.T, p *place) {
 func keyTwins(t *testing.T, p *place) {
 	logs := []*repo.Log[*State]{p.newLog(t), p.log(t, p.Engine), p.log(t, p.Engine)}
 	const twins = 24
-	receipts, failures := make([]repo.Receipt, twins), make([]error, twins)
+	receipts, failures := make([]repo.LogReceipt, twins), make([]error, twins)
 	together(twins, func(i int) {
 		text := "same"
 		if i%4 == 3 {
@@ -127,12 +127,12 @@ func keyUnused(t *testing.T, p *place) {
 	nothing := func(context.Context, *repo.Draft[*State]) (any, error) { return "nothing", nil }
 	r, err := l.Update(t.Context(), c, nothing)
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 1}, r)
+	require.Equal(t, repo.LogReceipt{Seq: 1}, r)
 	require.EqualValues(t, 1, l.Known().State.Seq, "the state has the version of the commit")
 	c.DryRun = true
 	r, err = l.Update(t.Context(), c, fn)
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 1}, r, "what is only tried is no replay")
+	require.Equal(t, repo.LogReceipt{Seq: 1}, r, "what is only tried is no replay")
 	c.DryRun = false
 	r, err = p.log(t, p.Engine).Update(t.Context(), c, nothing)
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func keyExpires(t *testing.T, p *place) {
 	p.clock.Move(time.Millisecond)
 	r, err := store(t, l, "ann", "key", "two")
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, r)
+	require.Equal(t, repo.LogReceipt{Seq: 2, Changed: true}, r)
 	r, err = store(t, p.log(t, p.Engine), "ann", "key", "two")
 	require.NoError(t, err)
 	require.NotNil(t, r.Replayed)

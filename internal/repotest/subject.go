@@ -45,7 +45,7 @@ func (s step) call() repo.Call {
 
 // A subject is a log or a vault, as one process has it.
 type subject interface {
-	do(ctx context.Context, s step) (repo.Receipt, error)
+	do(ctx context.Context, s step) (repo.LogReceipt, error)
 	Commits(ctx context.Context, from uint64) iter.Seq2[*repo.Commit, error]
 	state(ctx context.Context) (string, error) // all that a reader sees
 	verify(ctx context.Context) error          // checks the chain and folds all anew
@@ -56,7 +56,7 @@ type logSubject struct{ *repo.Log[*State] }
 
 var _ subject = logSubject{}
 
-func (l logSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
+func (l logSubject) do(ctx context.Context, s step) (repo.LogReceipt, error) {
 	return l.Update(ctx, s.call(), func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		for name, text := range s.put {
 			old, ok := d.State().Texts[name]
@@ -109,8 +109,8 @@ type vaultSubject struct {
 
 var _ subject = vaultSubject{}
 
-func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
-	return v.Update(ctx, s.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+func (v vaultSubject) do(ctx context.Context, s step) (repo.LogReceipt, error) {
+	r, err := v.Update(ctx, s.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for name, text := range s.put {
 			if err := tx.Put(ctx, vault.Path(name+".md"), []byte(text)); err != nil {
 				return nil, err
@@ -145,6 +145,7 @@ func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
 		}
 		return s.tool, nil
 	})
+	return r.LogReceipt, err
 }
 
 // grow makes a note longer.

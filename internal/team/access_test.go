@@ -433,34 +433,34 @@ func TestPrefixCannotChangeTheTenant(t *testing.T) {
 	require.NoError(t, setIssuer(t.Context(), a, team.Issuer{Name: "i", URL: "https://i.test"}))
 	before := stateOf(t, a)
 	on := true
-	for name, call := range map[string]func(repo.Call) (repo.Receipt, error){
-		"create": func(c repo.Call) (repo.Receipt, error) {
+	for name, call := range map[string]func(repo.Call) (repo.LogReceipt, error){
+		"create": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.Create(t.Context(), c, team.NewVault{Name: "x"}, told)
 		},
-		"trash":   func(c repo.Call) (repo.Receipt, error) { return a.Trash(t.Context(), c, "v", told) },
-		"restore": func(c repo.Call) (repo.Receipt, error) { return a.Restore(t.Context(), c, "w", toldChange) },
-		"set": func(c repo.Call) (repo.Receipt, error) {
+		"trash":   func(c repo.Call) (repo.LogReceipt, error) { return a.Trash(t.Context(), c, "v", told) },
+		"restore": func(c repo.Call) (repo.LogReceipt, error) { return a.Restore(t.Context(), c, "w", toldChange) },
+		"set": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.Set(t.Context(), c, team.Setting{Name: "v", ReadOnly: &on},
 				func(team.Entry, bool) any { return "set" })
 		},
-		"token": func(c repo.Call) (repo.Receipt, error) {
+		"token": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.CreateToken(t.Context(), c, team.Token{ID: "a_2"}, toldToken)
 		},
-		"revoke": func(c repo.Call) (repo.Receipt, error) {
+		"revoke": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.RevokeToken(t.Context(), c, "a_1", func(team.Token, bool) any { return "x" })
 		},
-		"member": func(c repo.Call) (repo.Receipt, error) {
+		"member": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.SetMember(t.Context(), c, member("cy", auth.Admin),
 				func(team.Member, bool) any { return "x" })
 		},
-		"remove member": func(c repo.Call) (repo.Receipt, error) {
+		"remove member": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.RemoveMember(t.Context(), c, member("ann", ""), func(team.Member) any { return "x" })
 		},
-		"issuer": func(c repo.Call) (repo.Receipt, error) {
+		"issuer": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.SetIssuer(t.Context(), c, team.Issuer{Name: "j"},
 				func(team.Issuer, bool) any { return "x" })
 		},
-		"remove issuer": func(c repo.Call) (repo.Receipt, error) {
+		"remove issuer": func(c repo.Call) (repo.LogReceipt, error) {
 			return a.RemoveIssuer(t.Context(), c, "i", func(team.Issuer) any { return "x" })
 		},
 	} {
@@ -478,7 +478,7 @@ func TestPrefixCannotChangeTheTenant(t *testing.T) {
 // same key, at whatever call the first attempt failed, and that an acknowledged token exists.
 func TestTokenCrashes(t *testing.T) {
 	made := 0
-	mintAs := func(ctx context.Context, a *team.Team, id string) (repo.Receipt, error) {
+	mintAs := func(ctx context.Context, a *team.Team, id string) (repo.LogReceipt, error) {
 		return a.CreateToken(ctx, callOf("key"), team.Token{ID: id, Roles: everywhere(auth.Reader)},
 			func(tok team.Token) any { return tok.ID })
 	}

@@ -85,7 +85,7 @@ func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && 
 // cannot be undone.
 func (t *Team) beginErasure(
 	both *twofold, c repo.Call, name string,
-) (at erasureRef, r repo.Receipt, err error) {
+) (at erasureRef, r repo.LogReceipt, err error) {
 	answered := make(chan erasureRef, 1)
 	r, err = t.update(both.ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		select {

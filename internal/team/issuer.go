@@ -125,7 +125,7 @@ func (t *Team) CheckKeys(i Issuer) error {
 // QUOTA_EXCEEDED.
 func (t *Team) SetIssuer(
 	ctx context.Context, c repo.Call, i Issuer, answer func(i Issuer, created bool) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		was, there := d.State().Issuer(i.Name)
 		if err := d.Touch(was.Changed); err != nil {
@@ -152,7 +152,7 @@ func same(a, b Issuer) bool {
 // NOT_FOUND.
 func (t *Team) RemoveIssuer(
 	ctx context.Context, c repo.Call, name string, answer func(Issuer) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		was, there := d.State().Issuer(name)
 		if !there {

@@ -18,7 +18,7 @@ func (t *Team) Jobs() *job.Jobs { return t.jobs }
 // key; it then returns the answer of that call. The function may run twice and must be idempotent.
 func (t *Team) Once(
 	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		if err := d.Touch(d.Seq() - 1); err != nil { // the change has no version of its own, so the whole state counts as touched
 			return nil, err

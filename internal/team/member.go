@@ -76,7 +76,7 @@ const MaxMembers = 10_000
 // otherwise SetMember returns CONFLICT.
 func (t *Team) SetMember(
 	ctx context.Context, c repo.Call, m Member, answer func(m Member, created bool) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		m := m
 		was, there := d.State().Member(m.Issuer, m.Subject)
@@ -102,7 +102,7 @@ func (t *Team) SetMember(
 // the tenant as a whole cannot be removed: CONFLICT. A member that does not exist is NOT_FOUND.
 func (t *Team) RemoveMember(
 	ctx context.Context, c repo.Call, m Member, answer func(Member) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		was, there := d.State().Member(m.Issuer, m.Subject)
 		if !there {

@@ -327,9 +327,9 @@ func (t *Team) refresh(ctx context.Context) error {
 func (t *Team) update(
 	ctx context.Context, c repo.Call,
 	fn func(context.Context, *repo.Draft[*State]) (any, error),
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	if err := c.Whole(); err != nil {
-		return repo.Receipt{}, err
+		return repo.LogReceipt{}, err
 	}
 	r, err := t.log.Update(ctx, c, fn)
 	return r, t.orGone(err)
@@ -337,7 +337,7 @@ func (t *Team) update(
 
 // Refuse refuses a call with the error why because of the current state. A repetition of a call
 // that was not refused gets the answer of that call instead.
-func (t *Team) Refuse(ctx context.Context, c repo.Call, why error) (repo.Receipt, error) {
+func (t *Team) Refuse(ctx context.Context, c repo.Call, why error) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(context.Context, *repo.Draft[*State]) (any, error) {
 		return nil, why
 	})

@@ -131,7 +131,7 @@ func endings(tokens map[string]Token) map[string]time.Time {
 // call; it must not contain the secret.
 func (t *Team) CreateToken(
 	ctx context.Context, c repo.Call, made Token, answer func(Token) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		made := made
 		if err := d.Touch(0); err != nil {
@@ -170,7 +170,7 @@ func (s *State) makes(t Token) error {
 // not exist is NOT_FOUND; a token that has already ended is not changed.
 func (t *Team) RevokeToken(
 	ctx context.Context, c repo.Call, id string, answer func(t Token, revoked bool) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		tok, ok := d.State().Token(id)
 		if !ok {

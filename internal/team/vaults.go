@@ -17,12 +17,12 @@ import (
 // is repeated after a crash in between finds the log and continues (log.md §6).
 func (t *Team) Create(
 	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	if err := vault.CheckName(v.Name); err != nil {
-		return repo.Receipt{}, err
+		return repo.LogReceipt{}, err
 	}
 	if t.opt.Served != nil && v.Name != t.opt.Served.Vault {
-		return repo.Receipt{}, oneFolder()
+		return repo.LogReceipt{}, oneFolder()
 	}
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		old, taken := d.State().Vault(v.Name)
@@ -115,9 +115,9 @@ func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation in
 // Trash moves a vault to the trash: it cannot be read or written until it is restored.
 func (t *Team) Trash(
 	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	if t.opt.Served != nil {
-		return repo.Receipt{}, oneFolder()
+		return repo.LogReceipt{}, oneFolder()
 	}
 	return t.turn(ctx, c, name, repo.Trashed, func(e Entry, _ bool) any { return answer(e) })
 }
@@ -125,7 +125,7 @@ func (t *Team) Trash(
 // Restore takes a vault out of the trash. changed is false if the vault was active already.
 func (t *Team) Restore(
 	ctx context.Context, c repo.Call, name string, answer func(e Entry, changed bool) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	return t.turn(ctx, c, name, repo.Active, answer)
 }
 
@@ -133,7 +133,7 @@ func (t *Team) Restore(
 func (t *Team) turn(
 	ctx context.Context, c repo.Call, name string, to repo.Status,
 	answer func(e Entry, changed bool) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	both := newTwofold(ctx)
 	defer both.close()
 	return t.update(both.ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
@@ -174,7 +174,7 @@ type Setting struct {
 // no write can follow (log.md §2.8). changed is false if nothing differed.
 func (t *Team) Set(
 	ctx context.Context, c repo.Call, s Setting, answer func(e Entry, changed bool) any,
-) (repo.Receipt, error) {
+) (repo.LogReceipt, error) {
 	both := newTwofold(ctx)
 	defer both.close()
 	return t.update(both.ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {

@@ -147,7 +147,7 @@ func (u *unwritten[Out]) Unwrap() error { return u.error }
 // function must pass its output to keep each time that it drafts the change, and store the result
 // of keep with the commit for repeated calls; the last output counts. With an error the output is
 // empty.
-func Tenant[Out any](change func(keep func(Out) any) (repo.Receipt, error)) (Out, error) {
+func Tenant[Out any](change func(keep func(Out) any) (repo.LogReceipt, error)) (Out, error) {
 	var out Out
 	r, err := change(func(o Out) any {
 		out = o
@@ -157,7 +157,7 @@ func Tenant[Out any](change func(keep func(Out) any) (repo.Receipt, error)) (Out
 		var none Out
 		return none, err
 	}
-	return Finish(r, out, nil)
+	return Finish(repo.Receipt{LogReceipt: r}, out, nil)
 }
 
 // Finish returns the output of a call, or err if it is not nil. If the receipt has a stored answer

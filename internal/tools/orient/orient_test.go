@@ -245,7 +245,10 @@ func TestFreshness(t *testing.T) {
 	p.write(t, "main", many)
 	for _, s := range states {
 		p.control(t, "main", func(c *repo.Control) {
-			*c = repo.Control{Format: c.Format, Rev: c.Rev, Made: c.Made, Cursors: c.Cursors, Sweep: &repo.Sweep{At: noon, Version: 1}}
+			*c = repo.Control{
+				LogControl: repo.LogControl{Format: c.Format, Rev: c.Rev, Made: c.Made, Cursors: c.Cursors},
+				FileState:  repo.FileState{Sweep: &repo.Sweep{At: noon, Version: 1}},
+			}
 			s.change(c)
 		})
 		for _, name := range five {

@@ -37,7 +37,7 @@ func (f tools) removeIssuer(
 	if err != nil {
 		return issuerOut{}, err
 	}
-	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(issuerOut) any) (repo.LogReceipt, error) {
 		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
 			row := rowOfIssuer(t, i)
 			if in.DryRun {

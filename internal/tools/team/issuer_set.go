@@ -74,7 +74,7 @@ func (f tools) setIssuer(
 	case err != nil:
 		return refuse[issuerOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(issuerOut) any) (repo.LogReceipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
 			row, out := rowOfIssuer(t, i), issuerOut{}
 			out.UnknownVaults = unknown(s, i.Roles)

@@ -50,7 +50,7 @@ func (f tools) cancelJob(
 	if err != nil {
 		return refuse[jobCancelOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(jobCancelOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(jobCancelOut) any) (repo.LogReceipt, error) {
 		return t.Once(ctx, call, func(ctx context.Context, _ *team.State) (any, error) {
 			it, err := jobs.Cancel(ctx, in.ID, in.DryRun)
 			if err != nil {

@@ -54,7 +54,7 @@ func (f tools) removeMember(
 	if err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(memberOut) any) (repo.LogReceipt, error) {
 		return t.RemoveMember(ctx, call, m, func(m team.Member) any {
 			row := rowOfMember(m)
 			if in.DryRun {

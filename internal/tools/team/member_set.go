@@ -80,7 +80,7 @@ func (f tools) setMember(
 	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(memberOut) any) (repo.LogReceipt, error) {
 		return t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
 			row, out := rowOfMember(m), memberOut{}
 			out.UnknownVaults = unknown(s, m.Roles)

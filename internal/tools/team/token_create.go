@@ -71,7 +71,7 @@ func (f tools) createToken(
 	}
 	secret := auth.NewSecret(c.Tenant)
 	made.ID, made.Digest = secret.ID, secret.Digest()
-	out, err := mutation.Tenant(func(keep func(tokenCreateOut) any) (repo.Receipt, error) {
+	out, err := mutation.Tenant(func(keep func(tokenCreateOut) any) (repo.LogReceipt, error) {
 		return t.CreateToken(ctx, call, made, func(entry team.Token) any {
 			row := rowOfToken(entry, entry.Created, time.Time{})
 			out := tokenCreateOut{UnknownVaults: unknown(s, entry.Roles)}

@@ -47,7 +47,7 @@ func (f tools) revokeToken(
 	if err != nil {
 		return tokenRevokeOut{}, err
 	}
-	return mutation.Tenant(func(keep func(tokenRevokeOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(tokenRevokeOut) any) (repo.LogReceipt, error) {
 		return t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
 			row := rowOfToken(entry, entry.Revoked, time.Time{})
 			out := tokenRevokeOut{Action: "unchanged", TokenRow: &row}

@@ -75,7 +75,7 @@ func (f tools) createVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.LogReceipt, error) {
 		made := team.NewVault{Name: in.Name, Files: files}
 		return t.Create(ctx, call, made, func(e team.Entry) any {
 			row := entryRow(e)

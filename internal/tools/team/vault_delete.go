@@ -40,7 +40,7 @@ func (f tools) deleteVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.LogReceipt, error) {
 		return t.Trash(ctx, call, in.Name, func(e team.Entry) any {
 			if in.DryRun {
 				return keep(vaultOut{DryRun: true, WouldDelete: entryRow(e)})
@@ -68,7 +68,7 @@ func (f tools) restoreVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.LogReceipt, error) {
 		return t.Restore(ctx, call, in.Name, func(e team.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "restored"))
 		})

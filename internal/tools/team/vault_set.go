@@ -47,7 +47,7 @@ func (f tools) setVault(
 			With("available", []string{"readonly", "secrets"})
 	}
 	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (repo.LogReceipt, error) {
 		return t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "updated"))
 		})

@@ -1,13 +1,14 @@
-package repo
+// Package parallel calls a function for many values at once.
+package parallel
 
 import (
 	"errors"
 	"sync"
 )
 
-// together calls do with each of the values, at most atOnce at a time, waits for all calls, and
+// ForEach calls do with each of the values, at most atOnce at a time, waits for all calls, and
 // returns their errors joined.
-func together[T any](atOnce int, all []T, do func(T) error) error {
+func ForEach[T any](atOnce int, all []T, do func(T) error) error {
 	var (
 		running sync.WaitGroup
 		mu      sync.Mutex
