@@ -23,7 +23,7 @@ func TestGivesUpInTheQueue(t *testing.T) {
 	tired, cancelTired := context.WithCancel(t.Context())
 	timedOut := q.start(late, repo.Call{Tool: "late"}, put("late", "late"))
 	cancelled := q.start(tired, repo.Call{Tool: "tired"}, put("tired", "tired"))
-	queued(t, q.log, 2)
+	repotest.Queued(t, q.log, 2)
 	q.queue = 2
 	stays := q.add(t.Context(), "stays", put("stays", "stays"))
 	cancelTired()
@@ -31,7 +31,7 @@ func TestGivesUpInTheQueue(t *testing.T) {
 	require.True(t, fault.Is(timedOut.err, fault.IndexBusy), "%v", timedOut.err)
 	<-cancelled.done
 	require.ErrorIs(t, cancelled.err, context.Canceled)
-	q.gate.open()
+	q.gate.Open()
 	<-stays.done
 	require.NoError(t, stays.err)
 	require.Equal(t, [][]string{{"first"}, {"stays"}}, runs(t, q.e))
@@ -48,8 +48,8 @@ func TestGivesUpInTheRun(t *testing.T) {
 		<-quits.done
 		return nil, d.Record("text", "stays", "stays")
 	})
-	q.gate.through <- nil
-	q.gate.open()
+	q.gate.Through <- nil
+	q.gate.Open()
 	<-stays.done
 	require.NoError(t, stays.err)
 	require.ErrorIs(t, quits.err, context.Canceled)
@@ -65,13 +65,13 @@ func TestGivesUpInFlight(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	quits := q.add(ctx, "quits", put("quits", "quits"))
 	stays := q.add(t.Context(), "stays", put("stays", "stays"))
-	q.gate.through <- nil
-	<-q.gate.entered
+	q.gate.Through <- nil
+	<-q.gate.Entered
 	cancel()
 	<-quits.done
 	require.True(t, fault.Is(quits.err, fault.Unavailable), "%v", quits.err)
 	require.ErrorContains(t, quits.err, "outcome unknown: repeat with the same idempotency key")
-	q.gate.through <- nil
+	q.gate.Through <- nil
 	<-stays.done
 	require.NoError(t, stays.err)
 	require.Equal(t, [][]string{{"first"}, {"quits", "stays"}}, runs(t, q.e))
@@ -82,13 +82,13 @@ func TestNobodyWaits(t *testing.T) {
 	q := newLine(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	quits := q.add(ctx, "quits", put("quits", "quits"))
-	q.gate.through <- nil
-	<-q.gate.entered
+	q.gate.Through <- nil
+	<-q.gate.Entered
 	next := q.start(t.Context(), repo.Call{Tool: "next"}, put("next", "next"))
 	cancel()
 	<-quits.done
-	<-q.gate.entered
-	q.gate.through <- nil
+	<-q.gate.Entered
+	q.gate.Through <- nil
 	<-next.done
 	require.NoError(t, next.err)
 	require.Equal(t, [][]string{{"first"}, {"next"}}, runs(t, q.e))
@@ -212,7 +212,7 @@ func TestSleepBeforeTheAppend(t *testing.T) {
 // nothing was written.
 func TestGivesUpAfterALostRace(t *testing.T) {
 	q := newLine(t)
-	q.gate.through <- nil
+	q.gate.Through <- nil
 	<-q.first.done
 	ctx, cancel := context.WithCancel(t.Context())
 	var quits *pending
@@ -224,9 +224,9 @@ func TestGivesUpAfterALostRace(t *testing.T) {
 		}
 		return nil, d.Record("text", "quits", "quits")
 	})
-	<-q.gate.entered
+	<-q.gate.Entered
 	store(t, q.fresh(), "other", "other")
-	q.gate.open()
+	q.gate.Open()
 	<-quits.done
 	require.ErrorIs(t, quits.err, context.Canceled)
 	require.False(t, fault.Is(quits.err, fault.Unavailable), "%v", quits.err)
@@ -247,12 +247,12 @@ func TestOutlastsItsTime(t *testing.T) {
 		return nil, d.Record("text", "late", "late")
 	})
 	next := q.add(t.Context(), "next", put("next", "next"))
-	q.gate.through <- nil
+	q.gate.Through <- nil
 	<-ended
 	<-late.done
 	require.True(t, fault.Is(late.err, fault.Unavailable) || errors.Is(late.err, context.Canceled), "%v", late.err)
 	require.False(t, fault.Is(late.err, fault.IndexBusy), "%v", late.err)
-	q.gate.open()
+	q.gate.Open()
 	<-next.done
 	require.NoError(t, next.err)
 	require.Equal(t, [][]string{{"first"}, {"next"}}, runs(t, q.e))

@@ -171,7 +171,7 @@ func TestEraseDamaged(t *testing.T) {
 func TestSealIsACommit(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
-	g := newGate(e.Table)
+	g := repotest.NewGate(e.Table)
 	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 	outcomes := make([]error, 3)
 	var done []chan struct{}
@@ -193,12 +193,12 @@ func TestSealIsACommit(t *testing.T) {
 			outcomes[i] = do()
 		}()
 		if i == 0 {
-			<-g.entered
+			<-g.Entered
 		} else {
-			queued(t, v, i)
+			repotest.Queued(t, v, i)
 		}
 	}
-	g.open()
+	g.Open()
 	for _, ended := range done {
 		<-ended
 	}

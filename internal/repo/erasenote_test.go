@@ -214,13 +214,8 @@ func TestEmptyPartOfNoErasure(t *testing.T) {
 	require.NoError(t, err)
 	it, err := s.Table.Get(t.Context(), table.Key{Part: "v", Sort: "log/000000000003"})
 	require.NoError(t, err)
-	emptied, err := repo.Repack(it.Data, func(parts [][]byte) [][]byte {
-		parts[0] = nil
-		return parts
-	})
-	require.NoError(t, err)
 	next := it
-	next.Data = emptied
+	next.Data = withoutFirst(t, it.Data)
 	require.NoError(t, s.Table.Commit(t.Context(), table.Replace(it, next)))
 	_, err = s.open(t).Verify(t.Context(), nil)
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)

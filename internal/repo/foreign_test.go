@@ -116,7 +116,7 @@ func (s *shelf) newer(t *testing.T, key string) {
 	t.Helper()
 	data, _, err := s.Bucket.Get(t.Context(), key, 0, -1)
 	require.NoError(t, err)
-	data = repo.OtherHead(data, func(head []byte) []byte {
+	data = otherHead(data, func(head []byte) []byte {
 		return bytes.Replace(head, []byte(`"format":1`), []byte(`"format":9`), 1)
 	})
 	_, err = s.Bucket.Put(t.Context(), key, data, blob.Always)

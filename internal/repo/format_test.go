@@ -89,8 +89,8 @@ func stored(t *testing.T) (e repotest.Engine, items, objects map[string][]byte) 
 	t.Helper()
 	q := newLine(t)
 	a, b := q.add(t.Context(), "a", put("a", "one")), q.add(t.Context(), "b", put("b", "two"))
-	q.gate.through <- nil
-	q.gate.open()
+	q.gate.Through <- nil
+	q.gate.Open()
 	<-a.done
 	<-b.done
 	_, err := q.log.Update(t.Context(), repo.Call{

@@ -10,53 +10,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
-	"github.com/rookeryhq/rookery/internal/table"
 )
-
-// A gate is a table whose commits wait until the test lets them through.
-type gate struct {
-	table.Table
-	entered chan struct{} // receives when a commit is at the gate
-	through chan error    // nil lets a commit through; an error is returned without a write
-	opened  chan struct{}
-}
-
-func newGate(t table.Table) *gate {
-	return &gate{
-		Table: t, entered: make(chan struct{}), through: make(chan error),
-		opened: make(chan struct{}),
-	}
-}
-
-// Commit implements table.Table.
-func (g *gate) Commit(ctx context.Context, ops ...table.Op) error {
-	if err := g.wait(ctx); err != nil {
-		return err
-	}
-	return g.Table.Commit(ctx, ops...)
-}
-
-// wait waits at the gate, and returns the error that the test gives.
-func (g *gate) wait(ctx context.Context) error {
-	select {
-	case g.entered <- struct{}{}:
-	case <-g.opened:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-g.through:
-		return err
-	case <-g.opened:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// open lets all commits through from now on.
-func (g *gate) open() { close(g.opened) }
 
 type draft = repo.Draft[*repotest.State]
 
@@ -66,7 +20,7 @@ type fn = func(context.Context, *draft) (any, error)
 type line struct {
 	t     *testing.T
 	e     repotest.Engine
-	gate  *gate
+	gate  *repotest.Gate
 	clock *repotest.Clock
 	log   *repo.Log[*repotest.State]
 	first *pending
@@ -84,14 +38,14 @@ type pending struct {
 func newLine(t *testing.T) *line {
 	t.Helper()
 	q := &line{t: t, e: engine(t), clock: repotest.NewClock()}
-	q.gate = newGate(q.e.Table)
+	q.gate = repotest.NewGate(q.e.Table)
 	require.NoError(t, q.fresh().Create(t.Context()))
 	var err error
 	q.log, err = repo.NewLog(repotest.LogOptions(
 		repotest.Engine{Table: q.gate, Bucket: q.e.Bucket}, q.clock.Now), &repotest.State{})
 	require.NoError(t, err)
 	q.first = q.start(t.Context(), repo.Call{Tool: "first"}, put("first", "first"))
-	<-q.gate.entered
+	<-q.gate.Entered
 	return q
 }
 
@@ -117,14 +71,8 @@ func (q *line) add(ctx context.Context, tool string, f fn) *pending {
 	q.t.Helper()
 	p := q.start(ctx, repo.Call{Tool: tool}, f)
 	q.queue++
-	queued(q.t, q.log, q.queue)
+	repotest.Queued(q.t, q.log, q.queue)
 	return p
-}
-
-// queued returns when n calls wait in a queue.
-func queued(t *testing.T, l interface{ Waiting() int }, n int) {
-	t.Helper()
-	require.Eventually(t, func() bool { return l.Waiting() == n }, time.Minute, time.Millisecond)
 }
 
 // runs returns the tools of the commits in the log, grouped by item.

@@ -183,9 +183,7 @@ func TestEraseNoteOfImageItems(t *testing.T) {
 			images[image] = append(images[image], it.Data)
 		}
 		for _, items := range images {
-			data, err := repo.UnpackImageItems(items...)
-			require.NoError(t, err)
-			all += string(data)
+			all += string(unpackedImage(t, items...))
 		}
 		return all
 	}

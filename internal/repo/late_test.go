@@ -215,13 +215,13 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 	t.Helper()
 	s := newShelf(t)
 	s.write(t, first-3)
-	g := newGate(s.Table)
+	g := repotest.NewGate(s.Table)
 	other := *s
 	other.Table = g
 	v := other.open(t)
 	var calls sync.WaitGroup
 	calls.Go(func() { change(t, v, edit{"first.md", "first"}) })
-	<-g.entered
+	<-g.Entered
 	for i := range commits {
 		calls.Go(func() {
 			c := caller()
@@ -233,7 +233,7 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 		})
 	}
 	require.Eventually(t, func() bool { return v.Waiting() == commits }, time.Minute, time.Millisecond)
-	g.open()
+	g.Open()
 	calls.Wait()
 	it, err := s.Table.Get(t.Context(),
 		table.Key{Part: "v", Sort: fmt.Sprintf("log/%012d", first)})

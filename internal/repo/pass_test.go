@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -110,7 +111,7 @@ func TestFoldedBetweenRuns(t *testing.T) {
 // together makes two runs: one of one commit, and one of n.
 func (s *shelf) together(t *testing.T, n int) {
 	t.Helper()
-	g := newGate(s.Table)
+	g := repotest.NewGate(s.Table)
 	other := *s
 	other.Table = g
 	v, done := other.open(t), make(chan error, n+1)
@@ -120,12 +121,12 @@ func (s *shelf) together(t *testing.T, n int) {
 		done <- err
 	}
 	go write(0)
-	<-g.entered
+	<-g.Entered
 	for i := range n {
 		go write(i + 1)
 	}
-	queued(t, v, n)
-	g.open()
+	repotest.Queued(t, v, n)
+	g.Open()
 	for range n + 1 {
 		require.NoError(t, <-done)
 	}

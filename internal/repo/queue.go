@@ -175,12 +175,12 @@ func (q *queue[S]) take(n int) []*writer[S] {
 	return taken
 }
 
-// Writing reports whether this process is executing a write to the log, including one whose caller
-// has given up.
-func (l *Log[S]) Writing() bool {
+// Queue returns the number of calls that wait in this process to be written, and whether it is
+// executing a write to the log, including one whose caller has given up.
+func (l *Log[S]) Queue() (waiting int, working bool) {
 	l.queue.mu.Lock()
 	defer l.queue.mu.Unlock()
-	return l.queue.working
+	return len(l.queue.waiting), l.queue.working
 }
 
 // giveBack puts writers back at the front.

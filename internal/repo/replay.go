@@ -49,7 +49,7 @@ func (l *Log[S]) Renew(ctx context.Context, at Snapshot[S], state S) (renewed bo
 	}
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
-	if from, err = l.foldFrom(ctx, from, largeRun); err != nil { // nearly nothing is left
+	if from, err = l.foldFrom(ctx, from, renewLast); err != nil { // nearly nothing is left
 		return false, err
 	}
 	now := *l.head.Load()
@@ -62,12 +62,13 @@ func (l *Log[S]) Renew(ctx context.Context, at Snapshot[S], state S) (renewed bo
 	return true, nil
 }
 
-// renewRounds is how many times renew applies new commits before it blocks writers, and renewLarge
-// how many bytes, as stored, it applies at most. So the writes of many clients are applied again,
-// but not imports.
+// renewRounds is how many times Renew applies new commits before it blocks writers, renewLarge how
+// many bytes, as stored, it applies at most, and renewLast how many while writers are blocked. So the
+// writes of many clients are applied again, but not imports.
 const (
 	renewRounds = 4
 	renewLarge  = 1 << 20
+	renewLast   = 64 << 10
 )
 
 // foldFrom applies the commits between a head and the head of the log, without calling Applied. It

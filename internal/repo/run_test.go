@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -44,9 +43,9 @@ func TestQueuedCallsAreOneRun(t *testing.T) {
 		})),
 		q.add(t.Context(), "b", look(put("b", "b"))),
 	}
-	q.gate.through <- nil
+	q.gate.Through <- nil
 	<-q.first.done
-	<-q.gate.entered
+	<-q.gate.Entered
 	for i, c := range calls {
 		select {
 		case <-c.done:
@@ -55,7 +54,7 @@ func TestQueuedCallsAreOneRun(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, 1, q.log.Known().Seq)
-	q.gate.open()
+	q.gate.Open()
 	for _, c := range calls {
 		<-c.done
 	}
@@ -87,15 +86,15 @@ func TestFateOfARun(t *testing.T) {
 			return nil, nil
 		}),
 	}
-	q.gate.through <- nil
-	<-q.gate.entered
-	q.gate.through <- fmt.Errorf("too much: %w", table.ErrLimit)
+	q.gate.Through <- nil
+	<-q.gate.Entered
+	q.gate.Through <- fmt.Errorf("too much: %w", table.ErrLimit)
 	for _, c := range calls {
 		<-c.done
 		require.ErrorIs(t, c.err, table.ErrLimit)
 	}
 	require.Equal(t, [][]string{{"first"}}, runs(t, q.e))
-	q.gate.open()
+	q.gate.Open()
 	_, err := q.log.Update(t.Context(), repo.Call{Tool: "next"}, put("a", "a"))
 	require.NoError(t, err)
 	requireSame(t, q.log, q.fresh())
@@ -109,12 +108,12 @@ func TestTwinsInOneRun(t *testing.T) {
 		p := q.start(t.Context(), repo.Call{Tool: text, Key: "key", Request: []byte(request)},
 			put(text, text))
 		q.queue++
-		queued(t, q.log, q.queue)
+		repotest.Queued(t, q.log, q.queue)
 		return p
 	}
 	one, two, other := twin("r", "one"), twin("r", "two"), twin("s", "three")
-	q.gate.through <- nil
-	<-q.gate.entered
+	q.gate.Through <- nil
+	<-q.gate.Entered
 	for _, p := range []*pending{one, two, other} {
 		select {
 		case <-p.done:
@@ -122,7 +121,7 @@ func TestTwinsInOneRun(t *testing.T) {
 		default:
 		}
 	}
-	q.gate.open()
+	q.gate.Open()
 	<-one.done
 	<-two.done
 	<-other.done
@@ -153,8 +152,8 @@ func TestRunCloses(t *testing.T) {
 			for i := range c.calls {
 				calls = append(calls, q.add(t.Context(), "t", put(fmt.Sprint(i), c.text)))
 			}
-			q.gate.through <- nil
-			q.gate.open()
+			q.gate.Through <- nil
+			q.gate.Open()
 			for i, call := range calls {
 				<-call.done
 				require.NoError(t, call.err)
@@ -195,8 +194,8 @@ func TestCommitsFrom(t *testing.T) {
 	for range 130 {
 		calls = append(calls, q.add(t.Context(), "t", put("a", "a")))
 	}
-	q.gate.through <- nil
-	q.gate.open()
+	q.gate.Through <- nil
+	q.gate.Open()
 	for _, c := range calls {
 		<-c.done
 	}
@@ -267,11 +266,23 @@ func objects(t *testing.T, e repotest.Engine) []string {
 	return all
 }
 
-// noise returns a text that cannot be compressed.
-func noise(n int) string {
-	r, b := rand.New(rand.NewPCG(1, uint64(n))), make([]byte, n)
-	for i := range b {
-		b[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"[r.IntN(64)]
-	}
-	return string(b)
+// TestStatusInTheSameRun checks that a call after the one that trashes the vault is refused, even
+// in the same run.
+func TestStatusInTheSameRun(t *testing.T) {
+	q := newLine(t)
+	trash := q.add(t.Context(), "trash", func(_ context.Context, d *draft) (any, error) {
+		d.SetStatus(repo.Trashed)
+		return nil, nil
+	})
+	behind := q.add(t.Context(), "behind", put("a", "a"))
+	q.gate.Through <- nil
+	q.gate.Open()
+	<-trash.done
+	<-behind.done
+	require.NoError(t, trash.err)
+	require.True(t, fault.Is(behind.err, fault.NotFound), "%v", behind.err)
+	require.Equal(t, [][]string{{"first"}, {"trash"}}, runs(t, q.e))
+	s, err := q.fresh().Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, repo.Trashed, s.Status)
 }

@@ -65,4 +65,7 @@ func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 
 // Writing reports whether this process is executing a write to the vault, including one whose
 // caller has given up.
-func (v *Vault) Writing() bool { return v.log.Writing() }
+func (v *Vault) Writing() bool {
+	_, working := v.log.Queue()
+	return working
+}

@@ -332,7 +332,7 @@ func TestImportedAuditLog(t *testing.T) {
 func TestTextsOfTheSameRun(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
-	g := newGate(e.Table)
+	g := repotest.NewGate(e.Table)
 	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 	adds := func(line string) func(context.Context, *repo.Tx) (any, error) {
 		return func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -352,18 +352,18 @@ func TestTextsOfTheSameRun(t *testing.T) {
 		}()
 	}
 	start(caller(), adds("1"))
-	<-g.entered
+	<-g.Entered
 	keyed := caller()
 	keyed.Key = "key"
 	for i, call := range []repo.Call{caller(), keyed, caller()} {
 		start(call, adds(fmt.Sprint(i+2)))
-		queued(t, v, i+1)
+		repotest.Queued(t, v, i+1)
 	}
 	start(caller(), edits(edit{"a.md", "5"}, edit{"a.md", ""}, edit{"b-1.md", ""}))
-	queued(t, v, 4)
+	repotest.Queued(t, v, 4)
 	start(caller(), adds("6"))
-	queued(t, v, 5)
-	g.open()
+	repotest.Queued(t, v, 5)
+	g.Open()
 	for range 6 {
 		require.NoError(t, <-failures)
 	}
@@ -389,7 +389,7 @@ func TestTextsOfTheSameRun(t *testing.T) {
 func TestImportsAtOnce(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
-	g := newGate(e.Table)
+	g := repotest.NewGate(e.Table)
 	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 	const imports, notes = 9, 1000
 	failures := make(chan error)
@@ -406,11 +406,11 @@ func TestImportsAtOnce(t *testing.T) {
 			failures <- err
 		}()
 		if i == 0 {
-			<-g.entered
+			<-g.Entered
 		}
 	}
-	queued(t, v, imports)
-	g.open()
+	repotest.Queued(t, v, imports)
+	g.Open()
 	for range imports + 1 {
 		require.NoError(t, <-failures)
 	}
@@ -453,27 +453,6 @@ func TestTrashed(t *testing.T) {
 	require.Equal(t, map[string]string{"a.md": "b"}, files(t, e))
 }
 
-// TestStatusInTheSameRun checks that a call after the one that trashes the vault is refused, even
-// in the same run.
-func TestStatusInTheSameRun(t *testing.T) {
-	q := newLine(t)
-	trash := q.add(t.Context(), "trash", func(_ context.Context, d *draft) (any, error) {
-		d.SetStatus(repo.Trashed)
-		return nil, nil
-	})
-	behind := q.add(t.Context(), "behind", put("a", "a"))
-	q.gate.through <- nil
-	q.gate.open()
-	<-trash.done
-	<-behind.done
-	require.NoError(t, trash.err)
-	require.True(t, fault.Is(behind.err, fault.NotFound), "%v", behind.err)
-	require.Equal(t, [][]string{{"first"}, {"trash"}}, runs(t, q.e))
-	s, err := q.fresh().Read(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, repo.Trashed, s.Status)
-}
-
 // TestCreate checks that a vault is created once, also if the call is repeated.
 func TestCreate(t *testing.T) {
 	e := engine(t)
@@ -510,18 +489,18 @@ func TestCreateAtOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := engine(t)
-			g := newGate(e.Table)
+			g := repotest.NewGate(e.Table)
 			slow := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 			done := make(chan error)
 			go func() { done <- slow.Create(t.Context(), caller(), nil) }()
-			<-g.entered
-			g.through <- nil // the control item
-			<-g.entered
+			<-g.Entered
+			g.Through <- nil // the control item
+			<-g.Entered
 			fast := caller()
 			fast.Who.Principal, fast.Request = c.principal, []byte(c.request)
 			require.NoError(t, openVault(t, e, repo.Limits{}).Create(t.Context(), fast, nil),
 				"what is only half made is adopted")
-			g.open()
+			g.Open()
 			if err := <-done; c.same {
 				require.NoError(t, err)
 			} else {

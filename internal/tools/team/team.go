@@ -105,7 +105,7 @@ func refuse[Out any](
 ) (Out, error) {
 	var none Out
 	r, err := t.Refuse(ctx, call, why)
-	return mutation.Finish(r, none, err)
+	return mutation.Finish(repo.Receipt{LogReceipt: r}, none, err)
 }
 
 // A listIn is the input of a list without filters.

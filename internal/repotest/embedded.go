@@ -1,0 +1,26 @@
+package repotest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/fileblob"
+)
+
+// Embedded returns a new embedded engine in a folder of its own, which is closed when the test ends.
+// The clock of its table is fixed at the start time of the cases' clocks, so that nothing in the table
+// expires.
+func Embedded(t *testing.T) Engine {
+	t.Helper()
+	table, err := bolttable.Open(filepath.Join(t.TempDir(), "table.db"),
+		bolttable.Options{Now: NewClock().Now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, table.Close()) })
+	bucket, err := fileblob.Open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	return Engine{Table: table, Bucket: bucket}
+}
