@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -51,7 +52,7 @@ func (s *served) list(ctx context.Context) error {
 		return err
 	}
 	for _, v := range all.Items {
-		if v.State == string(repo.Active) && (s.Vault == "" || s.Vault == v.Name) {
+		if v.State == string(eventlog.Active) && (s.Vault == "" || s.Vault == v.Name) {
 			s.vaults = append(s.vaults, v.Name)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestRebuildAfterAnErasedTenant holds that what is made anew when the database is lost is what the tenant had that began
@@ -67,5 +67,5 @@ func foldAll(t *testing.T, app *localapp.App, name string) {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 }

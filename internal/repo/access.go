@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -142,7 +143,7 @@ func (v *Vault) Accesses(ctx context.Context) (map[string]Access, error) {
 		written := map[string]Access{}
 		for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 			if err != nil {
-				return nil, unreadable(ctx, err)
+				return nil, eventlog.Unreadable(ctx, err)
 			}
 			addAccesses(written, it.Data)
 		}
@@ -176,7 +177,7 @@ func addAccesses(to map[string]Access, data []byte) {
 // at the same time, the commit fails and nothing changes.
 func (v *Vault) foldAccesses(ctx context.Context) error {
 	if err := v.writeAccesses(ctx); err != nil {
-		return notFolded(err)
+		return eventlog.NotCompacted(err)
 	}
 	if v.Known().Memories().Len() == 0 {
 		return nil
@@ -186,7 +187,7 @@ func (v *Vault) foldAccesses(ctx context.Context) error {
 	limit := v.Now().Add(-accessRest).UnixMilli()
 	for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 		if err != nil {
-			return unreadable(ctx, err)
+			return eventlog.Unreadable(ctx, err)
 		}
 		var written int64
 		// Timed keys contain the time of writing; the key of the merged item does not.
@@ -213,7 +214,7 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 	var all []table.Item
 	for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 		if err != nil {
-			return unreadable(ctx, err)
+			return eventlog.Unreadable(ctx, err)
 		}
 		all = append(all, it)
 	}
@@ -232,7 +233,7 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 			op = table.Remove(it.Key)
 		}
 		if err := v.table.Commit(ctx, op); err != nil && !errors.As(err, new(*table.Conflict)) {
-			return notFolded(err) // the other writer dropped them, or the next pass does
+			return eventlog.NotCompacted(err) // the other writer dropped them, or the next pass does
 		}
 	}
 	return nil
@@ -281,7 +282,7 @@ func (v *Vault) sumUp(ctx context.Context, sum *table.Item, old []table.Item) er
 		return nil
 	}
 	if err != nil {
-		return notFolded(err)
+		return eventlog.NotCompacted(err)
 	}
 	return nil
 }

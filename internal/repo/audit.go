@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -119,7 +120,7 @@ func (s *lineSearch) look() {
 // AuditLines returns the lines that a commit adds to the audit log: first those of the audit logs
 // that it ingested, oldest first, then one line for each event (reference/raven.md §6.9). An
 // erasure adds one line that does not name the note.
-func AuditLines(c *Commit) []byte {
+func AuditLines(c *eventlog.Commit) []byte {
 	var b bytes.Buffer
 	for _, n := range broughtIn(c) {
 		b.Write(asLines(n.Text))
@@ -139,16 +140,16 @@ func AuditLines(c *Commit) []byte {
 
 // An AuditPiece is the share of one part of the log in the audit log.
 type AuditPiece struct {
-	At    PartRef // of the part in the log
-	Month string  // of the audit log file that contains the lines
-	Lines []byte  // each with its newline; nil if the part has no events
-	Empty bool    // the part is empty: it was erased
+	At    eventlog.PartRef // of the part in the log
+	Month string           // of the audit log file that contains the lines
+	Lines []byte           // each with its newline; nil if the part has no events
+	Empty bool             // the part is empty: it was erased
 }
 
 // ErasedAudit returns the audit log lines of the parts that the commit erase erases, in the order
 // of the log. Parts that are already empty have no lines. It returns INDEX_ERROR if a run is
 // damaged, and NOT_FOUND if the vault does not exist.
-func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
+func (v *Vault) ErasedAudit(ctx context.Context, erase *eventlog.Commit) ([]AuditPiece, error) {
 	var all []AuditPiece
 	for r, err := range v.erasedRuns(ctx, erase) {
 		if err != nil {
@@ -157,7 +158,7 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 		for _, part := range r.parts {
 			p, err := auditPiece(r.run, part)
 			if err != nil {
-				return nil, damaged(r.run.First, err)
+				return nil, eventlog.Damaged(r.run.First, err)
 			}
 			all = append(all, p)
 		}
@@ -167,16 +168,16 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 
 // IsRedacted reports whether a part that the commit erase erases is empty. It reads the log only up
 // to the first such part. Its errors are those of ErasedAudit.
-func (v *Vault) IsRedacted(ctx context.Context, erase *Commit) (bool, error) {
+func (v *Vault) IsRedacted(ctx context.Context, erase *eventlog.Commit) (bool, error) {
 	for r, err := range v.erasedRuns(ctx, erase) {
 		if err != nil {
 			return false, err
 		}
 		for _, part := range r.parts {
 			switch {
-			case part >= len(r.run.parts):
-				return false, damaged(r.run.First, ErrFewParts)
-			case len(r.run.parts[part].data) == 0:
+			case part >= len(r.run.Parts):
+				return false, eventlog.Damaged(r.run.First, eventlog.ErrFewParts)
+			case len(r.run.Parts[part].Data) == 0:
 				return true, nil
 			}
 		}
@@ -186,14 +187,14 @@ func (v *Vault) IsRedacted(ctx context.Context, erase *Commit) (bool, error) {
 
 // A partsOfRun is the parts of a loaded run that a commit erases, in order.
 type partsOfRun struct {
-	run   *run
+	run   *eventlog.Run
 	parts []int
 }
 
 // erasedRuns yields the runs that have parts which the commit erase erases, in the order of the
 // log. It ends with the first error: INDEX_ERROR if a run is damaged, and NOT_FOUND if the vault
 // does not exist.
-func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOfRun, error] {
+func (v *Vault) erasedRuns(ctx context.Context, erase *eventlog.Commit) iter.Seq2[partsOfRun, error] {
 	parts := map[uint64][]int{}
 	for _, p := range erase.ErasedParts() {
 		parts[p.Run] = append(parts[p.Run], p.Part)
@@ -214,26 +215,26 @@ func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOf
 
 // auditPiece returns the share of one part of a run in the audit log. The part with the answer of a
 // call has no lines. The run must be loaded.
-func auditPiece(r *run, part int) (AuditPiece, error) {
+func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 	// A commit with this part alone has the same lines as the part has in the whole commit.
 	alone, err := r.Alone(part)
 	if err != nil {
 		return AuditPiece{}, err
 	}
-	p := AuditPiece{At: PartRef{r.First, part}, Month: vault.Month(alone.Time), Empty: len(r.parts[part].data) == 0}
+	p := AuditPiece{At: eventlog.PartRef{r.First, part}, Month: vault.Month(alone.Time), Empty: len(r.Parts[part].Data) == 0}
 	p.Lines = AuditLines(alone)
 	return p, nil
 }
 
 // broughtIn returns the audit logs that a commit ingested as files, oldest first.
-func broughtIn(c *Commit) []Note {
-	var logs []Note
+func broughtIn(c *eventlog.Commit) []eventlog.Note {
+	var logs []eventlog.Note
 	for _, n := range c.Notes {
 		if !n.Deleted && !n.Erased && vault.Path(n.Path).Kind() == vault.KindAudit {
 			logs = append(logs, n)
 		}
 	}
-	slices.SortFunc(logs, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(logs, func(a, b eventlog.Note) int { return strings.Compare(a.Path, b.Path) })
 	return logs
 }
 
@@ -261,7 +262,7 @@ type eventWriter struct {
 }
 
 // newEventWriter returns an eventWriter for the events of commit c.
-func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
+func newEventWriter(to *bytes.Buffer, c *eventlog.Commit) *eventWriter {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
 	w := &eventWriter{
@@ -269,7 +270,7 @@ func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
 		same: map[string]json.RawMessage{}, event: map[string]json.RawMessage{},
 	}
 	for name, value := range map[string]string{
-		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": Version(c.Seq),
+		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": eventlog.Version(c.Seq),
 	} {
 		w.same[name], _ = json.Marshal(value) // it is a string
 		w.more += len(`,"":`) + len(name) + len(w.same[name])

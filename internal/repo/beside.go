@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -19,10 +20,10 @@ func (v *Vault) ReadWritable(ctx context.Context) (*index.Index, error) {
 	switch {
 	case err != nil:
 		return nil, v.orNone(err)
-	case s.Status == Sealed:
-		return nil, v.orNone(ErrNoLog)
+	case s.Status == eventlog.Sealed:
+		return nil, v.orNone(eventlog.ErrNoLog)
 	}
-	if err := (Call{}).allowed(s.Status); err != nil {
+	if err := (eventlog.Call{}).Allowed(s.Status); err != nil {
 		return nil, v.orNone(err)
 	}
 	return s.State, nil

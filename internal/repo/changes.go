@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/klauspost/compress/s2"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -42,9 +43,9 @@ type changeKey struct {
 
 // A change is the change of one file by one commit.
 type change struct {
-	commit *Commit // without notes, records and key
-	at     PartRef // of the note's part
-	head   []byte  // the note's head in JSON, compressed with s2
+	commit *eventlog.Commit // without notes, records and key
+	at     eventlog.PartRef // of the note's part
+	head   []byte           // the note's head in JSON, compressed with s2
 	digest index.Digest
 	path   string // of the file before this commit; see Commit.Earlier
 	seq    uint64 // the commit that changed the file before; 0: none
@@ -126,7 +127,7 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 		return Revision{}, nil, err
 	}
 	if found == nil {
-		return Revision{}, nil, damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
+		return Revision{}, nil, eventlog.Damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
 	}
 	r, err := found.revision()
 	r.Text = text
@@ -139,7 +140,7 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 	// If the places of the run are cached, only the frame with the note is unpacked. Otherwise the
 	// whole run is unpacked, and its places are cached for the next lookup.
 	p := pick{v: v}
-	read := func(at PartRef) (part, error) { return p.part(ctx, at) }
+	read := func(at eventlog.PartRef) (eventlog.Part, error) { return p.part(ctx, at) }
 	in, _ := v.texts.changes.get(k.places()).(*notePlaces)
 	if in == nil {
 		run, err := v.log.RunWith(ctx, k.seq)
@@ -162,22 +163,22 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 
 // findChangeIn returns the change of a run with this key and the text of the note; nil if there is
 // none.
-func findChangeIn(r *run, k changeKey) (*change, []byte, error) {
-	commits, err := r.commits()
+func findChangeIn(r *eventlog.Run, k changeKey) (*change, []byte, error) {
+	commits, err := r.Decode()
 	if err != nil {
-		return nil, nil, damaged(r.First, err)
+		return nil, nil, eventlog.Damaged(r.First, err)
 	}
-	at := PartRef{Run: r.First}
+	at := eventlog.PartRef{Run: r.First}
 	for i, c := range commits {
 		for j := range c.Notes {
 			n := &c.Notes[j]
 			if c.Seq != k.seq || n.Path != k.path || n.Erased {
 				continue
 			}
-			place := PartRef{at.Run, at.Part + j}
-			made, err := newChange(c, r.parts[place.Part], place)
+			place := eventlog.PartRef{at.Run, at.Part + j}
+			made, err := newChange(c, r.Parts[place.Part], place)
 			if err != nil {
-				return nil, nil, damaged(r.First, err)
+				return nil, nil, eventlog.Damaged(r.First, err)
 			}
 			made.path, made.seq = c.Earlier(*n)
 			return made, n.Text, nil
@@ -189,12 +190,12 @@ func findChangeIn(r *run, k changeKey) (*change, []byte, error) {
 
 // newChange returns the change of the note in part p by commit c, which is at place at. It does not
 // set the previous path and commit.
-func newChange(c *Commit, p part, at PartRef) (*change, error) {
+func newChange(c *eventlog.Commit, p eventlog.Part, at eventlog.PartRef) (*change, error) {
 	head, err := p.NoteHead()
 	if err != nil {
 		return nil, err
 	}
-	text, err := TextOf(p, at)
+	text, err := eventlog.TextOf(p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (c *change) revision() (Revision, error) {
 	if err != nil {
 		return Revision{}, fmt.Errorf("unpack a note's head: %w", err)
 	}
-	n, err := DecodeNoteHead(head)
+	n, err := eventlog.DecodeNoteHead(head)
 	if err != nil {
 		return Revision{}, err
 	}

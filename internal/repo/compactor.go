@@ -10,14 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
 // Compact makes one compaction pass over the log of the vault, which does all work that is due; see
-// Log.Compact.
-func (v *Vault) Compact(ctx context.Context, f Compaction) error {
-	return v.log.CompactWith(ctx, f, Pass[*index.Index]{
+// eventlog.Log.Compact.
+func (v *Vault) Compact(ctx context.Context, f eventlog.Compaction) error {
+	return v.log.CompactWith(ctx, f, eventlog.Pass[*index.Index]{
 		Before: func(ctx context.Context) error { return errors.Join(v.noteSize(ctx), v.foldAccesses(ctx)) },
 		Newest: v.searchedHead, Erased: v.eraseAccesses, Published: v.goOn,
 	})
@@ -26,7 +27,7 @@ func (v *Vault) Compact(ctx context.Context, f Compaction) error {
 // goOn replaces a large state by the one decoded from its image, if a good part of it is new. An
 // index that was built commit by commit is scattered over the heap and takes twice as much memory.
 // During the replacement there are two states in memory.
-func (v *Vault) goOn(ctx context.Context, s Snapshot[*index.Index], m *BuiltImage) error {
+func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
 	if s.State.Size() < manySwept {
 		return nil
 	}
@@ -53,7 +54,7 @@ func scattered(x *index.Index, behind uint64) bool {
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
 // a snapshot. If the state cannot be replaced, the new search indexes stay paired with the old state, so
 // that nothing keeps two states in memory.
-func (v *Vault) goOnFrom(ctx context.Context, s Snapshot[*index.Index], m *BuiltImage) error {
+func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
 	// The search indexes come first: then the memory of those before is free when the state is decoded.
 	found, err := v.searchIn(m)
 	if err != nil {
@@ -84,7 +85,7 @@ func (v *Vault) goOnFrom(ctx context.Context, s Snapshot[*index.Index], m *Built
 type imageSearch map[*searcher]*search.Index
 
 // searchIn decodes the search indexes in an image.
-func (v *Vault) searchIn(m *BuiltImage) (imageSearch, error) {
+func (v *Vault) searchIn(m *eventlog.BuiltImage) (imageSearch, error) {
 	all := imageSearch{}
 	for name, by := range v.searchers() {
 		data := m.Section(name)
@@ -109,7 +110,7 @@ func (s imageSearch) replace(x *index.Index) {
 
 // searchedHead returns the newest known state and its search indexes. If a text cannot be read
 // there are no search indexes; an image is written without them.
-func (v *Vault) searchedHead(ctx context.Context) (s Snapshot[*index.Index], all Sections, err error) {
+func (v *Vault) searchedHead(ctx context.Context) (s eventlog.Snapshot[*index.Index], all eventlog.Sections, err error) {
 	// Changes are recorded before the state is read, so that none is missed.
 	v.searcher.listen()
 	v.memories.listen()
@@ -123,13 +124,13 @@ func (v *Vault) searchedHead(ctx context.Context) (s Snapshot[*index.Index], all
 		defer by.release()
 	}
 	s = v.log.Known()
-	if all[SearchSection], err = v.searchSectionOf(ctx, v.searcher, s.State); err != nil {
-		return s, Sections{}, context.Cause(ctx)
+	if all[eventlog.SearchSection], err = v.searchSectionOf(ctx, v.searcher, s.State); err != nil {
+		return s, eventlog.Sections{}, context.Cause(ctx)
 	}
 	if s.State.Memories().Len() == 0 {
 		return s, all, nil
 	}
-	if all[MemoriesSection], err = v.searchSectionOf(ctx, v.memories, s.State); err != nil {
+	if all[eventlog.MemoriesSection], err = v.searchSectionOf(ctx, v.memories, s.State); err != nil {
 		return s, all, context.Cause(ctx)
 	}
 	return s, all, nil
@@ -139,15 +140,15 @@ func (v *Vault) searchedHead(ctx context.Context) (s Snapshot[*index.Index], all
 // the turn of the searcher.
 func (v *Vault) searchSectionOf(
 	ctx context.Context, by *searcher, idx *index.Index,
-) (Section, error) {
+) (eventlog.Section, error) {
 	s, ok := by.at(idx)
 	if !ok {
 		var err error
 		if s, err = v.bringForward(ctx, by, idx); err != nil {
-			return Section{}, err
+			return eventlog.Section{}, err
 		}
 	}
-	return Section{s.Search.ImageSize(), s.Search.AppendImage}, nil
+	return eventlog.Section{s.Search.ImageSize(), s.Search.AppendImage}, nil
 }
 
 // A Compactor runs compaction passes for a vault in the background.
@@ -162,7 +163,7 @@ type Compactor struct {
 
 // CompactorOptions are the options of a Compactor. Log is required.
 type CompactorOptions struct {
-	Folding func() Compaction // returns the options of each pass; nil: the zero value
+	Folding func() eventlog.Compaction // returns the options of each pass; nil: the zero value
 	Log     *slog.Logger
 }
 
@@ -177,7 +178,7 @@ const (
 // pass.
 func (v *Vault) StartCompactor(o CompactorOptions) *Compactor {
 	if o.Folding == nil {
-		o.Folding = func() Compaction { return Compaction{} }
+		o.Folding = func() eventlog.Compaction { return eventlog.Compaction{} }
 	}
 	k := &Compactor{vault: v, opt: o, stop: make(chan struct{}), done: make(chan struct{})}
 	go k.run()
@@ -230,4 +231,4 @@ func (k *Compactor) fold() bool {
 }
 
 // compactDue reports whether a pass has something to do, according to the state in memory.
-func (v *Vault) compactDue(f Compaction) bool { return v.log.DueNow(f) || v.sizeDue() }
+func (v *Vault) compactDue(f eventlog.Compaction) bool { return v.log.DueNow(f) || v.sizeDue() }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
 )
@@ -12,7 +13,7 @@ import (
 // EraseMemory removes a memory and its links, the chapters that quote it and the wisdom that quotes
 // those. It erases the histories of all these: the parts of every commit that contain them, and the
 // answers of calls; see EraseNote. It returns NOT_FOUND if no version has the memory.
-func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote, error) {
+func (v *Vault) EraseMemory(ctx context.Context, c eventlog.Call, id string) (ErasedNote, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
 		return ErasedNote{}, err
@@ -51,7 +52,7 @@ func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote
 	}
 	at, c := tx.draft.At(), tx.draft.Commit()
 	for i := range c.Items {
-		now.parts = append(now.parts, ownPart{PartRef: PartRef{at.Run, at.Part + len(c.Notes) + i}})
+		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{at.Run, at.Part + len(c.Notes) + i}})
 	}
 	return now.record(tx, ErasedNote{})
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -18,7 +19,7 @@ import (
 // of Compact after every consumer has passed that commit; the caller should run one, but a later pass
 // does it too. It returns NOT_FOUND if no version has the note, and PERMISSION_DENIED if it is not
 // under the prefix of the call.
-func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedNote, error) {
+func (v *Vault) EraseNote(ctx context.Context, c eventlog.Call, path vault.Path) (ErasedNote, error) {
 	if err := reaches(c, path); err != nil {
 		return ErasedNote{}, err
 	}
@@ -26,7 +27,7 @@ func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedN
 	if err != nil {
 		return ErasedNote{}, err
 	}
-	past := history{path: string(path), own: map[string]uint64{string(path): maxSeq}}
+	past := history{path: string(path), own: map[string]uint64{string(path): eventlog.MaxSeq}}
 	if err := past.read(ctx, v.log, head.Version()); err != nil {
 		return ErasedNote{}, err
 	}
@@ -50,11 +51,11 @@ type ErasedNote struct {
 // eraseBy writes the commit that stage stages. After a replay of an idempotent call it returns the
 // answer of the first one.
 func (v *Vault) eraseBy(
-	ctx context.Context, c Call, stage func(context.Context, *Tx) (ErasedNote, error),
+	ctx context.Context, c eventlog.Call, stage func(context.Context, *Tx) (ErasedNote, error),
 ) (ErasedNote, error) {
 	answered := make(chan ErasedNote, 1)
 	r, err := v.log.Update(ctx, c,
-		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
+		func(ctx context.Context, d *eventlog.Draft[*index.Index]) (any, error) {
 			select {
 			case <-answered:
 			default:
@@ -73,7 +74,7 @@ func (v *Vault) eraseBy(
 	} else if err := json.Unmarshal(r.Replayed, &done); err != nil {
 		return done, fmt.Errorf("read a kept answer: %w", err)
 	}
-	done.Receipt = Receipt{LogReceipt: r}
+	done.Receipt = Receipt{Receipt: r}
 	if !c.DryRun && r.Replayed == nil {
 		_ = v.Erases(ctx, r.Seq) // if that fails, a pass an hour later empties them
 	}
@@ -81,7 +82,7 @@ func (v *Vault) eraseBy(
 }
 
 // Erases records in the control item that the parts which commit seq erases must be emptied; see
-// Log.Erases.
+// eventlog.Log.Erases.
 func (v *Vault) Erases(ctx context.Context, seq uint64) error { return v.log.Erases(ctx, seq) }
 
 // erase stages the removal of the note and of its copies in the trash, and the record of the erased
@@ -92,7 +93,7 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 		return ErasedNote{}, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(now.own)) {
-		if now.own[path] < maxSeq { // a former path of the note
+		if now.own[path] < eventlog.MaxSeq { // a former path of the note
 			continue
 		}
 		if err := tx.Remove(ctx, vault.Path(path)); err != nil {
@@ -105,7 +106,7 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 		if n.Path != h.path {
 			done.Copies++
 		}
-		now.parts = append(now.parts, ownPart{PartRef: PartRef{at.Run, at.Part + i}})
+		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{at.Run, at.Part + i}})
 	}
 	if len(now.parts) == 0 {
 		return done, fault.New(fault.NotFound, "no version has a note at %s", h.path).
@@ -116,7 +117,7 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 
 // record stages the record of the erased parts.
 func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
-	parts := make([]PartRef, 0, len(h.parts))
+	parts := make([]eventlog.PartRef, 0, len(h.parts))
 	for _, p := range h.parts {
 		parts = append(parts, p.PartRef)
 	}
@@ -126,7 +127,7 @@ func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
 
 // withErased returns the changes of a commit, plus the removal of the files and items whose
 // contents it erases. Commits that removed them may be erased too, so a reader may still have them.
-func withErased(before *index.Index, c *Commit, at PartRef) index.Commit {
+func withErased(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 	all, parts := changed(c, at), map[index.Body]bool{}
 	all.Items = append(all.Items, erasedItems(before, c)...)
 	for _, p := range c.ErasedParts() {
@@ -149,7 +150,7 @@ func withErased(before *index.Index, c *Commit, at PartRef) index.Commit {
 }
 
 // forgetErased removes the contents that a commit erases from the caches and the search indexes.
-func (v *Vault) forgetErased(c *Commit) {
+func (v *Vault) forgetErased(c *eventlog.Commit) {
 	runs := map[uint64]bool{}
 	for _, p := range c.ErasedParts() {
 		runs[p.Run] = true
@@ -158,12 +159,12 @@ func (v *Vault) forgetErased(c *Commit) {
 		v.texts.dropRuns(v.part, runs)
 		v.texts.changes.dropAll(v.texts.tenant, v.part)
 		v.pasts.dropAll(v)
-		if slices.ContainsFunc(c.Notes, func(n Note) bool { return n.Erased }) {
+		if slices.ContainsFunc(c.Notes, func(n eventlog.Note) bool { return n.Erased }) {
 			v.searcher.drop() // the paths of these notes are erased too
 		} else {
 			v.searcher.erased()
 		}
-		if slices.ContainsFunc(c.Items, func(i Item) bool { return i.Erased }) {
+		if slices.ContainsFunc(c.Items, func(i eventlog.Item) bool { return i.Erased }) {
 			v.memories.drop()
 		} else {
 			v.memories.erased()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
@@ -22,7 +23,7 @@ func checkSegments(ctx context.Context, e *examined) []Finding {
 	case n == 0:
 		return []Finding{Good(check, "none yet: the whole log is in the database")}
 	}
-	return []Finding{Good(check, fmt.Sprintf("%s up to %s", howMany(n, "segment"), Version(folded)))}
+	return []Finding{Good(check, fmt.Sprintf("%s up to %s", howMany(n, "segment"), eventlog.Version(folded)))}
 }
 
 // checkImage checks that the image in use can be read. A damaged one is only a warning: nothing is
@@ -39,7 +40,7 @@ func checkImage(ctx context.Context, e *examined) []Finding {
 			why = "is missing"
 		}
 		return []Finding{Warning(check, fmt.Sprintf("the image of %s %s: a start reads more of the log",
-			Version(i.Seq), why), "serve the vault: the next image is made from the log")}
+			eventlog.Version(i.Seq), why), "serve the vault: the next image is made from the log")}
 	}
-	return []Finding{Good(check, fmt.Sprintf("%s, of %d KiB", Version(i.Seq), i.Size>>10))}
+	return []Finding{Good(check, fmt.Sprintf("%s, of %d KiB", eventlog.Version(i.Seq), i.Size>>10))}
 }

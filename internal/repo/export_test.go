@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -39,9 +40,9 @@ func (v *Vault) Waiting() int {
 // GoOn makes a pass that writes an image of the newest state, calls between, and continues from the
 // image, however small it is.
 func (v *Vault) GoOn(ctx context.Context, between func()) error {
-	return v.log.CompactWith(ctx, Compaction{All: true}, Pass[*index.Index]{
+	return v.log.CompactWith(ctx, eventlog.Compaction{All: true}, eventlog.Pass[*index.Index]{
 		Newest: v.searchedHead,
-		Published: func(ctx context.Context, s Snapshot[*index.Index], m *BuiltImage) error {
+		Published: func(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
 			between()
 			return v.goOnFrom(ctx, s, m)
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -52,12 +53,12 @@ func (t *fileHistory) follow(f tracked) {
 }
 
 // visit calls visit for all files whose next commit is c.
-func (t *fileHistory) visit(c *Commit, visit func(string, Revision) bool) error {
+func (t *fileHistory) visit(c *eventlog.Commit, visit func(string, Revision) bool) error {
 	for t.Len() > 0 && t.next[0].seq == c.Seq {
 		f := heap.Pop(t).(tracked)
 		n, ok := c.NoteAt(f.path)
 		if !ok || n.Prev >= c.Seq {
-			return damaged(c.Seq, fmt.Errorf("commit %d does not concern the file", c.Seq))
+			return eventlog.Damaged(c.Seq, fmt.Errorf("commit %d does not concern the file", c.Seq))
 		}
 		if !visit(f.asked, Revision{Commit: c, Note: n, Digest: index.DigestOf(n.Text)}) {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
@@ -15,7 +16,7 @@ func TestFreshness(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	noticed := &repo.Noticed{At: now, Count: 1}
 	clean, edited := &repo.Sweep{At: now, Version: 3}, &repo.Sweep{At: now, Count: 1}
-	running := &repo.Lease{Holder: "h", Until: now.Add(time.Second)}
+	running := &eventlog.Lease{Holder: "h", Until: now.Add(time.Second)}
 	for _, c := range []struct {
 		name   string
 		format int
@@ -36,12 +37,12 @@ func TestFreshness(t *testing.T) {
 		{"a reindex", 1, repo.FileState{Sweep: edited, Noticed: noticed, Lease: running},
 			repo.Updating},
 		{"a reindex that was killed",
-			1, repo.FileState{Sweep: clean, Lease: &repo.Lease{Until: now}}, repo.Fresh},
+			1, repo.FileState{Sweep: clean, Lease: &eventlog.Lease{Until: now}}, repo.Fresh},
 		{"a later release", 99, repo.FileState{Sweep: clean, Lease: running},
 			repo.Incompatible},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			control := repo.Control{LogControl: repo.LogControl{Format: c.format}, FileState: c.files}
+			control := repo.Control{Control: eventlog.Control{Format: c.format}, FileState: c.files}
 			require.Equal(t, c.want, control.Freshness(now))
 		})
 	}

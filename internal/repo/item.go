@@ -3,6 +3,7 @@ package repo
 import (
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/memory"
@@ -10,7 +11,7 @@ import (
 
 // itemsOf returns the items of a commit as changes of the index. at is the place of the commit's
 // first part.
-func itemsOf(c *Commit, at PartRef) []memory.Change {
+func itemsOf(c *eventlog.Commit, at eventlog.PartRef) []memory.Change {
 	var all []memory.Change
 	for j, i := range c.Items {
 		if i.Erased {
@@ -26,7 +27,7 @@ func itemsOf(c *Commit, at PartRef) []memory.Change {
 
 // erasedItems returns the removal of the items of an index whose current values a commit erases.
 // The commits that removed them may be erased too, so that a reader may still have them.
-func erasedItems(before *index.Index, c *Commit) []memory.Change {
+func erasedItems(before *index.Index, c *eventlog.Commit) []memory.Change {
 	erased := c.ErasedParts()
 	if len(erased) == 0 {
 		return nil // most commits: only an erasure searches all items
@@ -55,7 +56,7 @@ func (tx *Tx) ID(prefix string) string {
 // QUOTA_EXCEEDED if the vault has too many memories, INVALID_QUERY if the value is too large, and
 // CONFLICT if the item changed after the version that the call is based on.
 func (tx *Tx) PutItem(kind, id string, value any) error {
-	data, err := encode(value)
+	data, err := eventlog.Encode(value)
 	if err != nil {
 		return fmt.Errorf("encode an item: %w", err)
 	}
@@ -69,7 +70,7 @@ func (tx *Tx) PutItem(kind, id string, value any) error {
 			return fault.New(fault.QuotaExceeded, "a vault has at most %d memories", most).With("limit", most)
 		}
 	}
-	return tx.stageItem(Item{Kind: kind, ID: id, Value: data, Prev: prev})
+	return tx.stageItem(eventlog.Item{Kind: kind, ID: id, Value: data, Prev: prev})
 }
 
 // RemoveItem stages the removal of an item. It does nothing if the item does not exist. It returns
@@ -79,7 +80,7 @@ func (tx *Tx) RemoveItem(kind, id string) error {
 	if !exists {
 		return nil
 	}
-	return tx.stageItem(Item{Kind: kind, ID: id, Gone: true, Prev: prev})
+	return tx.stageItem(eventlog.Item{Kind: kind, ID: id, Gone: true, Prev: prev})
 }
 
 // versionOf returns the commit that changed an item last, and whether the item exists.
@@ -90,7 +91,7 @@ func (tx *Tx) versionOf(kind, id string) (uint64, bool) {
 
 // stageItem stages an item, unless it changed after the version that the call is based on: then it
 // returns CONFLICT.
-func (tx *Tx) stageItem(i Item) error {
+func (tx *Tx) stageItem(i eventlog.Item) error {
 	if err := tx.Touch(i.Prev); err != nil {
 		return err
 	}

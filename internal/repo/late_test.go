@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -153,7 +154,7 @@ func TestFoldWhileAnotherFolds(t *testing.T) {
 			s.write(t, 1)
 		}
 	}
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.Equal(t, 1, sleeps)
 	s.empty(t)
 	require.True(t, told(t, s.vault) == told(t, s.open(t)))

@@ -1,9 +1,12 @@
 package repo
 
-import "github.com/rookeryhq/rookery/internal/index"
+import (
+	"github.com/rookeryhq/rookery/internal/eventlog"
+	"github.com/rookeryhq/rookery/internal/index"
+)
 
 // pastOf returns the times that a commit stores in the form that the index takes; nil for nil.
-func pastOf(p *Past) *index.Past {
+func pastOf(p *eventlog.Past) *index.Past {
 	if p == nil {
 		return nil
 	}
@@ -11,7 +14,7 @@ func pastOf(p *Past) *index.Past {
 }
 
 // timesOf returns stored times in the form that the index takes.
-func timesOf(stored []Times) []index.Times {
+func timesOf(stored []eventlog.Times) []index.Times {
 	var all []index.Times
 	for _, t := range stored {
 		all = append(all, index.Times(t))
@@ -20,18 +23,18 @@ func timesOf(stored []Times) []index.Times {
 }
 
 // storedPast returns times in the form that a commit stores; nil for nil.
-func storedPast(p *index.Past) *Past {
+func storedPast(p *index.Past) *eventlog.Past {
 	if p == nil {
 		return nil
 	}
-	return &Past{Note: Times(p.Note), Sections: storedTimes(p.Sections), Traits: storedTimes(p.Traits)}
+	return &eventlog.Past{Note: eventlog.Times(p.Note), Sections: storedTimes(p.Sections), Traits: storedTimes(p.Traits)}
 }
 
 // storedTimes returns times in the form that a commit stores.
-func storedTimes(all []index.Times) []Times {
-	var stored []Times
+func storedTimes(all []index.Times) []eventlog.Times {
+	var stored []eventlog.Times
 	for _, t := range all {
-		stored = append(stored, Times(t))
+		stored = append(stored, eventlog.Times(t))
 	}
 	return stored
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
@@ -12,11 +13,11 @@ import (
 // It is not safe for concurrent use.
 type pick struct {
 	v   *Vault
-	run packedRun // the run that was read last
+	run eventlog.PackedRun // the run that was read last
 }
 
 // text returns the text or value at a place. The caller must not change it.
-func (p *pick) text(ctx context.Context, at PartRef) ([]byte, error) {
+func (p *pick) text(ctx context.Context, at eventlog.PartRef) ([]byte, error) {
 	k := textKey{p.v.part, at}
 	if text, ok := p.v.texts.get(k); ok {
 		return text, nil
@@ -30,17 +31,17 @@ func (p *pick) text(ctx context.Context, at PartRef) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return TextOf(intact, at)
+	return eventlog.TextOf(intact, at)
 }
 
 // part returns the part at a place. The caller must not change its data.
-func (p *pick) part(ctx context.Context, at PartRef) (part, error) {
+func (p *pick) part(ctx context.Context, at eventlog.PartRef) (eventlog.Part, error) {
 	k := textKey{p.v.part, at}
 	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
 		if fault.Is(err, fault.IndexError) {
 			return p.v.log.Part(ctx, at)
 		}
-		return part{}, err
+		return eventlog.Part{}, err
 	}
 	parts, first, _, err := unpackWith(p.run, k)
 	if err != nil || at.Part < first || at.Part >= first+len(parts) {
@@ -77,15 +78,15 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	}
 	parts, first, key, err := unpackWith(p.run, k)
 	if err != nil {
-		return nil, damaged(at.Run, err)
+		return nil, eventlog.Damaged(at.Run, err)
 	}
 	if at.Part < first || at.Part >= first+len(parts) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
-	b := blockOf(parts, PartRef{at.Run, first})
+	b := blockOf(parts, eventlog.PartRef{at.Run, first})
 	text := b.at(at.Part)
 	if text == nil {
-		return TextOf(parts[at.Part-first], at) // which returns the error
+		return eventlog.TextOf(parts[at.Part-first], at) // which returns the error
 	}
 	// A block that does not fit in the cache is dropped; only the text is cached, in memory of its
 	// own.
@@ -98,7 +99,7 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 
 // unpackWith unpacks the frame of a run that contains a text. first is the number of its first part,
 // and key is the cache key of its texts. parts is empty if no frame contains the part.
-func unpackWith(r packedRun, k textKey) (parts []part, first int, key textKey, err error) {
+func unpackWith(r eventlog.PackedRun, k textKey) (parts []eventlog.Part, first int, key textKey, err error) {
 	i := r.FrameOf(k.at.Part)
 	if r.Frames() == 0 {
 		key = k.runKey()
@@ -111,11 +112,11 @@ func unpackWith(r packedRun, k textKey) (parts []part, first int, key textKey, e
 
 // blockOf returns the texts of consecutive parts, the first of which is at a place. It copies the
 // texts, because a part may be much larger than its text.
-func blockOf(parts []part, at PartRef) block {
+func blockOf(parts []eventlog.Part, at eventlog.PartRef) block {
 	b := block{at.Part, make([][]byte, len(parts))}
 	size := 0
 	for i := range parts {
-		if text, err := TextOf(parts[i], at); err == nil {
+		if text, err := eventlog.TextOf(parts[i], at); err == nil {
 			b.texts[i] = text
 			size += len(text)
 		}

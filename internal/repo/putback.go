@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -22,7 +23,7 @@ func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path s
 			break
 		}
 	}
-	was := Note{Text: text, Nodes: index.PackUIDs(nodes)}
+	was := eventlog.Note{Text: text, Nodes: index.PackUIDs(nodes)}
 	if then.Note != nil {
 		was.Traits = then.Note.TraitIDs()
 		was.Past = storedPast(then.Note.Past())

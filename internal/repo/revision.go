@@ -8,12 +8,13 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // Commit returns one commit of the vault. It returns NOT_FOUND if there is no such commit yet. It
 // returns INDEX_ERROR if the run is damaged.
-func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
+func (v *Vault) Commit(ctx context.Context, seq uint64) (*eventlog.Commit, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
 		return nil, err
@@ -26,11 +27,11 @@ func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 
 // A Revision is one change of a file: the commit, and the file after it.
 type Revision struct {
-	*Commit // if yielded by Revisions: without notes, items, records and key
-	Note    // likewise: without Theirs, and in large runs without the text until Fill loads it
+	*eventlog.Commit // if yielded by Revisions: without notes, items, records and key
+	eventlog.Note    // likewise: without Theirs, and in large runs without the text until Fill loads it
 
-	Digest index.Digest // of the text; that of an empty text if Deleted
-	at     PartRef      // of the note's part
+	Digest index.Digest     // of the text; that of an empty text if Deleted
+	at     eventlog.PartRef // of the note's part
 }
 
 // Revisions yields the changes of a file, newest first, beginning with commit from, which must have
@@ -43,7 +44,7 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 		for seq := from; seq > 0; {
 			r, change, err := v.revision(ctx, path, seq)
 			if err == nil && r.Prev >= seq {
-				err = damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
+				err = eventlog.Damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
 			}
 			if err != nil {
 				yield(Revision{}, err)
@@ -63,7 +64,7 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 // is no match. The first call reads the whole log; later calls read only the runs that may contain
 // the names, and the new ones. The Note passed to holds is valid only during that call.
 func (v *Vault) Trace(
-	ctx context.Context, upTo uint64, names []string, holds func(*Note) bool,
+	ctx context.Context, upTo uint64, names []string, holds func(*eventlog.Note) bool,
 ) (path string, seq uint64, err error) {
 	words := make([][]byte, len(names), len(names)+1)
 	for i, name := range names {
@@ -73,14 +74,14 @@ func (v *Vault) Trace(
 		if err != nil {
 			return "", 0, err
 		}
-		err = eachNote(r, &words, func(n *Note, at uint64) {
+		err = eachNote(r, &words, func(n *eventlog.Note, at uint64) {
 			if at <= upTo && (holds(n) || seq > 0 && n.Path == path) {
 				path, seq = n.Path, at
 				words = append(words[:len(names)], inJSON(path))
 			}
 		})
 		if err != nil {
-			return "", 0, damaged(r.First, err)
+			return "", 0, eventlog.Damaged(r.First, err)
 		}
 	}
 	return path, seq, nil
@@ -94,8 +95,8 @@ func inJSON(text string) []byte {
 
 // eachNote calls do with each note of a run whose head contains one of some words, and with its
 // commit. do may change words.
-func eachNote(r *run, words *[][]byte, do func(n *Note, seq uint64)) error {
-	rest := r.parts
+func eachNote(r *eventlog.Run, words *[][]byte, do func(n *eventlog.Note, seq uint64)) error {
+	rest := r.Parts
 	for i, c := range r.Commits {
 		if len(c.Parts) > len(rest) {
 			return fmt.Errorf("run %d: its payload lacks parts", r.First)

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // stateFactor is the memory that a state takes, as a multiple of the size of its image section,
@@ -42,7 +43,7 @@ func (v *Vault) noteSize(ctx context.Context) error {
 	if !v.sizeDue() {
 		return nil
 	}
-	return v.log.Change(ctx, func(c *LogControl) bool {
+	return v.log.Change(ctx, func(c *eventlog.Control) bool {
 		c.Memory = v.Size()
 		return true
 	})

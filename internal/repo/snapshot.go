@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -168,7 +169,7 @@ func (v *Vault) snapshot(ctx context.Context, version uint64, searched bool) (Se
 // notYetMade returns the error of a call that ended before its state was built.
 func notYetMade(ctx context.Context, version uint64) error {
 	return fault.New(fault.Unavailable, "the vault as of %s is still being read from the log",
-		Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
+		eventlog.Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
 }
 
 // makePast builds and caches a state. If only its search index is missing, it builds that.
@@ -285,13 +286,13 @@ func (p *SnapshotCache) keepMemories(k snapshotKey, x *search.Index) {
 // notYet returns the NOT_FOUND error of a version that does not exist yet.
 func notYet(version, latest uint64) error {
 	return fault.New(fault.NotFound, "there is no %s yet: the latest version is %s",
-		Version(version), Version(latest)).With("latest_version", Version(latest))
+		eventlog.Version(version), eventlog.Version(latest)).With("latest_version", eventlog.Version(latest))
 }
 
 // buildUpTo builds the index at a version from the newest image before it and the commits after
 // that image.
 func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
-	return v.log.StateAt(ctx, version, func(from *index.Index, commits iter.Seq2[*Commit, PartRef]) *index.Index {
+	return v.log.StateAt(ctx, version, func(from *index.Index, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef]) *index.Index {
 		b := index.NewBuilder(from)
 		for c, at := range commits {
 			b = add(b, c, at)
@@ -339,12 +340,12 @@ func (v *Vault) searchImage(
 	ctx context.Context, version uint64,
 ) (*search.Index, uint64, error) {
 	from, err := v.log.ImageBefore(ctx, version)
-	if err == nil && !from.Has(SearchSection) {
+	if err == nil && !from.Has(eventlog.SearchSection) {
 		err = errors.New("the image has no search index")
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := v.searchOf(ctx, from, SearchSection)
+	x, err := v.searchOf(ctx, from, eventlog.SearchSection)
 	return x, from.Seq(), err
 }

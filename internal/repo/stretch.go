@@ -5,13 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Stretch contains the commits after a version of a vault, for a follower that keeps no index.
 type Stretch struct {
-	*LogStretch[*index.Index]
+	*eventlog.Stretch[*index.Index]
 
 	// Control is the control item that the same Query returned. It is the zero value if the stretch
 	// has not Ended, because the Query did not reach the control item.
@@ -22,12 +23,12 @@ type Stretch struct {
 // for each payload that is an object; commits that have left the table are read from segments. It
 // reads nothing else and builds no index. It returns ErrNoLog if the log does not exist or is being
 // erased, and INDEX_ERROR if the log has a gap.
-func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most Most) (*Stretch, error) {
+func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most eventlog.Most) (*Stretch, error) {
 	read, err := v.log.CommitsAfter(ctx, after, most)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stretch{LogStretch: read}
+	s := &Stretch{Stretch: read}
 	s.Control, err = withFiles(read.Control)
 	return s, err
 }
@@ -37,7 +38,7 @@ func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most Most) (*Str
 // write fails, the item is read again and change is called again.
 func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error {
 	var failed error
-	err := s.LogStretch.Change(ctx, changeFiles(change, &failed))
+	err := s.Stretch.Change(ctx, changeFiles(change, &failed))
 	if failed != nil {
 		return failed
 	}
@@ -53,7 +54,7 @@ func (v *Vault) BehindSince(ctx context.Context, after uint64) (at time.Time, ok
 // Was returns the digest of the text that a commit replaced at the path of n, and whether there was
 // a file. Commits of earlier releases do not record it: for these it reads the previous commit of
 // the file. If the commit created the file, there is false and was is zero.
-func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, err error) {
+func (v *Vault) Was(ctx context.Context, n eventlog.Note) (was index.Digest, there bool, err error) {
 	if n.Was != nil {
 		return index.Digest(append(n.Was, make([]byte, len(was))...)[:len(was)]), len(n.Was) > 0, nil
 	}
@@ -74,4 +75,4 @@ func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, 
 
 // Gone reports whether err means that the log of a vault does not exist or is being erased. It
 // returns true for every NOT_FOUND error.
-func Gone(err error) bool { return errors.Is(err, ErrNoLog) || fault.Is(err, fault.NotFound) }
+func Gone(err error) bool { return errors.Is(err, eventlog.ErrNoLog) || fault.Is(err, fault.NotFound) }

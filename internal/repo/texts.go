@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // A Texts caches texts of notes and values of items. A text in the log never changes, so entries
@@ -47,7 +48,7 @@ type oldText struct {
 // A textKey identifies a text in one log of a tenant.
 type textKey struct {
 	part string
-	at   PartRef
+	at   eventlog.PartRef
 }
 
 // A placed identifies a text in a log of the deployment.
@@ -60,7 +61,7 @@ type placed struct {
 type cached struct {
 	text  []byte
 	block block
-	run   packedRun
+	run   eventlog.PackedRun
 	size  int64
 }
 
@@ -135,7 +136,7 @@ func (t *Texts) state(part string) int {
 }
 
 // addRun caches a packed run of several frames, if it fits.
-func (t *Texts) addRun(k textKey, state int, r packedRun) {
+func (t *Texts) addRun(k textKey, state int, r eventlog.PackedRun) {
 	if t.fits(r.Size()) {
 		t.put(k.runKey(), state, cached{run: r, size: int64(r.Size()) + textOverhead})
 	}
@@ -250,7 +251,7 @@ func (t *Texts) get(k textKey) ([]byte, bool) {
 }
 
 // run returns the packed run of a text, if it is cached.
-func (t *Texts) run(k textKey) (packedRun, bool) {
+func (t *Texts) run(k textKey) (eventlog.PackedRun, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})

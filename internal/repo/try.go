@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -49,7 +50,7 @@ func (tx *Tx) Touched() bool { return tx.staging > tx.from }
 func (tx *Tx) settle() { tx.draft.Settle(adoptIDs, tx.isSame) }
 
 // adoptIDs sets the ids of traits and nodes in a staged note to those in the index.
-func adoptIDs(after *index.Index, n *Note) {
+func adoptIDs(after *index.Index, n *eventlog.Note) {
 	if note, ok := after.Kept(n.Path); ok && !n.Erased {
 		n.Traits = note.TraitIDs()
 	}
@@ -59,7 +60,7 @@ func adoptIDs(after *index.Index, n *Note) {
 }
 
 // isSame reports whether a staged note is the same as before the call.
-func (tx *Tx) isSame(n Note) bool {
+func (tx *Tx) isSame(n eventlog.Note) bool {
 	f, existed := tx.Before().File(n.Path)
 	if n.Deleted || !existed {
 		return n.Deleted && !existed

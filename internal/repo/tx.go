@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -47,7 +48,7 @@ func (l Limits) OrDefault() Limits {
 // state of the file in the folder. It is valid only during the function of an Update, and not safe
 // for concurrent use.
 type Tx struct {
-	draft *Draft[*index.Index]
+	draft *eventlog.Draft[*index.Index]
 	v     *Vault
 	names map[string]string // paths of the files that it adds, by folded path
 	notes int               // by how many notes the vault grows
@@ -62,7 +63,7 @@ type Tx struct {
 
 // A Receipt is the result of an Update of a vault.
 type Receipt struct {
-	LogReceipt
+	eventlog.Receipt
 
 	// Unread lists notes that the commit changed but whose files cannot be read, with the paths of
 	// the notes. These files are left unchanged, and do not show the change.
@@ -70,7 +71,7 @@ type Receipt struct {
 }
 
 // newTx returns a Tx for a draft of a commit to the vault.
-func (v *Vault) newTx(d *Draft[*index.Index]) *Tx {
+func (v *Vault) newTx(d *eventlog.Draft[*index.Index]) *Tx {
 	return &Tx{draft: d, v: v, names: map[string]string{}}
 }
 
@@ -100,16 +101,16 @@ func (tx *Tx) Touch(changed uint64) error { return tx.draft.Touch(changed) }
 func (tx *Tx) Record(kind, id string, value any) error { return tx.draft.Record(kind, id, value) }
 
 // staged returns the staged notes, in the order in which they were first staged.
-func (tx *Tx) staged() []Note { return tx.draft.Commit().Notes }
+func (tx *Tx) staged() []eventlog.Note { return tx.draft.Commit().Notes }
 
 // Update runs fn on a Tx on top of the newest state, adds the audit events, and appends the commit;
-// see Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
+// see eventlog.Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
 func (v *Vault) Update(
-	ctx context.Context, c Call, fn func(context.Context, *Tx) (any, error),
+	ctx context.Context, c eventlog.Call, fn func(context.Context, *Tx) (any, error),
 ) (Receipt, error) {
 	var last *Tx
 	written, err := v.log.Update(ctx, c,
-		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
+		func(ctx context.Context, d *eventlog.Draft[*index.Index]) (any, error) {
 			tx := v.newTx(d)
 			last = tx
 			answer, err := fn(ctx, tx)
@@ -118,7 +119,7 @@ func (v *Vault) Update(
 			}
 			return answer, tx.log(ctx)
 		})
-	r := Receipt{LogReceipt: written}
+	r := Receipt{Receipt: written}
 	switch {
 	case err != nil: // a call that gave up does not wait for its function: last is not ours to read
 	// A replayed call did not run its function, so its notes are read from the log.
@@ -131,7 +132,7 @@ func (v *Vault) Update(
 }
 
 // unread returns those of some notes whose files are left unchanged because they cannot be read.
-func (v *Vault) unread(notes []Note) (all []LeftFile) {
+func (v *Vault) unread(notes []eventlog.Note) (all []LeftFile) {
 	for _, n := range notes {
 		if f, left := v.follow.Unread(n.Path); left {
 			f.Path = n.Path
@@ -193,7 +194,7 @@ func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 
 // text returns a text of the log, or of an earlier draft of the same run.
 func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
-	if text, ok := tx.draft.StagedText(PartRef(b)); ok {
+	if text, ok := tx.draft.StagedText(eventlog.PartRef(b)); ok {
 		return text, nil
 	}
 	return tx.v.Text(ctx, b)
@@ -214,7 +215,7 @@ func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
 func (tx *Tx) PutTraits(
 	ctx context.Context, path vault.Path, text []byte, ids []string,
 ) error {
-	return tx.place(ctx, path, Note{Text: text, Traits: ids})
+	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: ids})
 }
 
 // PutNodes is PutTraits with the UIDs of the nodes in the text, in the order of index.Note.NodeIDs;
@@ -222,7 +223,7 @@ func (tx *Tx) PutTraits(
 func (tx *Tx) PutNodes(
 	ctx context.Context, path vault.Path, text []byte, traits []string, nodes []index.UID,
 ) error {
-	return tx.place(ctx, path, Note{Text: text, Traits: traits, Nodes: index.PackUIDs(nodes)})
+	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: traits, Nodes: index.PackUIDs(nodes)})
 }
 
 // Expect returns CONFLICT if one of these files changed after the version that the call is based
@@ -240,8 +241,8 @@ func (tx *Tx) Expect(paths []vault.Path) error {
 
 // RestoreFile is PutNodes for a deleted file that is restored as it was: with its text, its ids and its
 // times. prev is the commit that deleted it.
-func (tx *Tx) RestoreFile(ctx context.Context, path vault.Path, was Note, prev uint64) error {
-	return tx.place(ctx, path, Note{
+func (tx *Tx) RestoreFile(ctx context.Context, path vault.Path, was eventlog.Note, prev uint64) error {
+	return tx.place(ctx, path, eventlog.Note{
 		Text: was.Text, Traits: was.Traits, Nodes: was.Nodes, Past: was.Past, Prev: prev,
 	})
 }
@@ -258,7 +259,7 @@ type Outside struct {
 // differs: the commit then records that o.Found in the folder may be overwritten. If o.From is set,
 // the call must remove that file too.
 func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
-	n := Note{Text: o.Text, From: o.From, Since: o.Since}
+	n := eventlog.Note{Text: o.Text, From: o.From, Since: o.Since}
 	if !bytes.Equal(o.Found, o.Text) {
 		n.Theirs = append([]byte{}, o.Found...)
 	}
@@ -266,7 +267,7 @@ func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 }
 
 // place checks and stages the new state of a file.
-func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
+func (tx *Tx) place(ctx context.Context, path vault.Path, n eventlog.Note) error {
 	text := n.Text
 	if len(text) > MaxNote {
 		return fault.New(fault.NoteTooLarge, "%s would have %d bytes; a note has at most %d",
@@ -312,7 +313,7 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	if err != nil || !exists {
 		return err
 	}
-	if err := tx.stage(ctx, path, Note{Deleted: true}); err != nil {
+	if err := tx.stage(ctx, path, eventlog.Note{Deleted: true}); err != nil {
 		return err
 	}
 	tx.grow(path, size{notes: -1, bytes: -len(old)})
@@ -321,7 +322,7 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 }
 
 // stage stages a change, after the checks that apply to every change.
-func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
+func (tx *Tx) stage(ctx context.Context, path vault.Path, n eventlog.Note) error {
 	n.Path = string(path)
 	if err := reaches(tx.draft.Call(), path); err != nil {
 		return err
@@ -354,12 +355,12 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 
 // reaches returns OutsidePrefix if a call must not change the file at path. A file in the trash
 // counts as being at its original path.
-func reaches(c Call, path vault.Path) error {
+func reaches(c eventlog.Call, path vault.Path) error {
 	at := strings.TrimPrefix(string(path), vault.Trash)
 	if c.Prefix == "" || strings.HasPrefix(at, c.Prefix) {
 		return nil
 	}
-	return OutsidePrefix(c.Prefix)
+	return eventlog.OutsidePrefix(c.Prefix)
 }
 
 // Excluded returns the INVALID_PATH error of a path that the configuration excludes from the notes.
@@ -499,11 +500,11 @@ func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 }
 
 // tell stores the events of a change in the note. Those of an outside edit become one entry.
-func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
+func (tx *Tx) tell(n *eventlog.Note, events []index.Event) (err error) {
 	if c := tx.draft.Call(); c.Outside && len(events) > 0 {
 		entry := index.Reindexed(n.Path, events)
 		entry.Cause = c.Cause
-		n.Events, err = encode([]index.Reindex{entry})
+		n.Events, err = eventlog.Encode([]index.Reindex{entry})
 	} else {
 		n.Events, err = encodeEvents(events)
 	}
@@ -517,7 +518,7 @@ const eventSize = 192
 // be 20,000 of them.
 func encodeEvents(events []index.Event) ([]byte, error) {
 	if len(events) == 0 {
-		return encode(events)
+		return eventlog.Encode(events)
 	}
 	var b bytes.Buffer
 	b.Grow(eventSize * len(events))

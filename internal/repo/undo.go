@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
@@ -18,10 +19,10 @@ import (
 // before. A commit can be undone if each of its files has the contents that the commit gave it,
 // whatever happened in between, and none of its items has changed since.
 type Reversal struct {
-	Of *Commit
+	Of *eventlog.Commit
 
-	was   map[string]Note // by path; Deleted if there was no file
-	items []Item          // in the order of the commit; Gone if there was none
+	was   map[string]eventlog.Note // by path; Deleted if there was no file
+	items []eventlog.Item          // in the order of the commit; Gone if there was none
 }
 
 // Reversal reads the data to undo a commit. The result never changes, so callers read it before
@@ -47,14 +48,14 @@ func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error)
 }
 
 // reversal is Reversal without the times of restored notes.
-func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
+func (v *Vault) reversal(ctx context.Context, c *eventlog.Commit) (*Reversal, error) {
 	of := *c
-	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool { return n.Erased })
-	of.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i Item) bool { return i.Erased })
+	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n eventlog.Note) bool { return n.Erased })
+	of.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i eventlog.Item) bool { return i.Erased })
 	if len(of.Notes)+len(of.Items) == 0 || len(of.ErasedParts()) > 0 {
 		return nil, nothingToUndo(c.Seq)
 	}
-	r := &Reversal{Of: &of, was: map[string]Note{}}
+	r := &Reversal{Of: &of, was: map[string]eventlog.Note{}}
 	if err := r.lookBack(ctx, v); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (r *Reversal) Paths() []vault.Path {
 }
 
 // pathsIn returns the paths of notes.
-func pathsIn(notes []Note) []vault.Path {
+func pathsIn(notes []eventlog.Note) []vault.Path {
 	var paths []vault.Path
 	for _, n := range notes {
 		paths = append(paths, vault.Path(n.Path))
@@ -81,18 +82,18 @@ func pathsIn(notes []Note) []vault.Path {
 // nothingToUndo returns the INVALID_VALUE error of a commit that changed no file and no item.
 func nothingToUndo(version uint64) error {
 	return fault.New(fault.InvalidValue, "%s changed no file and no memory: there is nothing to undo",
-		Version(version)).With("argument", "version")
+		eventlog.Version(version)).With("argument", "version")
 }
 
 // lookBack reads the earlier state of each file of the commit, from the commit that changed it
 // before. If one commit changed several of the files, it is read once.
 func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
-	notes := slices.SortedFunc(slices.Values(r.Of.Notes), func(a, b Note) int {
+	notes := slices.SortedFunc(slices.Values(r.Of.Notes), func(a, b eventlog.Note) int {
 		return cmp.Compare(a.Prev, b.Prev)
 	})
-	var before *Commit
+	var before *eventlog.Commit
 	for _, n := range notes {
-		r.was[n.Path] = Note{Path: n.Path, Deleted: true}
+		r.was[n.Path] = eventlog.Note{Path: n.Path, Deleted: true}
 		if n.Prev == 0 {
 			continue
 		}
@@ -104,9 +105,9 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 		}
 		was, ok := before.NoteAt(n.Path)
 		if !ok {
-			return damaged(n.Prev, fmt.Errorf("commit %d does not concern the file", n.Prev))
+			return eventlog.Damaged(n.Prev, fmt.Errorf("commit %d does not concern the file", n.Prev))
 		}
-		r.was[n.Path] = Note{
+		r.was[n.Path] = eventlog.Note{
 			Path: n.Path, Deleted: was.Deleted, Text: was.Text, Traits: was.Traits, Nodes: was.Nodes,
 		}
 	}
@@ -135,7 +136,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 
 // returns reports whether undoing a change of a note restores something: the note, a trait or a
 // section.
-func returns(n, was Note) bool {
+func returns(n, was eventlog.Note) bool {
 	if n.Deleted || was.Deleted {
 		return !was.Deleted
 	}
@@ -181,7 +182,7 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 // itemsBefore reads the earlier state of each item of the commit.
 func (r *Reversal) itemsBefore(ctx context.Context, v *Vault) error {
 	for _, i := range r.Of.Items {
-		was := Item{Kind: i.Kind, ID: i.ID, Gone: true}
+		was := eventlog.Item{Kind: i.Kind, ID: i.ID, Gone: true}
 		if i.Prev > 0 {
 			before, err := v.log.Commit(ctx, i.Prev)
 			if err != nil {
@@ -219,19 +220,19 @@ func (tx *Tx) reverseItems(r *Reversal) error {
 }
 
 // itemNotAsLeft returns the CONFLICT error of a commit with an item that has changed since.
-func itemNotAsLeft(r *Reversal, i Item, latest uint64) error {
-	version := Version(r.Of.Seq)
+func itemNotAsLeft(r *Reversal, i eventlog.Item, latest uint64) error {
+	version := eventlog.Version(r.Of.Seq)
 	f := fault.New(fault.Conflict, "%s %s changed after %s: it must be as %s left it", i.Kind, i.ID, version, version).
 		With("id", i.ID)
 	if latest > 0 {
-		f = f.With("latest_version", Version(latest))
+		f = f.With("latest_version", eventlog.Version(latest))
 	}
 	return f
 }
 
 // takeAway stages the removal of a file that did not exist before the commit. A copy in the trash
 // that was removed or edited in the folder is left alone.
-func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
+func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n eventlog.Note) error {
 	if !r.was[n.Path].Deleted {
 		return nil
 	}
@@ -243,7 +244,7 @@ func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
 }
 
 // putBack stages a file as it was before the commit, if it existed.
-func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
+func (tx *Tx) putBack(ctx context.Context, r *Reversal, n eventlog.Note) error {
 	was, path := r.was[n.Path], vault.Path(n.Path)
 	if was.Deleted {
 		return nil
@@ -326,7 +327,7 @@ func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 		}
 		c := changedSince{Path: n.Path}
 		if f, exists := tx.Before().File(n.Path); exists {
-			c.Version, latest = Version(f.Version), max(latest, f.Version)
+			c.Version, latest = eventlog.Version(f.Version), max(latest, f.Version)
 		}
 		changed = append(changed, c)
 		same, err := tx.isNow(ctx, r.was[n.Path])
@@ -341,12 +342,12 @@ func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 		return nil
 	}
 	return notAsLeft(r, changed, before).
-		With("latest_version", Version(cmp.Or(latest, tx.Before().Version())))
+		With("latest_version", eventlog.Version(cmp.Or(latest, tx.Before().Version())))
 }
 
 // isNow reports whether a file has the contents of a note, or does not exist if the note is
 // deleted.
-func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
+func (tx *Tx) isNow(ctx context.Context, n eventlog.Note) (bool, error) {
 	f, exists := tx.Before().File(n.Path)
 	if !exists || n.Deleted {
 		return exists != n.Deleted, nil
@@ -358,7 +359,7 @@ func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
 // notAsLeft returns the CONFLICT error of a commit that cannot be undone. before is the number of
 // its files that are as before the commit: if that is all of them, the commit is undone already.
 func notAsLeft(r *Reversal, changed []changedSince, before int) *fault.Fault {
-	version, others := Version(r.Of.Seq), ""
+	version, others := eventlog.Version(r.Of.Seq), ""
 	if n := len(changed) - 1; n > 0 {
 		others = fmt.Sprintf(" and %s", howMany(n, "more file"))
 	}

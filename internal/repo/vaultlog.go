@@ -2,13 +2,14 @@ package repo
 
 import (
 	"context"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"iter"
 	"time"
 )
 
 // The methods of this file are those of the log, for the log of a vault.
 
-var _ History = (*Vault)(nil)
+var _ eventlog.History = (*Vault)(nil)
 
 // LastAt implements History.
 func (v *Vault) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, error) {
@@ -17,8 +18,8 @@ func (v *Vault) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, err
 }
 
 // Back implements History.
-func (v *Vault) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
-	return func(yield func(*Commit, error) bool) {
+func (v *Vault) Back(ctx context.Context, from uint64, most int) iter.Seq2[*eventlog.Commit, error] {
+	return func(yield func(*eventlog.Commit, error) bool) {
 		for c, err := range v.log.Back(ctx, from, most) {
 			if !yield(c, v.orNone(err)) {
 				return
@@ -43,10 +44,10 @@ func (v *Vault) VersionAt(ctx context.Context, t time.Time) (uint64, error) {
 
 // Recover creates the log of a vault whose table is lost from its segments, up to the last commit
 // in them, and returns that commit. Later commits are lost, except for changes that are in the
-// files of the checkout. Its errors are those of Log.Recover.
+// files of the checkout. Its errors are those of eventlog.Log.Recover.
 func (v *Vault) Recover(ctx context.Context) (uint64, error) { return v.log.Recover(ctx) }
 
-// Rollback is Log.Rollback for the log of the vault.
+// Rollback is eventlog.Log.Rollback for the log of the vault.
 func (v *Vault) Rollback(ctx context.Context) (dropped int, err error) { return v.log.Rollback(ctx) }
 
 // Unfolded returns how many commits are not in a segment yet, according to the state in memory. It
@@ -60,7 +61,7 @@ func (v *Vault) WantImage() { v.log.WantImage() }
 // Seal ends the log of the vault, if it exists, with a commit after which no append succeeds.
 // Sealing twice does no harm. It ignores the idempotency key, the version and the dry run of the
 // call.
-func (v *Vault) Seal(ctx context.Context, c Call) error { return v.log.Seal(ctx, c) }
+func (v *Vault) Seal(ctx context.Context, c eventlog.Call) error { return v.log.Seal(ctx, c) }
 
 // Sealed reports whether the log of the vault is known to be sealed. It reads the end of the log in
 // the table, but no state.

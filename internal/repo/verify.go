@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
@@ -31,7 +32,7 @@ func (v *Vault) verify(
 	ctx context.Context, digests bool, file *AuditFile,
 ) (done Verification, problems []*fault.Fault, err error) {
 	audit := newComparison(file)
-	done.Version, err = v.log.Verify(ctx, digests, func(c *Commit) { audit.take(ctx, c) })
+	done.Version, err = v.log.Verify(ctx, digests, func(c *eventlog.Commit) { audit.take(ctx, c) })
 	switch {
 	case err == nil:
 		audit.end()

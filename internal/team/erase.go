@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // The statuses of a vault whose erasure has begun. Its name is taken until Erasure.Done is set.
 const (
-	Erasing repo.Status = "erasing"
-	Erased  repo.Status = "erased"
+	Erasing eventlog.Status = "erasing"
+	Erased  eventlog.Status = "erased"
 )
 
 // An Erasure is the progress of an erasure.
@@ -29,7 +29,7 @@ type Erasure struct {
 
 // A Receipt counts what an erasure destroyed.
 type Receipt struct {
-	repo.Erased
+	eventlog.Erased
 	Left int `json:"left"` // files in the folder that were in no version of the vault; they are kept
 }
 
@@ -48,7 +48,7 @@ type ErasedVault struct {
 // flight have arrived and been destroyed too. Erase is a job: it runs within the call for as long
 // as a call may take, and then continues. A call may be repeated after a crash. A later call gets
 // the same answer, or IN_PROGRESS while the job runs in another process.
-func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
+func (t *Team) Erase(ctx context.Context, c eventlog.Call, name string) (ErasedVault, error) {
 	if t.opt.Served != nil {
 		return ErasedVault{}, oneFolder()
 	}
@@ -84,10 +84,10 @@ func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && 
 // beginErasure commits to the tenant's log that a vault is being erased, unless it is already. This
 // cannot be undone.
 func (t *Team) beginErasure(
-	both *twofold, c repo.Call, name string,
-) (at erasureRef, r repo.LogReceipt, err error) {
+	both *twofold, c eventlog.Call, name string,
+) (at erasureRef, r eventlog.Receipt, err error) {
 	answered := make(chan erasureRef, 1)
-	r, err = t.update(both.ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err = t.update(both.ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		select {
 		case <-answered:
 		default:
@@ -110,7 +110,7 @@ func (t *Team) beginErasure(
 
 // draftErasure records the beginning of an erasure in a draft. An erasure that already has a job is
 // returned unchanged.
-func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
+func draftErasure(d *eventlog.Draft[*State], name string) (erasureRef, error) {
 	e, ok := d.State().Vault(name)
 	if !ok || e.free() {
 		return erasureRef{}, fault.NoVault(name)
@@ -133,7 +133,7 @@ func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
 }
 
 // erase continues an erasure that has begun.
-func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRef) (ErasedVault, error) {
+func (t *Team) erase(ctx context.Context, c eventlog.Call, name string, at erasureRef) (ErasedVault, error) {
 	e, _ := t.log.Known().State.Vault(name)
 	if !at.of(e) || e.Status == Erased {
 		return t.wasErased(ctx, name, at)
@@ -188,9 +188,9 @@ func erasedVault(it job.Item) (ErasedVault, error) {
 }
 
 // wouldErase returns what an erasure would destroy.
-func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
+func (t *Team) wouldErase(ctx context.Context, c eventlog.Call, name string) (ErasedVault, error) {
 	var e Entry
-	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err := t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		_, err := draftErasure(d, name)
 		e, _ = d.State().Vault(name)
 		return nil, err
@@ -204,7 +204,7 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 		if err != nil {
 			return all, err
 		}
-		would, err := v.Erase(ctx, repo.Call{DryRun: true})
+		would, err := v.Erase(ctx, eventlog.Call{DryRun: true})
 		if err != nil {
 			return all, err
 		}
@@ -251,9 +251,9 @@ func (s *State) names() int {
 
 // beingErased returns the fault of a name that is not free because its vault is being erased.
 func beingErased(e Entry, now time.Time) error {
-	left := repo.SweepAgain
+	left := eventlog.SweepAgain
 	if !e.Erasure.Swept.IsZero() {
-		left = max(e.Erasure.Swept.Add(repo.SweepAgain).Sub(now), 0) + time.Minute // plus the delay until the job runs
+		left = max(e.Erasure.Swept.Add(eventlog.SweepAgain).Sub(now), 0) + time.Minute // plus the delay until the job runs
 	}
 	return fault.New(fault.DuplicateID, "the vault %q is being erased: its name is not free yet",
 		e.Name).With("id", e.Name).After(left).Fix("choose another name, or try again later")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -46,21 +47,21 @@ const appendLife = 6 * time.Minute
 // may take, and then continues. The commit that erases is part of the call, so the call returns its
 // errors. After that commit no reader gets any content of the note.
 func (t *Team) EraseNote(
-	ctx context.Context, c repo.Call, name string, path vault.Path,
+	ctx context.Context, c eventlog.Call, name string, path vault.Path,
 ) (ErasedNote, error) {
 	return t.eraseFrom(ctx, c, job.Target{Vault: name, Path: string(path)},
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseNote(ctx, c, path) })
 }
 
 // EraseMemory is EraseNote for a memory and everything that quotes it; see repo.Vault.EraseMemory.
-func (t *Team) EraseMemory(ctx context.Context, c repo.Call, name, id string) (ErasedNote, error) {
+func (t *Team) EraseMemory(ctx context.Context, c eventlog.Call, name, id string) (ErasedNote, error) {
 	return t.eraseFrom(ctx, c, job.Target{Vault: name, Item: id},
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseMemory(ctx, c, id) })
 }
 
 // eraseFrom makes the commit of an erasure and runs the job that completes it.
 func (t *Team) eraseFrom(
-	ctx context.Context, c repo.Call, target job.Target,
+	ctx context.Context, c eventlog.Call, target job.Target,
 	commit func(context.Context, *repo.Vault) (repo.ErasedNote, error),
 ) (ErasedNote, error) {
 	o, err := t.find(ctx, target.Vault)

@@ -3,8 +3,7 @@ package team
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // imageFormat is the version of a tenant's image. It must be raised for each new kind of record,
@@ -29,12 +28,12 @@ type at[T any] struct {
 }
 
 // imaging returns the functions that encode and decode images of tenants.
-func imaging() *repo.Imaging[*State] {
-	return &repo.Imaging[*State]{Draw: drawImage, Read: readImage}
+func imaging() *eventlog.Imaging[*State] {
+	return &eventlog.Imaging[*State]{Draw: drawImage, Read: readImage}
 }
 
 // drawImage returns the image of a state.
-func drawImage(s *State) repo.Drawing {
+func drawImage(s *State) eventlog.Drawing {
 	text, err := json.Marshal(image{
 		Format:  imageFormat,
 		Vaults:  stored(s.vaults, func(e *Entry) *uint64 { return &e.Changed }),
@@ -45,7 +44,7 @@ func drawImage(s *State) repo.Drawing {
 	if err != nil {
 		panic(err) // cannot happen: the entries were decoded from JSON
 	}
-	return repo.Drawn(text)
+	return eventlog.Drawn(text)
 }
 
 // readImage decodes an image. It returns an error for another format.

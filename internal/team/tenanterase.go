@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // An ErasedTenant is the result of erasing a tenant. The erasure may still be running as a job.
@@ -30,7 +30,7 @@ type ErasedTenant struct {
 // within the call for as long as a call may take, and then continues. A repeated or later call gets
 // the same answer, or IN_PROGRESS while the job runs in another process. A tenant created later
 // under the name has none of its data.
-func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTenant, error) {
+func (t *Teams) Erase(ctx context.Context, c eventlog.Call, tenant string) (ErasedTenant, error) {
 	if err := c.Whole(); err != nil {
 		return ErasedTenant{}, err
 	}
@@ -66,7 +66,7 @@ func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTe
 
 // byCall returns the erasure that a call with the same principal and key began, or nil. If that
 // call was a different request, the error is IDEMPOTENCY_KEY_REUSED.
-func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
+func (r registration) byCall(c eventlog.Call) (*TenantErasure, error) {
 	if c.Key == "" {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
 			continue
 		}
 		if at.Request != "" && at.Request != digest(string(c.Request)) {
-			return nil, repo.KeyReused()
+			return nil, eventlog.KeyReused()
 		}
 		return at, nil
 	}
@@ -84,7 +84,7 @@ func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
 }
 
 // keyOf returns a digest of the principal and the key of a call, or "" if it has no key.
-func keyOf(c repo.Call) string {
+func keyOf(c eventlog.Call) string {
 	if c.Key == "" {
 		return ""
 	}
@@ -102,7 +102,7 @@ var errUnused = errors.New("the key was not used")
 
 // mayErase returns a fault if the tenant has changed after the version that the call expects, or if
 // the tenant's log has another call with its key.
-func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error {
+func (t *Teams) mayErase(ctx context.Context, c eventlog.Call, tenant string) error {
 	own, err := t.Team(ctx, tenant)
 	if err != nil || c.IfVersion == 0 && c.Key == "" {
 		return err
@@ -110,7 +110,7 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 	_, err = own.Once(ctx, c, func(context.Context, *State) (any, error) { return nil, errUnused })
 	switch {
 	case err == nil: // an earlier call used the key for something else
-		return repo.KeyReused()
+		return eventlog.KeyReused()
 	case errors.Is(err, errUnused):
 		return nil
 	}
@@ -119,7 +119,7 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 
 // beginErasure writes to the registry that a tenant is being erased, unless it is already.
 func (t *Teams) beginErasure(
-	ctx context.Context, c repo.Call, tenant string,
+	ctx context.Context, c eventlog.Call, tenant string,
 ) (*TenantErasure, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobPatience)
 	defer cancel()

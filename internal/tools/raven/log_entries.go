@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"iter"
 	"slices"
 	"strings"
-
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A commitLog contains the entries of a commit in the order of their ids. A note can have 20,000 of
@@ -53,10 +52,10 @@ func (n *noteEvents) one(at int) (json.RawMessage, error) {
 }
 
 // entriesOf returns the entries of a commit. If ids is not empty, there is no entry for an erasure.
-func entriesOf(c *repo.Commit, ids []string) (commitLog, error) {
+func entriesOf(c *eventlog.Commit, ids []string) (commitLog, error) {
 	l := commitLog{same: logEntry{
 		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
-		RequestID: c.Who.Request, Version: repo.Version(c.Seq),
+		RequestID: c.Who.Request, Version: eventlog.Version(c.Seq),
 	}}
 	for _, n := range c.Notes {
 		if err := l.add(&noteEvents{path: n.Path, text: n.Events}); err != nil {

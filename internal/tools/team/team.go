@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -81,7 +82,7 @@ func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.Stat
 // it.
 func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 	if c.Role(auth.AllVaults).Allows(auth.Admin) {
-		out.Note("version", repo.Version(seq))
+		out.Note("version", eventlog.Version(seq))
 	}
 }
 
@@ -89,7 +90,7 @@ func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 // the log.
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,
-) (*team.Team, repo.Call, error) {
+) (*team.Team, eventlog.Call, error) {
 	call, err := mutation.Call(c, m, Family)
 	if err != nil {
 		return nil, call, err
@@ -101,11 +102,11 @@ func (f tools) mutation(
 // refuse refuses a call with the error why because of the current state of the tenant. A repetition
 // of a call that succeeded earlier gets the answer of that call instead.
 func refuse[Out any](
-	ctx context.Context, t *team.Team, call repo.Call, why error,
+	ctx context.Context, t *team.Team, call eventlog.Call, why error,
 ) (Out, error) {
 	var none Out
 	r, err := t.Refuse(ctx, call, why)
-	return mutation.Finish(repo.Receipt{LogReceipt: r}, none, err)
+	return mutation.Finish(repo.Receipt{Receipt: r}, none, err)
 }
 
 // A listIn is the input of a list without filters.
@@ -131,7 +132,7 @@ func lists[T, Row any](
 			return out, err
 		}
 		out.Items, err = entries(t, s).page(&out.Aside, in.Page)
-		out.Note("version", repo.Version(seq))
+		out.Note("version", eventlog.Version(seq))
 		return out, err
 	})
 }
