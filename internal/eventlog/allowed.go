@@ -4,8 +4,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// ErrTrashed is the error of a write to a log that is in the trash. Methods of Vault return
-// NOT_FOUND instead; see Vault.Read.
+// ErrTrashed is the error of a write to a log that is in the trash. It is NOT_FOUND.
 var ErrTrashed error = fault.New(fault.NotFound, "the log is in the trash")
 
 // Allowed returns an error if the call must not write to a log with status s: READ_ONLY for a

@@ -210,7 +210,7 @@ func (h *head[S]) snapshot() Snapshot[S] {
 
 // catchUp moves the head to the end of the log. It reads a long tail in pieces, to bound memory. A
 // Query is not atomic: it may miss a run and return the next one. Such a gap is read again. If it
-// persists, runs are missing, unless they have left the table because the head is far behind; leap
+// persists, runs are missing, unless they have left the table because the head is far behind; skipAhead
 // handles that. It returns ErrNoLog if the log was erased meanwhile.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
 	h, err := l.forward(ctx)

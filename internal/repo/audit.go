@@ -221,7 +221,7 @@ func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 	if err != nil {
 		return AuditPiece{}, err
 	}
-	p := AuditPiece{At: eventlog.PartRef{r.First, part}, Month: vault.Month(alone.Time), Empty: len(r.Parts[part].Data) == 0}
+	p := AuditPiece{At: eventlog.PartRef{Run: r.First, Part: part}, Month: vault.Month(alone.Time), Empty: len(r.Parts[part].Data) == 0}
 	p.Lines = AuditLines(alone)
 	return p, nil
 }

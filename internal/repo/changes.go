@@ -175,7 +175,7 @@ func findChangeIn(r *eventlog.Run, k changeKey) (*change, []byte, error) {
 			if c.Seq != k.seq || n.Path != k.path || n.Erased {
 				continue
 			}
-			place := eventlog.PartRef{at.Run, at.Part + j}
+			place := eventlog.PartRef{Run: at.Run, Part: at.Part + j}
 			made, err := newChange(c, r.Parts[place.Part], place)
 			if err != nil {
 				return nil, nil, eventlog.Damaged(r.First, err)

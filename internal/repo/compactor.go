@@ -148,7 +148,7 @@ func (v *Vault) searchSectionOf(
 			return eventlog.Section{}, err
 		}
 	}
-	return eventlog.Section{s.Search.ImageSize(), s.Search.AppendImage}, nil
+	return eventlog.Section{Size: s.Search.ImageSize(), Append: s.Search.AppendImage}, nil
 }
 
 // A Compactor runs compaction passes for a vault in the background.

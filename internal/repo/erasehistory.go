@@ -162,7 +162,7 @@ func (h *history) take(c *eventlog.Commit, at eventlog.PartRef) {
 			continue
 		}
 		found = true
-		h.parts = append(h.parts, ownPart{eventlog.PartRef{at.Run, at.Part + i}, n.Path})
+		h.parts = append(h.parts, ownPart{eventlog.PartRef{Run: at.Run, Part: at.Part + i}, n.Path})
 		h.widen(c, n)
 	}
 	for i, it := range c.Items {
@@ -170,10 +170,10 @@ func (h *history) take(c *eventlog.Commit, at eventlog.PartRef) {
 			continue
 		}
 		found = true
-		h.parts = append(h.parts, ownPart{PartRef: eventlog.PartRef{at.Run, at.Part + len(c.Notes) + i}})
+		h.parts = append(h.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + len(c.Notes) + i}})
 	}
 	if c.Key != nil && (found || h.quoted(c)) {
-		h.parts = append(h.parts, ownPart{PartRef: eventlog.PartRef{at.Run, at.Part + c.AnswerPart()}})
+		h.parts = append(h.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + c.AnswerPart()}})
 	}
 	h.leave(c)
 }

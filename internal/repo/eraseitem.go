@@ -52,7 +52,7 @@ func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote
 	}
 	at, c := tx.draft.At(), tx.draft.Commit()
 	for i := range c.Items {
-		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{at.Run, at.Part + len(c.Notes) + i}})
+		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + len(c.Notes) + i}})
 	}
 	return now.record(tx, ErasedNote{})
 }

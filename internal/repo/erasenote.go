@@ -106,7 +106,7 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 		if n.Path != h.path {
 			done.Copies++
 		}
-		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{at.Run, at.Part + i}})
+		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + i}})
 	}
 	if len(now.parts) == 0 {
 		return done, fault.New(fault.NotFound, "no version has a note at %s", h.path).

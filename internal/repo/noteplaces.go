@@ -125,7 +125,7 @@ func (p *notePlaces) note(k changeKey, data func(eventlog.PartRef) (eventlog.Par
 		if n.sum != first.sum || int(n.part) >= p.ends[i] {
 			break
 		}
-		at := eventlog.PartRef{p.first, int(n.part)}
+		at := eventlog.PartRef{Run: p.first, Part: int(n.part)}
 		in, err := data(at)
 		if err != nil {
 			return nil, eventlog.Part{}, at, err

@@ -83,7 +83,7 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	if at.Part < first || at.Part >= first+len(parts) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
-	b := blockOf(parts, eventlog.PartRef{at.Run, first})
+	b := blockOf(parts, eventlog.PartRef{Run: at.Run, Part: first})
 	text := b.at(at.Part)
 	if text == nil {
 		return eventlog.TextOf(parts[at.Part-first], at) // which returns the error

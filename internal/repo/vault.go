@@ -141,7 +141,7 @@ func (v *Vault) build(
 			// A text that a later commit replaced is dropped from the cache at once.
 			if !n.Erased {
 				v.texts.drop(newest[n.Path])
-				newest[n.Path] = textKey{v.part, eventlog.PartRef{at.Run, at.Part + i}}
+				newest[n.Path] = textKey{v.part, eventlog.PartRef{Run: at.Run, Part: at.Part + i}}
 			}
 		}
 		b = add(b, c, at)
@@ -188,7 +188,7 @@ func foldNotes(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) *in
 func stepNotes(before *index.Index, c *eventlog.Commit, notes []int, at eventlog.PartRef) *index.Index {
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
-		step.Changes = append(step.Changes, changeOf(&c.Notes[i], eventlog.PartRef{at.Run, at.Part + i}))
+		step.Changes = append(step.Changes, changeOf(&c.Notes[i], eventlog.PartRef{Run: at.Run, Part: at.Part + i}))
 	}
 	return before.With(step)
 }
@@ -209,7 +209,7 @@ func changed(c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 		if n.Erased {
 			continue
 		}
-		changes = append(changes, changeOf(&n, eventlog.PartRef{at.Run, at.Part + i}))
+		changes = append(changes, changeOf(&n, eventlog.PartRef{Run: at.Run, Part: at.Part + i}))
 	}
 	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: itemsOf(c, at)}
 }
@@ -232,12 +232,12 @@ func (v *Vault) remember(c *eventlog.Commit, at eventlog.PartRef) {
 	state := v.texts.state(v.part)
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
-			v.texts.add(textKey{v.part, eventlog.PartRef{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
+			v.texts.add(textKey{v.part, eventlog.PartRef{Run: at.Run, Part: at.Part + i}}, state, bytes.Clone(n.Text))
 		}
 	}
 	for i, it := range c.Items {
 		if !it.Gone && !it.Erased {
-			at := eventlog.PartRef{at.Run, at.Part + len(c.Notes) + i}
+			at := eventlog.PartRef{Run: at.Run, Part: at.Part + len(c.Notes) + i}
 			v.texts.add(textKey{v.part, at}, state, bytes.Clone(it.Value))
 		}
 	}
