@@ -116,7 +116,7 @@ func finishAll[S any](ws []*writer[S], err error) {
 // append writes the run of the batch m, which is based on a Query that began at start. It returns
 // errAgain if the run must be drafted again.
 func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*Run, error) {
-	r, err := newRun(m.commits(), m.head.hash)
+	r, err := NewRun(m.commits(), m.head.hash)
 	if err != nil {
 		return nil, err
 	}

@@ -216,9 +216,9 @@ func (c *Commit) AnswerPart() int {
 	return n
 }
 
-// newRun returns a run of consecutive commits. prev is the hash of the header before. The payload
-// is not packed yet.
-func newRun(commits []*Commit, prev []byte) (*Run, error) {
+// NewRun returns a run of consecutive commits. prev is the hash of the header before; empty: there is
+// none. The payload is not packed yet. It returns an error if a commit cannot be encoded.
+func NewRun(commits []*Commit, prev []byte) (*Run, error) {
 	r := &Run{Header: Header{
 		Format: format, First: commits[0].Seq, Last: commits[len(commits)-1].Seq, Prev: prev,
 	}}

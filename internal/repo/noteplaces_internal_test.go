@@ -26,10 +26,10 @@ func TestNotePlaces(t *testing.T) {
 			}
 			commits = append(commits, c)
 		}
-		run, err := eventlog.newRun(commits, nil)
+		run, err := eventlog.NewRun(commits, nil)
 		require.NoError(t, err)
 		for i := range run.Parts {
-			if r.IntN(10) == 0 && run.Parts[i].Data[0] == eventlog.partNote {
+			if r.IntN(10) == 0 && run.Parts[i].IsNote() {
 				run.Parts[i] = eventlog.Part{}
 			}
 		}
