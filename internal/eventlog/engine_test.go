@@ -10,4 +10,4 @@ import (
 func engine(t *testing.T) repotest.Engine { return repotest.Embedded(t) }
 
 // noise returns a text that cannot be compressed.
-func noise(n int) string { return repotest.Noise(n, uint64(n)) }
+func noise(n int) string { return repotest.Noise(n) }

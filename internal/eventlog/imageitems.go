@@ -57,7 +57,8 @@ func (p *packedImage) size() int64 {
 // packImage returns the packed image.
 func (c *codec) packImage(m *BuiltImage) []byte {
 	var all []byte
-	sections := [][]byte{m.data[:m.start+m.imageHead.State], m.data[m.keysAt() : m.keysAt()+m.Keys], m.Section(SearchSection)}
+	front, keys := m.data[:m.start+m.imageHead.State], m.data[m.keysAt():m.keysAt()+m.Keys]
+	sections := [][]byte{front, keys, m.Section(SearchSection)}
 	if m.Memories > 0 {
 		sections = append(sections, m.Section(MemoriesSection))
 	}

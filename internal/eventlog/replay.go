@@ -35,9 +35,10 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 }
 
 // Renew replaces the state of the log by an equal one that is based on state, which is equal to that of
-// a snapshot of the log: it applies the commits after the snapshot to it. It reports whether it replaced the state. It does not if these commits are very
-// large, because applying them takes as long as writing them; if other calls write faster than it
-// applies; if the log was erased; or if the head is not the expected one at the end.
+// a snapshot of the log: it applies the commits after the snapshot to it. It reports whether it
+// replaced the state. It does not if these commits are very large, because applying them takes as long
+// as writing them; if other calls write faster than it applies; if the log was erased; or if the head
+// is not the expected one at the end.
 func (l *Log[S]) Renew(ctx context.Context, at Snapshot[S], state S) (renewed bool, err error) {
 	from := *at.head
 	from.state = state
@@ -340,9 +341,9 @@ type stretch struct {
 	until  uint64 // the run of this commit is the last; 0: all runs, and the control item
 }
 
-// ahead yields all runs of a stretch, oldest first, and then the control item if it goes to the end. It reads and decodes
-// up to two items in advance while the caller uses one. It ends with the first error, or with the
-// context.
+// ahead yields all runs of a stretch, oldest first, and then the control item if it goes to the end. It
+// reads and decodes up to two items in advance while the caller uses one. It ends with the first error,
+// or with the context.
 func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 	return func(yield func(decoded) bool) {
 		ctx, cancel := context.WithCancel(ctx)

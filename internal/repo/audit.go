@@ -221,9 +221,10 @@ func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 	if err != nil {
 		return AuditPiece{}, err
 	}
-	p := AuditPiece{At: eventlog.PartRef{Run: r.First, Part: part}, Month: vault.Month(alone.Time), Empty: len(r.Parts[part].Data) == 0}
-	p.Lines = AuditLines(alone)
-	return p, nil
+	return AuditPiece{
+		At: eventlog.PartRef{Run: r.First, Part: part}, Month: vault.Month(alone.Time),
+		Lines: AuditLines(alone), Empty: len(r.Parts[part].Data) == 0,
+	}, nil
 }
 
 // broughtIn returns the audit logs that a commit ingested as files, oldest first.
@@ -270,7 +271,8 @@ func newEventWriter(to *bytes.Buffer, c *eventlog.Commit) *eventWriter {
 		same: map[string]json.RawMessage{}, event: map[string]json.RawMessage{},
 	}
 	for name, value := range map[string]string{
-		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": eventlog.Version(c.Seq),
+		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request,
+		"version": eventlog.Version(c.Seq),
 	} {
 		w.same[name], _ = json.Marshal(value) // it is a string
 		w.more += len(`,"":`) + len(name) + len(w.same[name])

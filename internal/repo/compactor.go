@@ -110,7 +110,9 @@ func (s imageSearch) replace(x *index.Index) {
 
 // searchedHead returns the newest known state and its search indexes. If a text cannot be read
 // there are no search indexes; an image is written without them.
-func (v *Vault) searchedHead(ctx context.Context) (s eventlog.Snapshot[*index.Index], all eventlog.Sections, err error) {
+func (v *Vault) searchedHead(
+	ctx context.Context,
+) (s eventlog.Snapshot[*index.Index], all eventlog.Sections, err error) {
 	// Changes are recorded before the state is read, so that none is missed.
 	v.searcher.listen()
 	v.memories.listen()

@@ -113,7 +113,9 @@ func (p *notePlaces) change(k changeKey, data func(eventlog.PartRef) (eventlog.P
 
 // note returns the note with this key, without its texts, its part and the place of the part. The note is
 // nil if there is none.
-func (p *notePlaces) note(k changeKey, data func(eventlog.PartRef) (eventlog.Part, error)) (*eventlog.Note, eventlog.Part, eventlog.PartRef, error) {
+func (p *notePlaces) note(
+	k changeKey, data func(eventlog.PartRef) (eventlog.Part, error),
+) (*eventlog.Note, eventlog.Part, eventlog.PartRef, error) {
 	i := int(k.seq - p.first) //nolint:gosec // one of the run's commits
 	begin := 0
 	if i > 0 {

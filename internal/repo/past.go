@@ -27,7 +27,9 @@ func storedPast(p *index.Past) *eventlog.Past {
 	if p == nil {
 		return nil
 	}
-	return &eventlog.Past{Note: eventlog.Times(p.Note), Sections: storedTimes(p.Sections), Traits: storedTimes(p.Traits)}
+	return &eventlog.Past{
+		Note: eventlog.Times(p.Note), Sections: storedTimes(p.Sections), Traits: storedTimes(p.Traits),
+	}
 }
 
 // storedTimes returns times in the form that a commit stores.

@@ -84,7 +84,8 @@ var searchedMemories = searched{
 		if !ok {
 			return searchChange{}, false
 		}
-		return searchChange{at: eventlog.PartRef(c.Place), size: usualMemory, note: func(value []byte) (*search.Note, error) {
+		at := eventlog.PartRef(c.Place)
+		return searchChange{at: at, size: usualMemory, note: func(value []byte) (*search.Note, error) {
 			m, err := readMemory(value)
 			if err != nil {
 				return nil, err

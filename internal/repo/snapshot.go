@@ -292,13 +292,14 @@ func notYet(version, latest uint64) error {
 // buildUpTo builds the index at a version from the newest image before it and the commits after
 // that image.
 func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
-	return v.log.StateAt(ctx, version, func(from *index.Index, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef]) *index.Index {
+	build := func(from *index.Index, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef]) *index.Index {
 		b := index.NewBuilder(from)
 		for c, at := range commits {
 			b = add(b, c, at)
 		}
 		return b.Index()
-	})
+	}
+	return v.log.StateAt(ctx, version, build)
 }
 
 // searchableOf returns an index of an earlier version with its search index.

@@ -14,35 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// Default limits of a vault (CONTRACT §9).
-const (
-	MaxNote  = 1 << 20 // bytes of one note; not configurable
-	MaxNotes = 100_000
-	MaxVault = 1 << 30 // bytes of all notes
-
-	MaxMemories = 200_000
-
-	// Headings, traits, references and tags of all notes in the index; see index.Totals.
-	MaxThings       = 5_000_000
-	MaxHostedThings = 2_000_000 // if a server has several tenants, or is reachable from other machines
-)
-
-// Limits are the limits of one vault. Zero values stand for MaxNotes, MaxVault, MaxThings and
-// MaxMemories.
-type Limits struct {
-	Notes  int   // number of notes
-	Bytes  int64 // total size of the notes in bytes
-	Things int   // number of indexed things
-
-	Memories int // number of memories
-}
-
-// OrDefault returns the limits with the defaults in place of zero values.
-func (l Limits) OrDefault() Limits {
-	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings),
-		cmp.Or(l.Memories, MaxMemories)}
-}
-
 // A Tx is a draft of a commit to a vault. Staged notes pass the checks that apply to every note:
 // size and limits, name collisions, the version that the call is based on, protected paths, and the
 // state of the file in the folder. It is valid only during the function of an Update, and not safe
@@ -411,40 +382,6 @@ func (tx *Tx) free(path vault.Path) error {
 	return fault.New(fault.DuplicateID,
 		"%s differs only by case or normalization from %s, which exists", path, other).
 		With("id", vault.Path(other).ID()).Fix("use the name %s", other)
-}
-
-// A size is the growth of a vault by a change, and the number of indexed things in the changed
-// file.
-type size struct{ notes, bytes, things int }
-
-// room returns QUOTA_EXCEEDED if the vault has no room for a change that makes it grow.
-func (tx *Tx) room(path vault.Path, more size) error {
-	if !counted(path) {
-		return nil
-	}
-	most, now := tx.v.limits, tx.Before().Totals()
-	fits := more.notes <= 0 || now.Notes+tx.notes+more.notes <= most.Notes
-	fits = fits && (more.bytes <= 0 || now.Bytes+tx.bytes+int64(more.bytes) <= most.Bytes)
-	if fits {
-		return nil
-	}
-	return fault.New(fault.QuotaExceeded, "a vault has at most %d notes and %d bytes",
-		most.Notes, most.Bytes)
-}
-
-// grow counts a staged change.
-func (tx *Tx) grow(path vault.Path, more size) {
-	if counted(path) {
-		tx.notes += more.notes
-		tx.bytes += int64(more.bytes)
-		tx.stock.set(path, tx.stock.at(tx.Before(), path), more.things)
-	}
-}
-
-// counted reports whether a file counts against the limits of a vault: whether it is a note in
-// index.Totals.
-func counted(path vault.Path) bool {
-	return path.Kind() == vault.KindNote && path[0] != '.'
 }
 
 // log adds the audit events, and the ids of traits and nodes, to the staged notes.

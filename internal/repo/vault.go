@@ -171,7 +171,9 @@ func (v *Vault) searchers() map[eventlog.SectionName]*searcher {
 }
 
 // searchOf reads a search index of an image.
-func (v *Vault) searchOf(ctx context.Context, from *eventlog.OpenImage, name eventlog.SectionName) (*search.Index, error) {
+func (v *Vault) searchOf(
+	ctx context.Context, from *eventlog.OpenImage, name eventlog.SectionName,
+) (*search.Index, error) {
 	data, err := v.log.ReadSection(ctx, from, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the search index of an image: %w", err)
@@ -217,8 +219,8 @@ func changed(c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 // changeOf returns a note in the form that the index takes. at is the place of its part.
 func changeOf(n *eventlog.Note, at eventlog.PartRef) index.Change {
 	return index.Change{
-		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes), Past: pastOf(n.Past),
-		From: n.From, Since: n.Since, Body: index.Body(at),
+		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes),
+		Past: pastOf(n.Past), From: n.From, Since: n.Since, Body: index.Body(at),
 	}
 }
 

@@ -56,7 +56,7 @@ func budgets(t *testing.T, p *place, k kind) {
 	}
 	read := func() error { return warmRead(t, u) }
 	require.NoError(t, read())
-	big := step{tool: "big", put: map[string]string{"b": Noise(40<<10, 3)}}
+	big := step{tool: "big", put: map[string]string{"b": noise(40<<10, 3)}}
 	small := step{tool: "small", key: "k", put: map[string]string{"a": "one"}}
 	again, tried := small, big
 	again.tool, again.replays, tried.dryRun = "again", "small", true

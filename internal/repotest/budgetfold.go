@@ -19,7 +19,7 @@ func foldedBudgets(t *testing.T, p *place) {
 	old := step{tool: "old", key: "old", put: map[string]string{"folded 0": "0"}}
 	write(old)
 	for i := range 20 {
-		write(step{tool: "w", put: map[string]string{fmt.Sprintf("folded %d", i): Noise(99, uint64(i))}})
+		write(step{tool: "w", put: map[string]string{fmt.Sprintf("folded %d", i): noise(99, uint64(i))}})
 	}
 	outward(t, p, writer)
 	late := step{tool: "late", key: "late", put: map[string]string{"late": "late"}}
@@ -74,7 +74,7 @@ func tailBudgets(t *testing.T, p *place) {
 		{"a tail of 400 runs", func() error { return warmRead(t, near) }, cost{queries: 1}},
 	})
 	for i := range 100 {
-		requireDone(t, writer, step{tool: "w", put: map[string]string{"b": Noise(15<<10, uint64(i))}})
+		requireDone(t, writer, step{tool: "w", put: map[string]string{"b": noise(15<<10, uint64(i))}})
 	}
 	require.NoError(t, warmRead(t, near))
 	_, err := near.Searchable(t.Context())

@@ -95,7 +95,7 @@ func (c *chronicle) drawEdit() edit {
 	case 7:
 		return write(vault.AuditLog, c.author.Audit(c.clock.Now()))
 	case 8: // over what the item of a run holds
-		return write(path, c.author.Note()+Noise(17<<10+c.r.IntN(2<<10), c.r.Uint64()))
+		return write(path, c.author.Note()+noise(17<<10+c.r.IntN(2<<10), c.r.Uint64()))
 	case 9, 10, 11:
 		return extend(path, c.author.Line())
 	case 12, 13, 14:

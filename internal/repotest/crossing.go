@@ -46,7 +46,7 @@ func acts() map[string]act {
 	return map[string]act{
 		"a writer":           write(eventlog.Call{Tool: "late"}, late),
 		"a writer with key":  write(keyed, late),
-		"one with a payload": write(eventlog.Call{Tool: "late"}, late+Noise(21<<10, 3)),
+		"one with a payload": write(eventlog.Call{Tool: "late"}, late+noise(21<<10, 3)),
 		"a consumer": func(ctx context.Context, v *repo.Vault) error {
 			return v.Compact(ctx, eventlog.Compaction{All: true})
 		},
@@ -128,7 +128,7 @@ func newCrossing(t *testing.T, e Engine, name string) *crossing {
 		c.put(c.first, "other.md", fmt.Sprint("see [[secret]] ", i))
 	}
 	require.NoError(t, c.first.Compact(t.Context(), eventlog.Compaction{All: true}))
-	c.put(c.first, secret, canary+Noise(21<<10, 1))
+	c.put(c.first, secret, canary+noise(21<<10, 1))
 	c.warm = c.open(c.place.Engine, 1)
 	_, err := everything(t.Context(), c.warm)
 	require.NoError(t, err)

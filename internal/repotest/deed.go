@@ -53,7 +53,7 @@ func (d *deed) text(before string) string {
 	if d.kind == "edit" {
 		return before + "- " + d.word + "\n"
 	}
-	long := Noise(d.size, uint64(len(d.word)+d.client))
+	long := noise(d.size, uint64(len(d.word)+d.client))
 	return "# " + d.word + "\n\n" + strings.ReplaceAll(long, "\n", " ") + "\n"
 }
 

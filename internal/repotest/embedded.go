@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -23,4 +24,14 @@ func Embedded(t *testing.T) Engine {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
 	return Engine{Table: table, Bucket: bucket}
+}
+
+// Noise returns n bytes of text that hardly get smaller when they are packed, and that JSON does not
+// escape. It is the same text each time.
+func Noise(n int) string {
+	r, b := rand.New(rand.NewPCG(1, uint64(n))), make([]byte, n)
+	for i := range b {
+		b[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"[r.IntN(64)]
+	}
+	return string(b)
 }

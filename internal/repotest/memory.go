@@ -89,7 +89,7 @@ func (c *chronicle) drawMemoryEdit() edit {
 	case 3:
 		return c.drawChapter()
 	case 4: // over what the item of a run holds
-		return put(id, c.author.Memory(), Noise(17<<10+c.r.IntN(2<<10), c.r.Uint64()))
+		return put(id, c.author.Memory(), noise(17<<10+c.r.IntN(2<<10), c.r.Uint64()))
 	}
 	return put(id, c.author.Memory(), "")
 }

@@ -168,8 +168,8 @@ func newSeed(t testing.TB) uint64 {
 	return seed
 }
 
-// Noise is text of n bytes that does not get smaller when it is packed. Equal seeds give equal texts.
-func Noise(n int, seed uint64) string {
+// noise is text that does not get smaller when it is packed.
+func noise(n int, seed uint64) string {
 	r, b := rand.New(rand.NewPCG(seed, 1)), make([]byte, n)
 	for i := range b {
 		b[i] = byte(' ' + r.IntN(95))
