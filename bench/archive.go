@@ -14,6 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/bench/corpus"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -83,7 +84,7 @@ func (a *archive) openOn(t table.Table) (*repo.Vault, error) {
 
 // bring creates the vault and writes all notes, in commits of the size of an import.
 func (a *archive) bring(ctx context.Context, v *repo.Vault) error {
-	if err := v.Create(ctx, repo.Call{Tool: "team_vault_create"}, nil); err != nil {
+	if err := v.Create(ctx, eventlog.Call{Tool: "team_vault_create"}, nil); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(a.texts, maxNotes) {
@@ -104,7 +105,7 @@ func (a *archive) edit(ctx context.Context, v *repo.Vault, i int) error {
 
 // write writes the files in one commit.
 func (a *archive) write(ctx context.Context, v *repo.Vault, files ...corpus.File) error {
-	_, err := v.Update(ctx, repo.Call{Tool: "raven_edit"},
+	_, err := v.Update(ctx, eventlog.Call{Tool: "raven_edit"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			for _, f := range files {
 				if err := tx.Put(ctx, vault.Path(f.Path), []byte(f.Text)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -147,7 +148,7 @@ func (k *keeping) year(ctx context.Context) error {
 	// hour later.
 	for range 2 {
 		k.set(k.now().Add(time.Hour))
-		if err := v.Compact(ctx, repo.Compaction{All: true}); err != nil {
+		if err := v.Compact(ctx, eventlog.Compaction{All: true}); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,7 @@ func (k *keeping) fold(ctx context.Context, v *repo.Vault) error {
 		return err
 	}
 	begun := time.Now()
-	if err := v.Compact(ctx, repo.Compaction{All: true}); err != nil {
+	if err := v.Compact(ctx, eventlog.Compaction{All: true}); err != nil {
 		return err
 	}
 	after, err := v.Control(ctx)

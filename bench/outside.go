@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // The names of the rows of edits, as on the page and in the goals.
@@ -213,7 +213,7 @@ func (f *serving) sweeps(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := v.Create(ctx, repo.Call{Tool: "team_vault_create"}, nil); err != nil {
+	if err := v.Create(ctx, eventlog.Call{Tool: "team_vault_create"}, nil); err != nil {
 		return err
 	}
 	files, err := fileblob.Open(notes)

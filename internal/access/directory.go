@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
@@ -32,7 +32,7 @@ func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string,
 	}
 	var names []string
 	for _, e := range s.Vaults() {
-		if e.Status == repo.Active {
+		if e.Status == eventlog.Active {
 			names = append(names, e.Name)
 		}
 	}

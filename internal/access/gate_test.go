@@ -18,6 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/authtest"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -165,7 +166,7 @@ func (h *house) staffToken(more map[string]any) string {
 	return h.staff.Sign(all)
 }
 
-var call = repo.Call{Who: repo.Who{Principal: "tester"}, Tool: "test"}
+var call = eventlog.Call{Who: eventlog.Who{Principal: "tester"}, Tool: "test"}
 
 func TestPeopleOfTheDeployment(t *testing.T) {
 	h := newHouse(t)

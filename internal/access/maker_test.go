@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
@@ -19,8 +19,8 @@ func TestMakerIsRevoked(t *testing.T) {
 	h := newHouse(t)
 	maker := h.token(t, "acme", team.Token{Name: "p", Roles: everywhere(auth.Admin)})
 	made := auth.NewSecret("acme")
-	_, err := h.tenant(t, "acme").CreateToken(t.Context(), repo.Call{
-		Who: repo.Who{Principal: auth.APIToken(maker.ID)}, Tool: "test",
+	_, err := h.tenant(t, "acme").CreateToken(t.Context(), eventlog.Call{
+		Who: eventlog.Who{Principal: auth.APIToken(maker.ID)}, Tool: "test",
 	}, team.Token{
 		ID: made.ID, Name: "c", Digest: made.Digest(), Roles: everywhere(auth.Admin),
 	}, func(team.Token) any { return nil })

@@ -20,6 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -500,8 +501,8 @@ func (b *bench) put(t *testing.T, name, path, agent string) {
 	t.Helper()
 	v, err := b.team(t).Vault(t.Context(), name)
 	require.NoError(t, err)
-	call := repo.Call{
-		Who:  repo.Who{Principal: "p", Agent: agent, Request: "req-" + path, Token: "acme_1"},
+	call := eventlog.Call{
+		Who:  eventlog.Who{Principal: "p", Agent: agent, Request: "req-" + path, Token: "acme_1"},
 		Tool: "f_write",
 	}
 	_, err = v.Update(t.Context(), call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -513,7 +514,7 @@ func (b *bench) put(t *testing.T, name, path, agent string) {
 // create creates a vault.
 func (b *bench) create(t *testing.T, name string) {
 	t.Helper()
-	call := repo.Call{Who: repo.Who{Principal: "admin", Agent: "admin"}, Tool: "team_vault_create"}
+	call := eventlog.Call{Who: eventlog.Who{Principal: "admin", Agent: "admin"}, Tool: "team_vault_create"}
 	_, err := b.team(t).Create(t.Context(), call, team.NewVault{Name: name},
 		func(team.Entry) any { return "made" })
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
@@ -28,7 +29,7 @@ func TestListOpensNoVault(t *testing.T) {
 			b.clock.pass(time.Second)
 		}
 	}
-	_, err := b.team(t).Trash(t.Context(), repo.Call{Tool: "team_vault_delete"}, "v03",
+	_, err := b.team(t).Trash(t.Context(), eventlog.Call{Tool: "team_vault_delete"}, "v03",
 		func(team.Entry) any { return "gone" })
 	require.NoError(t, err)
 	want := b.list(t, audit.Query{})

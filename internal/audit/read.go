@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
@@ -262,19 +262,16 @@ func (l *listing) some(
 // traitCost is the size in bytes of a trait's id without its text.
 const traitCost = 16
 
-// nodeCost is the size in bytes of a node's UID.
-const nodeCost = 16
-
 // sizeOf returns the size in bytes of a commit's texts and events, and of the ids of its traits and
 // nodes: the cost of reading the commit, although an entry contains none of it.
-func sizeOf(c *repo.Commit) int {
+func sizeOf(c *eventlog.Commit) int {
 	n := 0
 	for i := range c.Notes {
 		n += len(c.Notes[i].Text) + len(c.Notes[i].Theirs) + len(c.Notes[i].Events)
 		for _, id := range c.Notes[i].Traits {
 			n += traitCost + len(id)
 		}
-		n += len(c.Notes[i].Nodes) * nodeCost
+		n += len(c.Notes[i].Nodes)
 	}
 	return n
 }
@@ -282,12 +279,12 @@ func sizeOf(c *repo.Commit) int {
 // of returns the entry of a commit. Its targets are the paths of notes and, for the tenant's own
 // log, the ids of records. A note whose history was erased is left out: its path may be what was to
 // be erased.
-func (l *listing) of(h team.History, c *repo.Commit) Entry {
+func (l *listing) of(h team.History, c *eventlog.Commit) Entry {
 	e := Entry{
 		Time: c.Time.UTC(), Request: c.Who.Request, Tenant: l.team.Name(),
 		Principal: c.Who.Principal, Agent: c.Who.Agent, Operation: c.Tool, Vault: h.Vault,
 		Targets: []string{}, Outcome: OK,
-		Before: repo.Version(c.Seq - 1), After: repo.Version(c.Seq),
+		Before: eventlog.Version(c.Seq - 1), After: eventlog.Version(c.Seq),
 		Token: c.Who.Token, Issuer: c.Who.Issuer, Subject: c.Who.Subject,
 	}
 	if c.Took > 0 {

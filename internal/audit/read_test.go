@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -40,7 +40,7 @@ func story(t *testing.T) (*bench, *audit.Auditor) {
 	b.clock.pass(5 * time.Minute)
 	require.NoError(t, a.Archive(t.Context()))
 	step(func() {
-		_, err := b.team(t).Trash(t.Context(), repo.Call{Tool: "team_vault_delete"}, "other",
+		_, err := b.team(t).Trash(t.Context(), eventlog.Call{Tool: "team_vault_delete"}, "other",
 			func(team.Entry) any { return "gone" })
 		require.NoError(t, err)
 	})
@@ -281,7 +281,7 @@ func TestListOfAFoldedLog(t *testing.T) {
 	v, err := b.team(t).Vault(t.Context(), "notes")
 	require.NoError(t, err)
 	for range 3 {
-		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 		b.clock.pass(2 * time.Hour)
 	}
 	require.False(t, b.has(t, "notes/1", "log/000000000001"), "it has left the table")

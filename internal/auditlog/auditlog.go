@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -43,7 +44,7 @@ type copier interface {
 type Log struct {
 	vault      *repo.Vault
 	files      Files
-	cursor     repo.Cursor
+	cursor     eventlog.Cursor
 	redactions redactions
 }
 
@@ -80,7 +81,7 @@ func (l *Log) save(ctx context.Context, p part) error {
 	case p.seen <= at.Seq:
 		return nil
 	case len(p.lines) == 0:
-		return l.moveTo(ctx, repo.Cursor{Seq: p.seen, Size: at.Size, Month: at.Month})
+		return l.moveTo(ctx, eventlog.Cursor{Seq: p.seen, Size: at.Size, Month: at.Month})
 	case at.Month == "" && at.Size > 0: // written before months were closed; may contain several months
 		return blob.ErrCondition
 	case p.month > at.Month:
@@ -106,11 +107,11 @@ func (l *Log) turnMonth(ctx context.Context, month string) error {
 			return err
 		}
 	}
-	return l.moveTo(ctx, repo.Cursor{Seq: at.Seq, Month: month})
+	return l.moveTo(ctx, eventlog.Cursor{Seq: at.Seq, Month: month})
 }
 
 // close writes the lines of the open file durably to the file of its month.
-func (l *Log) close(ctx context.Context, at repo.Cursor) error {
+func (l *Log) close(ctx context.Context, at eventlog.Cursor) error {
 	if c, ok := l.files.(copier); ok {
 		copied, err := c.copyTo(ctx, vault.ClosedAudit(at.Month), vault.AuditLog, at.Size)
 		if copied || err != nil {
@@ -138,7 +139,7 @@ func readAll(n int, want int64, err error) error {
 }
 
 // moveTo makes the audit log durable up to a cursor, and stores the cursor.
-func (l *Log) moveTo(ctx context.Context, to repo.Cursor) error {
+func (l *Log) moveTo(ctx context.Context, to eventlog.Cursor) error {
 	if to.Size > 0 {
 		if err := l.files.Sync(ctx, vault.AuditLog); err != nil {
 			return err
@@ -162,14 +163,14 @@ func (l *Log) rewrite(ctx context.Context, upTo uint64) (closed []string, err er
 		return nil, err
 	}
 	if at.Month != "" && at.Month < open.Month {
-		if err := l.moveTo(ctx, repo.Cursor{Seq: at.Seq, Month: open.Month}); err != nil {
+		if err := l.moveTo(ctx, eventlog.Cursor{Seq: at.Seq, Month: open.Month}); err != nil {
 			return nil, err
 		}
 	}
 	if err := all.open(ctx, open); err != nil {
 		return nil, err
 	}
-	to := repo.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month}
+	to := eventlog.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month}
 	return all.made, l.moveTo(ctx, to)
 }
 
@@ -187,5 +188,5 @@ func Replace(ctx context.Context, v *repo.Vault, files Files, upTo uint64) error
 	if err := all.open(ctx, open); err != nil {
 		return err
 	}
-	return v.Advance(ctx, Cursor, repo.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month})
+	return v.Advance(ctx, Cursor, eventlog.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month})
 }

@@ -1,6 +1,7 @@
 package auditlog
 
 import (
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -9,7 +10,7 @@ import (
 type Batch struct {
 	seen    uint64 // last commit that was added
 	parts   []part
-	erasing []*repo.Commit // commits that erase histories, whose lines Redact must remove
+	erasing []*eventlog.Commit // commits that erase histories, whose lines Redact must remove
 }
 
 // A part is the audit lines of consecutive commits of one month.
@@ -23,7 +24,7 @@ type part struct {
 func NewBatch(after uint64) Batch { return Batch{seen: after} }
 
 // Add adds the lines of a commit. It ignores a commit that is not newer than those in the batch.
-func (b *Batch) Add(c *repo.Commit) {
+func (b *Batch) Add(c *eventlog.Commit) {
 	if c.Seq <= b.seen {
 		return
 	}

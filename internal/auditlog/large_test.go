@@ -12,6 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -33,14 +34,14 @@ func months(t *testing.T, over func(blob.Bucket) auditlog.Files) map[string]stri
 		Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
-	require.NoError(t, v.Create(t.Context(), repo.Call{Tool: "create"}, nil))
+	require.NoError(t, v.Create(t.Context(), eventlog.Call{Tool: "create"}, nil))
 	notes := blob.Sub(bucket, "notes")
 	control, err := v.Control(t.Context())
 	require.NoError(t, err)
 	log := auditlog.New(v, over(notes), control)
 	for day := range 60 {
 		now = now.Add(24 * time.Hour)
-		_, err := v.Update(t.Context(), repo.Call{Tool: "write"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		_, err := v.Update(t.Context(), eventlog.Call{Tool: "write"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
 			return nil, tx.Put(ctx, vault.Path(fmt.Sprintf("day %d.md", day)), []byte("# Day\n"))
 		})
 		require.NoError(t, err)

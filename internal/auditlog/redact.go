@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -21,7 +22,7 @@ type redactions struct {
 
 // A redaction is an erasing commit with the audit lines of the erased history before the erasure.
 type redaction struct {
-	commit *repo.Commit
+	commit *eventlog.Commit
 	before []repo.AuditPiece
 }
 
@@ -107,7 +108,7 @@ func (l *Log) duePieces(
 	ctx context.Context,
 ) (pieces map[string][][]byte, later []redaction, err error) {
 	pieces = map[string][][]byte{}
-	known := map[repo.PartRef]bool{}
+	known := map[eventlog.PartRef]bool{}
 	for _, r := range l.redactions.all {
 		redacted, err := l.vault.IsRedacted(ctx, r.commit)
 		if err != nil {

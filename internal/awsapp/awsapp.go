@@ -37,6 +37,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/job"
@@ -160,9 +161,9 @@ func tenants(o Options, later func(func())) team.Options {
 // rests returns the places in AWS that still contain data that was erased at a time, and when the
 // services delete it. The times are those that AWS documents for its services, and the retention of
 // the deployment's queues.
-func rests(at time.Time) []repo.Rest {
+func rests(at time.Time) []eventlog.Rest {
 	const day = 24 * time.Hour
-	return []repo.Rest{
+	return []eventlog.Rest{
 		{What: "keys of items in the stream of the table", Until: at.Add(day)},
 		{What: "names of vaults in messages that could not be processed", Until: at.Add(14 * day)},
 		{What: "backups of the table, where it can be restored to a point in time", Until: at.Add(35 * day)},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -33,7 +34,7 @@ type Adopted struct {
 // stay in the log, and are written to the folder later, so that nothing is lost. Lines of the audit
 // log that are not in the log of the vault are added too, with the ids and times in them. The vault
 // must not have a Follower yet.
-func Adopt(ctx context.Context, v *repo.Vault, files Files, c repo.Call) (Adopted, error) {
+func Adopt(ctx context.Context, v *repo.Vault, files Files, c eventlog.Call) (Adopted, error) {
 	idx, err := v.Read(ctx)
 	if err != nil {
 		return Adopted{}, err
@@ -57,7 +58,7 @@ func Adopt(ctx context.Context, v *repo.Vault, files Files, c repo.Call) (Adopte
 type adoption struct {
 	vault *repo.Vault
 	files Files
-	call  repo.Call
+	call  eventlog.Call
 	idx   *index.Index
 	done  Adopted
 
@@ -232,7 +233,7 @@ func (a *adoption) commit(ctx context.Context) error {
 // generates the audit log again. The cursor moves to the state before the adoption, so the first
 // Follower still compares the files of the adopted commits.
 func (a *adoption) passed(ctx context.Context) error {
-	if err := a.vault.Advance(ctx, repo.FilesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
+	if err := a.vault.Advance(ctx, repo.FilesCursor, eventlog.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err
 	}
 	return a.auditAnew(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -23,7 +24,7 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	if control.Cursors[repo.FilesCursor].Seq > 0 || control.Cursors[auditlog.Cursor].Seq > 0 {
 		return nil
 	}
-	a := adoption{vault: v, files: o.Files, call: repo.Call{Who: o.Who, Tool: "reindex"}}
+	a := adoption{vault: v, files: o.Files, call: eventlog.Call{Who: o.Who, Tool: "reindex"}}
 	log, err := auditlog.Whole(ctx, a.files)
 	if err != nil || len(log) == 0 {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
@@ -93,8 +94,8 @@ func TestMonths(t *testing.T) {
 
 	p.in(t, "2031-12")
 	v, folder = p.open(t)
-	require.NoError(t, v.SetStatus(t.Context(), repo.Call{}, repo.Trashed))
-	require.NoError(t, v.SetStatus(t.Context(), repo.Call{}, repo.Active))
+	require.NoError(t, v.SetStatus(t.Context(), eventlog.Call{}, eventlog.Trashed))
+	require.NoError(t, v.SetStatus(t.Context(), eventlog.Call{}, eventlog.Active))
 	folder.Close()
 	require.Equal(t, []string{"audit.log"}, slices.Sorted(maps.Keys(p.auditFiles(t))),
 		"what has no line closes nothing")
@@ -115,7 +116,7 @@ func TestMonths(t *testing.T) {
 	}, slices.Sorted(maps.Keys(p.auditFiles(t))))
 	p.audited(t, v)
 
-	require.NoError(t, v.SetStatus(t.Context(), repo.Call{}, repo.Trashed))
+	require.NoError(t, v.SetStatus(t.Context(), eventlog.Call{}, eventlog.Trashed))
 	kept, err := folder.Clear(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, kept)
@@ -397,11 +398,11 @@ func TestAdoptMonths(t *testing.T) {
 		base := p.table
 		p.table = tabletest.NewFlaky(base, d.plan)
 		_, err := checkout.Adopt(t.Context(), p.vault(t), mortal{p.files.Files, d},
-			repo.Call{Tool: "reindex"})
+			eventlog.Call{Tool: "reindex"})
 		require.Equal(t, d.came(), err != nil, "%v", err)
 		p.table = base
 		v := p.vault(t)
-		_, err = checkout.Adopt(t.Context(), v, p.files, repo.Call{Tool: "reindex"})
+		_, err = checkout.Adopt(t.Context(), v, p.files, eventlog.Call{Tool: "reindex"})
 		require.NoError(t, err)
 		p.verified(t)
 		v, folder := p.open(t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -18,7 +19,7 @@ func BenchmarkSweep(b *testing.B) {
 	p := newPlace(b, nil)
 	v, folder := p.open(b)
 	for folders := range 100 {
-		_, err := v.Update(b.Context(), repo.Call{Tool: "test"},
+		_, err := v.Update(b.Context(), eventlog.Call{Tool: "test"},
 			func(ctx context.Context, tx *repo.Tx) (any, error) {
 				for i := range 100 {
 					path := vault.Path(fmt.Sprintf("folder %d/note %d.md", folders, i))

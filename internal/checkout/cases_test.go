@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
@@ -242,7 +243,7 @@ func keyOverlap(t *testing.T, s *served) {
 	ours := strings.Replace(fields, "tempo: 90", "tempo: 60", 1)
 	s.write(t, "a.md", ours)
 	s.reindex(t)
-	name := "a.conflict-" + repo.Version(s.vault.Known().Version()) + ".md"
+	name := "a.conflict-" + eventlog.Version(s.vault.Known().Version()) + ".md"
 	s.agree(t, map[string]string{"a.md": ours, name: theirs})
 }
 
@@ -266,7 +267,7 @@ func keepBoth(t *testing.T, s *served) {
 	require.NoError(t, err)
 	s.write(t, "deep/a.md", strings.Replace(song, "two", "our two", 1))
 	s.reindex(t)
-	name := "deep/a.conflict-" + repo.Version(s.vault.Known().Version()) + ".md"
+	name := "deep/a.conflict-" + eventlog.Version(s.vault.Known().Version()) + ".md"
 	s.agree(t, map[string]string{
 		"deep/a.md": strings.NewReplacer("two", "our two", "five", "my five").Replace(song), name: theirs,
 	})

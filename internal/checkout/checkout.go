@@ -36,6 +36,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -128,7 +129,7 @@ type inbox struct {
 // An entry is one commit of an inbox, with the states of the vault before and after it.
 type entry struct {
 	before, after *index.Index
-	commit        *repo.Commit
+	commit        *eventlog.Commit
 }
 
 // Open syncs the folder of a vault with its log and keeps it in sync until Close. The vault must
@@ -180,7 +181,7 @@ type Options struct {
 	Files Files // the folder of the notes
 	Log   *slog.Logger
 	Now   func() time.Time
-	Who   repo.Who // the author of the edits that are ingested
+	Who   eventlog.Who // the author of the edits that are ingested
 
 	// Watch watches the folder. If it is nil, only sweeps find edits.
 	Watch func(enter func(folder string) bool) (blob.Watch, error)
@@ -206,7 +207,7 @@ type Options struct {
 
 // Applied implements repo.Follower: it records a commit, and does not wait for files. The commits
 // of several writes may gather in the inbox; collect handles them in order.
-func (c *Checkout) Applied(before, after *index.Index, commit *repo.Commit) {
+func (c *Checkout) Applied(before, after *index.Index, commit *eventlog.Commit) {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
 	c.inbox.entries = append(c.inbox.entries, entry{before, after, commit})
@@ -271,7 +272,7 @@ func (c *Checkout) collect() {
 // the file is not expected to have the state before the commit but the state after it: the merged
 // text may still differ from the file, and w.found says which text may be replaced. The caller
 // holds mu.
-func (c *Checkout) await(n repo.Note, e entry) {
+func (c *Checkout) await(n eventlog.Note, e entry) {
 	after, _ := e.after.File(n.Path)
 	w, ok := c.waiting[n.Path]
 	if !ok {

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // commit ingests a part of the batch in one commit, and then updates the files. It has the shape
@@ -28,8 +28,8 @@ const reindex = intake.Tool
 
 // call returns the call that ingests edits. When a folder is read for the first time, no events are
 // reported: the notes are as old as their files.
-func (b *batch) call() repo.Call {
-	call := repo.Call{
+func (b *batch) call() eventlog.Call {
+	call := eventlog.Call{
 		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Silent: b.begins && b.first(),
 	}
 	if b.git {

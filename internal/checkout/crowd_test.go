@@ -20,6 +20,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -169,7 +170,7 @@ func (c *crowd) client(t *testing.T, w *writer, notes []string) {
 	for time.Now().Before(c.end) {
 		note := notes[w.rand.IntN(len(notes))]
 		var d draft
-		call := repo.Call{Tool: "test", Who: repo.Who{Principal: w.name}}
+		call := eventlog.Call{Tool: "test", Who: eventlog.Who{Principal: w.name}}
 		_, err := c.vault.Update(t.Context(), call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 			d = draft{}
 			text, exists, err := tx.Text(ctx, vault.Path(note))

@@ -15,6 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -155,7 +156,7 @@ func newSeamPlace(t *testing.T, seam fileblob.Seam) *place {
 		dir: filepath.Join(dir, "notes"), table: b, whole: whole,
 		files: &files{Files: blob.Sub(whole, "notes").(checkout.Files)},
 	}
-	require.NoError(t, p.vault(t).Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	require.NoError(t, p.vault(t).Create(t.Context(), eventlog.Call{Request: []byte("r")}, nil))
 	return p
 }
 
@@ -247,7 +248,7 @@ func TestBusyClients(t *testing.T) {
 	p.edit(t, "a.md", below(song, "mine"))
 	for i := 0; !strings.Contains(text(t, v, "a.md"), "mine\n"); i++ {
 		require.Less(t, i, 5000, "it waits and waits")
-		_, err := v.Update(t.Context(), repo.Call{Tool: "test"},
+		_, err := v.Update(t.Context(), eventlog.Call{Tool: "test"},
 			func(ctx context.Context, tx *repo.Tx) (any, error) {
 				now, _, err := tx.Text(ctx, "a.md") // the edit that was just ingested stays
 				if err != nil {

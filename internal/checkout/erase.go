@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -126,7 +127,7 @@ func (p property) settle(ctx context.Context, files Files) error {
 func everyPath(ctx context.Context, v *repo.Vault) (map[string]bool, error) {
 	all := map[string]bool{}
 	for c, err := range v.Commits(ctx, 1) {
-		if errors.Is(err, repo.ErrNoLog) || fault.Is(err, fault.IndexError) {
+		if errors.Is(err, eventlog.ErrNoLog) || fault.Is(err, fault.IndexError) {
 			break
 		}
 		if err != nil {

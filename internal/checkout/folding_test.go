@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -37,7 +38,7 @@ func moves(t *testing.T, v *repo.Vault, seq uint64) map[string]string {
 // respell moves a note in the log to another spelling of its name, as an agent does.
 func (s *served) respell(t *testing.T, from, to, text string) error {
 	t.Helper()
-	_, err := s.vault.Update(t.Context(), repo.Call{Tool: "test"},
+	_, err := s.vault.Update(t.Context(), eventlog.Call{Tool: "test"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			if err := tx.Remove(ctx, vault.Path(from)); err != nil {
 				return nil, err

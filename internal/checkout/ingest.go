@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/intake"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -20,7 +21,7 @@ type Ingesting struct {
 	// Who made the decision, and becomes the author of the commits. Prefix limits the notes that
 	// this caller may change. A batch covers the whole folder, so a caller with a prefix cannot
 	// decide about it.
-	Who    repo.Who
+	Who    eventlog.Who
 	Prefix string
 
 	unasked bool  // no call asked for it: edits that may be unfinished can wait
@@ -81,7 +82,7 @@ func (c *Checkout) tryAgain() {
 // folder has: then a call must decide that the folder is ingested.
 func (c *Checkout) TakeIn(ctx context.Context, t Ingesting) (Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
-		return Taken{}, repo.OutsidePrefix(t.Prefix)
+		return Taken{}, eventlog.OutsidePrefix(t.Prefix)
 	}
 	if t.unasked && c.beyond {
 		return Taken{}, fault.New(fault.IndexError, "the log has lost versions that the folder has")
@@ -153,11 +154,11 @@ type batch struct {
 	unasked bool
 	initial bool
 	found   []*found
-	held    []*found // those that need confirmation
-	paths   []string // of all edits that were known
-	total   int      // number of notes in the vault
-	git     bool     // git changed the files; see fromGit
-	who     repo.Who // who decided about the held batch; empty: no one has
+	held    []*found     // those that need confirmation
+	paths   []string     // of all edits that were known
+	total   int          // number of notes in the vault
+	git     bool         // git changed the files; see fromGit
+	who     eventlog.Who // who decided about the held batch; empty: no one has
 	done    Taken
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -142,7 +143,7 @@ func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
 	if !b.whole || b.written <= c.saved {
 		return nil
 	}
-	if err := c.vault.Advance(ctx, repo.FilesCursor, repo.Cursor{Seq: b.written}); err != nil {
+	if err := c.vault.Advance(ctx, repo.FilesCursor, eventlog.Cursor{Seq: b.written}); err != nil {
 		return err
 	}
 	c.saved = b.written

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -71,7 +72,7 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 		from = f.Before.Version
 	} else {
 		_, seq, err := c.vault.Trace(ctx, version, []string{f.Path},
-			func(n *repo.Note) bool { return n.Path == f.Path })
+			func(n *eventlog.Note) bool { return n.Path == f.Path })
 		if err != nil {
 			return false, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -90,7 +91,7 @@ func TestTakenIn(t *testing.T) {
 			require.Equal(t, c.want, p.file(t, "a.md"))
 			require.Equal(t, c.copy != "", taken.Conflicts == 1)
 			if c.copy != "" {
-				name := "a.conflict-" + repo.Version(v.Known().Version()) + ".md"
+				name := "a.conflict-" + eventlog.Version(v.Known().Version()) + ".md"
 				require.Equal(t, c.copy, text(t, v, name))
 				require.Equal(t, c.copy, p.file(t, name))
 			}
@@ -359,7 +360,7 @@ func TestAcceptsWhatWasSeen(t *testing.T) {
 	require.Equal(t, 30, reindex(t, folder, "").Held.Removed)
 	takeAway(30, 60)
 	taken, err := folder.Reindex(t.Context(), checkout.Ingesting{
-		Pending: checkout.Accept, Who: repo.Who{Principal: "freya"},
+		Pending: checkout.Accept, Who: eventlog.Who{Principal: "freya"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, 30, taken.Removed)
@@ -415,7 +416,7 @@ func TestTrashOfAnother(t *testing.T) {
 	v, folder := p.open(t)
 	write(t, v, "a.md", song)
 	p.edit(t, ".trash/a.md", "theirs\n")
-	_, err := v.Update(t.Context(), repo.Call{Tool: "test"},
+	_, err := v.Update(t.Context(), eventlog.Call{Tool: "test"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			at, err := tx.Trash(ctx, "a.md", []byte(song))
 			require.Equal(t, vault.Path(".trash/a.v3.md"), at)

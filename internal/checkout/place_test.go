@@ -18,6 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -142,7 +143,7 @@ func newPlace(t testing.TB, wrap func(table.Table) table.Table) *place {
 		dir: filepath.Join(dir, "notes"), table: b, whole: whole,
 		files: &files{Files: blob.Sub(whole, "notes").(checkout.Files)},
 	}
-	require.NoError(t, p.vault(t).Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	require.NoError(t, p.vault(t).Create(t.Context(), eventlog.Call{Request: []byte("r")}, nil))
 	if wrap != nil {
 		p.table = wrap(b)
 	}
@@ -199,7 +200,7 @@ func (p *place) openUnread(t testing.TB) (v *repo.Vault, c *checkout.Checkout, r
 
 // put writes a file of a vault; a nil text removes it.
 func put(ctx context.Context, v *repo.Vault, path string, text []byte) error {
-	_, err := v.Update(ctx, repo.Call{Tool: "test"},
+	_, err := v.Update(ctx, eventlog.Call{Tool: "test"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			if text == nil {
 				return nil, tx.Remove(ctx, vault.Path(path))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
@@ -198,7 +199,7 @@ func TestClear(t *testing.T) {
 	p.edit(t, "deep/c.md", "mine\n")
 	p.edit(t, "picture.png", "mine\n")
 	require.NoError(t, os.Remove(filepath.Join(p.dir, "gone.md")))
-	require.NoError(t, v.SetStatus(t.Context(), repo.Call{}, repo.Trashed))
+	require.NoError(t, v.SetStatus(t.Context(), eventlog.Call{}, eventlog.Trashed))
 	folder.Close()
 	for range 2 {
 		kept, err := folder.Clear(t.Context())

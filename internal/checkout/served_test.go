@@ -18,6 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/casefoldfs"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -102,7 +103,7 @@ func newServed(t *testing.T, g ground) *served {
 		ground: g,
 	}
 	s.mount(t)
-	require.NoError(t, s.place.vault(t).Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	require.NoError(t, s.place.vault(t).Create(t.Context(), eventlog.Call{Request: []byte("r")}, nil))
 	return s
 }
 
@@ -265,7 +266,7 @@ func (s *served) write(t *testing.T, path, text string) {
 // fill is many in one commit; each note ends with more.
 func (s *served) fill(t *testing.T, n int, more string) {
 	t.Helper()
-	_, err := s.vault.Update(t.Context(), repo.Call{Tool: "test"},
+	_, err := s.vault.Update(t.Context(), eventlog.Call{Tool: "test"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			for i := range n {
 				path, text := fmt.Sprintf("n/%02d.md", i), fmt.Sprintf("# %d\n\ntext\n%s", i, more)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
@@ -198,9 +199,9 @@ func (h *history) require(t *testing.T, l *life) {
 	}
 }
 
-func logOf(t *testing.T, l *life) []*repo.Commit {
+func logOf(t *testing.T, l *life) []*eventlog.Commit {
 	t.Helper()
-	var all []*repo.Commit
+	var all []*eventlog.Commit
 	for c, err := range l.vault.Commits(t.Context(), 1) {
 		require.NoError(t, err)
 		require.EqualValues(t, len(all)+1, c.Seq)
@@ -255,13 +256,13 @@ func requireSame(t *testing.T, want, got map[string]string, where string) {
 
 // requireNothingNew requires that what lies aside in the folder is a text of the log, or what is
 // left of one.
-func requireNothingNew(t *testing.T, l *life, commits []*repo.Commit) {
+func requireNothingNew(t *testing.T, l *life, commits []*eventlog.Commit) {
 	t.Helper()
 	for d, err := range l.bucket.Displaced(t.Context()) {
 		require.NoError(t, err)
 		path := strings.TrimPrefix(d.Key, "tenants/a/vaults/v/notes/")
-		known := slices.ContainsFunc(commits, func(c *repo.Commit) bool {
-			return slices.ContainsFunc(c.Notes, func(n repo.Note) bool {
+		known := slices.ContainsFunc(commits, func(c *eventlog.Commit) bool {
+			return slices.ContainsFunc(c.Notes, func(n eventlog.Note) bool {
 				return n.Path == path && tornFrom(d.Data, n.Text)
 			})
 		})

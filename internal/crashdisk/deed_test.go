@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -65,8 +66,8 @@ func (d *deed) text(r *rand.Rand, size int) string {
 
 // do asks for the deed.
 func (d *deed) do(ctx context.Context, v *repo.Vault) (repo.Receipt, error) {
-	c := repo.Call{
-		Who: repo.Who{Principal: "p"}, Tool: d.name, Key: d.key, Request: []byte(d.name),
+	c := eventlog.Call{
+		Who: eventlog.Who{Principal: "p"}, Tool: d.name, Key: d.key, Request: []byte(d.name),
 	}
 	return v.Update(ctx, c, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		if d.line != "" {

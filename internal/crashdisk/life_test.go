@@ -8,6 +8,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -66,7 +67,7 @@ func live(ctx context.Context, m machine) (*life, error) {
 	}
 	l.vault, err = a.Vault(ctx, "v")
 	if fault.Is(err, fault.NotFound) {
-		if _, err = a.Create(ctx, repo.Call{}, team.NewVault{Name: "v", Files: first}, nothing); err == nil {
+		if _, err = a.Create(ctx, eventlog.Call{}, team.NewVault{Name: "v", Files: first}, nothing); err == nil {
 			l.vault, err = a.Vault(ctx, "v")
 		}
 	}
@@ -77,7 +78,7 @@ func live(ctx context.Context, m machine) (*life, error) {
 }
 
 // first are the notes that a vault begins with.
-var first = []repo.Note{{Path: "start.md", Text: []byte("The first note.\n")}}
+var first = []eventlog.Note{{Path: "start.md", Text: []byte("The first note.\n")}}
 
 func nothing(team.Entry) any { return nil }
 

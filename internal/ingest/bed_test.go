@@ -17,6 +17,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/ingest"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -232,7 +233,7 @@ func newBed(t *testing.T) *bed {
 	b.db, b.bucket = db, dir
 	b.notes = &objects{Bucket: blob.Sub(dir, "notes"), now: b.now, put: map[string]blob.Object{}}
 	b.agent = b.vault(t, db)
-	require.NoError(t, b.agent.Create(t.Context(), repo.Call{Tool: "create"}, nil))
+	require.NoError(t, b.agent.Create(t.Context(), eventlog.Call{Tool: "create"}, nil))
 	return b
 }
 
@@ -279,7 +280,7 @@ func (b *bed) ask(_ context.Context, after time.Duration) error {
 // write makes a commit of notes: path, text and so on; an empty text removes the note. Its files are not brought.
 func (b *bed) write(t *testing.T, pairs ...string) uint64 {
 	t.Helper()
-	r, err := b.agent.Update(t.Context(), repo.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
+	r, err := b.agent.Update(t.Context(), eventlog.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for i := 0; i < len(pairs); i += 2 {
 			path := vault.Path(pairs[i])
 			if pairs[i+1] == "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
@@ -53,7 +54,7 @@ func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 // returns UNAVAILABLE while another process ingests edits of the vault.
 func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
-		return checkout.Taken{}, repo.OutsidePrefix(t.Prefix)
+		return checkout.Taken{}, eventlog.OutsidePrefix(t.Prefix)
 	}
 	b := &batch{Vault: v, word: t.Pending, who: t.Who, asked: true}
 	if t.DryRun {
@@ -83,7 +84,7 @@ type batch struct {
 	Vault
 	lease *lease
 	word  checkout.Pending // the decision about the held batch; empty if there is none
-	who   repo.Who         // the author of the decision
+	who   eventlog.Who     // the author of the decision
 	asked bool             // a caller is waiting for the result
 
 	idx     *index.Index
@@ -341,8 +342,8 @@ func (b *batch) respell() {
 
 // call returns the call that ingests edits. Its author is Outside, or the person who decided about
 // the held batch.
-func (b *batch) call() repo.Call {
-	c := repo.Call{Who: repo.Who{Principal: Outside}, Tool: intake.Tool, Outside: true}
+func (b *batch) call() eventlog.Call {
+	c := eventlog.Call{Who: eventlog.Who{Principal: Outside}, Tool: intake.Tool, Outside: true}
 	if b.word != "" {
 		c.Who = b.who
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/ingest"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -34,12 +35,12 @@ func TestTakesIn(t *testing.T) {
 	b.settle(t)
 	b.agree(t, map[string]string{"a.md": song + "mine\n", "moved/c.md": "C\n", "people/new.md": "new\n"})
 	require.Equal(t, 1, b.reindexes(t))
-	var last *repo.Commit
+	var last *eventlog.Commit
 	for c, err := range b.agent.Commits(t.Context(), 2) {
 		require.NoError(t, err)
 		last = c
 	}
-	require.Equal(t, repo.Who{Principal: ingest.Outside}, last.Who)
+	require.Equal(t, eventlog.Who{Principal: ingest.Outside}, last.Who)
 	for _, n := range last.Notes {
 		if n.Path == "moved/c.md" {
 			require.Equal(t, "c.md", n.From, "a note that moved is the same note")
@@ -291,7 +292,7 @@ func TestMassRemovalIsHeld(t *testing.T) {
 		b, before := setup(t)
 		b.write(t, "001.md", "agent\n")
 		b.follow(t)
-		who := repo.Who{Principal: "freya"}
+		who := eventlog.Who{Principal: "freya"}
 		would, err := b.process(t, b.shared).Reindex(t.Context(), checkout.Ingesting{Pending: checkout.Accept, Who: who, DryRun: true})
 		require.NoError(t, err)
 		done, err := b.process(t, b.shared).Reindex(t.Context(), checkout.Ingesting{Pending: checkout.Accept, Who: who})

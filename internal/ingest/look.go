@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -14,7 +15,7 @@ import (
 
 // furthest bounds the part of the log that files may be behind while outside edits can still be
 // recognised: the texts of these commits are compared with the files, so they must be read.
-var furthest = repo.Most{Commits: 10_000, Bytes: 64 << 20}
+var furthest = eventlog.Most{Commits: 10_000, Bytes: 64 << 20}
 
 // A view is the content of some files, and the state of the log. The index is not older than the
 // files. ours is set for each file, unless behind is.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -48,7 +48,7 @@ func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 	if err != nil {
 		return done, err
 	}
-	done.Version = repo.Version(idx.Version())
+	done.Version = eventlog.Version(idx.Version())
 	b := &rollback{Vault: v, idx: idx,
 		below: vault.Trash + "rollback-" + v.Now().UTC().Format("20060102T150405Z") + "/"}
 	paths, err := b.paths(ctx)

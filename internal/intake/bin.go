@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -17,7 +18,7 @@ func Unknown(all []*Found) []*Found {
 }
 
 // Bin moves texts to the trash, in one commit.
-func Bin(ctx context.Context, v *repo.Vault, call repo.Call, all []*Found) error {
+func Bin(ctx context.Context, v *repo.Vault, call eventlog.Call, all []*Found) error {
 	if len(all) == 0 {
 		return nil
 	}

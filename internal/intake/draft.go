@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/merge"
@@ -22,7 +23,7 @@ type Effect struct {
 
 // Commit ingests a part of a batch in one commit. A file that the vault refuses is left out, and is
 // in Effect.Left. If there is an error, the Effect is empty.
-func Commit(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (Effect, error) {
+func Commit(ctx context.Context, v *repo.Vault, call eventlog.Call, part []*Found) (Effect, error) {
 	var e Effect
 	receipt, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (_ any, err error) {
 		e, err = draft(ctx, tx, part)
@@ -38,7 +39,7 @@ func Commit(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (
 }
 
 // Try returns the Effect that Commit would have, and writes nothing.
-func Try(ctx context.Context, v *repo.Vault, call repo.Call, part []*Found) (Effect, error) {
+func Try(ctx context.Context, v *repo.Vault, call eventlog.Call, part []*Found) (Effect, error) {
 	var e Effect
 	call.DryRun = true
 	_, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (_ any, err error) {
@@ -174,7 +175,7 @@ func (e *Effect) keep(
 // copy stages a conflict copy beside the note, with the text that was found.
 func (e *Effect) copy(ctx context.Context, tx *repo.Tx, f *Found) error {
 	for n := 1; ; n++ {
-		path := vault.ConflictCopy(vault.Path(f.Path), repo.Version(tx.Seq()), n)
+		path := vault.ConflictCopy(vault.Path(f.Path), eventlog.Version(tx.Seq()), n)
 		if _, taken := tx.Folded(path); taken {
 			continue
 		}

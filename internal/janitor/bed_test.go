@@ -15,6 +15,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/ingest"
 	"github.com/rookeryhq/rookery/internal/janitor"
@@ -215,7 +216,7 @@ func (b *bed) open(t *testing.T, tenant string, vaults ...string) *team.Team {
 	own, err := b.worker.Teams.Team(t.Context(), tenant)
 	require.NoError(t, err)
 	for _, name := range vaults {
-		_, err = own.Create(t.Context(), repo.Call{Tool: "t"}, team.NewVault{Name: name}, func(team.Entry) any { return nil })
+		_, err = own.Create(t.Context(), eventlog.Call{Tool: "t"}, team.NewVault{Name: name}, func(team.Entry) any { return nil })
 		require.NoError(t, err)
 	}
 	return own
@@ -226,7 +227,7 @@ func write(t *testing.T, own *team.Team, name, path, text string) {
 	t.Helper()
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)
-	_, err = v.Update(t.Context(), repo.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
+	_, err = v.Update(t.Context(), eventlog.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		return nil, tx.Put(ctx, vault.Path(path), []byte(text))
 	})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/janitor"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -54,20 +55,26 @@ func TestAsks(t *testing.T) {
 		state func(*repo.Control)
 		want  []string
 	}{
-		"quiet":        {func(*repo.Control) {}, nil},
-		"fold-waits":   {func(c *repo.Control) { c.FoldDue = ago(time.Minute) }, nil},
-		"fold-lost":    {func(c *repo.Control) { c.FoldDue = ago(3 * time.Minute) }, []string{"fold"}},
-		"passing":      {func(c *repo.Control) { c.FoldDue, c.Passing = ago(time.Hour), &repo.Lease{Until: at.Add(1)} }, nil},
-		"pass-killed":  {func(c *repo.Control) { c.Passing = &repo.Lease{Until: ago(1)}; c.Cursors["audit"] = repo.Cursor{} }, []string{"fold"}},
-		"leftovers":    {func(c *repo.Control) { c.Swept = ago(25 * time.Hour) }, []string{"fold"}},
-		"items":        {func(c *repo.Control) { c.Passed = []repo.Mark{{Seq: 1, At: ago(2 * time.Hour)}} }, []string{"fold"}},
-		"noticed":      {func(c *repo.Control) { c.Noticed = &repo.Noticed{At: ago(10 * time.Second), Count: 1} }, nil},
-		"notice-lost":  {func(c *repo.Control) { c.Noticed = &repo.Noticed{At: ago(2 * time.Minute), Count: 1} }, []string{"close"}},
-		"swept":        {func(c *repo.Control) { c.Sweep = &repo.Sweep{At: ago(23 * time.Hour)} }, nil},
-		"sweep-due":    {func(c *repo.Control) { c.Sweep = &repo.Sweep{At: ago(24 * time.Hour)} }, []string{"sweep"}},
-		"never-swept":  {func(c *repo.Control) { c.Sweep, c.Made, c.Swept = nil, ago(25*time.Hour), at }, []string{"sweep"}},
-		"files-behind": {func(c *repo.Control) { c.Cursors["checkout"] = repo.Cursor{}; c.Cursors["audit"] = repo.Cursor{} }, []string{"files"}},
-		"left-table":   {func(c *repo.Control) { c.Low = 9 }, []string{"files"}},
+		"quiet":      {func(*repo.Control) {}, nil},
+		"fold-waits": {func(c *repo.Control) { c.FoldDue = ago(time.Minute) }, nil},
+		"fold-lost":  {func(c *repo.Control) { c.FoldDue = ago(3 * time.Minute) }, []string{"fold"}},
+		"passing":    {func(c *repo.Control) { c.FoldDue, c.Passing = ago(time.Hour), &eventlog.Lease{Until: at.Add(1)} }, nil},
+		"pass-killed": {func(c *repo.Control) {
+			c.Passing = &eventlog.Lease{Until: ago(1)}
+			c.Cursors["audit"] = eventlog.Cursor{}
+		}, []string{"fold"}},
+		"leftovers":   {func(c *repo.Control) { c.Swept = ago(25 * time.Hour) }, []string{"fold"}},
+		"items":       {func(c *repo.Control) { c.Passed = []eventlog.Mark{{Seq: 1, At: ago(2 * time.Hour)}} }, []string{"fold"}},
+		"noticed":     {func(c *repo.Control) { c.Noticed = &repo.Noticed{At: ago(10 * time.Second), Count: 1} }, nil},
+		"notice-lost": {func(c *repo.Control) { c.Noticed = &repo.Noticed{At: ago(2 * time.Minute), Count: 1} }, []string{"close"}},
+		"swept":       {func(c *repo.Control) { c.Sweep = &repo.Sweep{At: ago(23 * time.Hour)} }, nil},
+		"sweep-due":   {func(c *repo.Control) { c.Sweep = &repo.Sweep{At: ago(24 * time.Hour)} }, []string{"sweep"}},
+		"never-swept": {func(c *repo.Control) { c.Sweep, c.Made, c.Swept = nil, ago(25*time.Hour), at }, []string{"sweep"}},
+		"files-behind": {func(c *repo.Control) {
+			c.Cursors["checkout"] = eventlog.Cursor{}
+			c.Cursors["audit"] = eventlog.Cursor{}
+		}, []string{"files"}},
+		"left-table": {func(c *repo.Control) { c.Low = 9 }, []string{"files"}},
 	} {
 		b.now = at.Add(-10 * time.Minute)
 		b.open(t, "acme", name)
@@ -75,7 +82,7 @@ func TestAsks(t *testing.T) {
 		b.now = at
 		change(t, own, name, func(control *repo.Control) {
 			control.Swept, control.Sweep = at, &repo.Sweep{At: at}
-			control.Cursors = map[string]repo.Cursor{"checkout": {Seq: 2}, "audit": {Seq: 2}, "segments": {Seq: 2}}
+			control.Cursors = map[string]eventlog.Cursor{"checkout": {Seq: 2}, "audit": {Seq: 2}, "segments": {Seq: 2}}
 			c.state(control)
 		})
 		require.Equal(t, c.want, kinds(b.run(t), name), name)
@@ -209,7 +216,7 @@ func TestJobs(t *testing.T) {
 	_, err = jobs.Cancel(t.Context(), it.ID, false)
 	require.NoError(t, err)
 
-	_, err = own.Erase(t.Context(), repo.Call{Tool: "t"}, "gone")
+	_, err = own.Erase(t.Context(), eventlog.Call{Tool: "t"}, "gone")
 	require.NoError(t, err)
 	var open []table.Item
 	for it, err := range own.Table().Query(t.Context(), job.Part, "", "\U0010FFFF") {
@@ -230,7 +237,7 @@ func TestTrash(t *testing.T) {
 	write(t, own, "main", "a.md", "A\n")
 	b.now = b.now.Add(time.Hour)
 	b.work(t, b.run(t))
-	_, err := own.Trash(t.Context(), repo.Call{Tool: "t"}, "main", func(team.Entry) any { return nil })
+	_, err := own.Trash(t.Context(), eventlog.Call{Tool: "t"}, "main", func(team.Entry) any { return nil })
 	require.NoError(t, err)
 	b.now = b.now.Add(29 * 24 * time.Hour)
 	require.Empty(t, kinds(b.run(t), "main"))
@@ -250,7 +257,7 @@ func TestTrash(t *testing.T) {
 func TestGone(t *testing.T) {
 	b := newBed(t)
 	b.open(t, "acme", "main")
-	_, err := b.worker.Teams.Erase(t.Context(), repo.Call{Tool: "t", Who: repo.Who{Principal: "p"}}, "acme")
+	_, err := b.worker.Teams.Erase(t.Context(), eventlog.Call{Tool: "t", Who: eventlog.Who{Principal: "p"}}, "acme")
 	require.NoError(t, err)
 	for _, m := range b.run(t) {
 		require.Equal(t, "jobs", m.Kind)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/audit"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/ingest"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -104,7 +105,7 @@ func (r *run) due(ctx context.Context, f team.Followed, e team.Entry) (kinds []s
 	if e.ClearDue(now) {
 		return []string{stream.ClearKind}, nil
 	}
-	if e.Status != repo.Active {
+	if e.Status != eventlog.Active {
 		return nil, nil
 	}
 	c, err := f.Vault.Control(ctx)

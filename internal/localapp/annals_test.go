@@ -18,6 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/localapp"
@@ -208,7 +209,7 @@ func (a *annals) foldAll() {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	folding := repo.Compaction{All: true}
+	folding := eventlog.Compaction{All: true}
 	if !asleepNow() {
 		folding.Behind = checkout.Cursors()
 	}

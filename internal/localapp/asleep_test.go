@@ -20,6 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	host "github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/leaktest"
@@ -194,12 +195,12 @@ func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
 		return err
 	}
 	for _, e := range state.Vaults() {
-		if e.Status != repo.Active {
+		if e.Status != eventlog.Active {
 			continue
 		}
 		v, err := own.Vault(ctx, e.Name)
 		if err == nil {
-			err = errors.Join(v.Compact(ctx, repo.Compaction{All: true}), own.CompactVault(ctx, e.Name))
+			err = errors.Join(v.Compact(ctx, eventlog.Compaction{All: true}), own.CompactVault(ctx, e.Name))
 		}
 		if err != nil {
 			return err

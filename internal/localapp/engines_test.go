@@ -21,6 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/awstest"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/leaktest"
@@ -122,9 +123,9 @@ func leaveTable(t testing.TB, teams *team.Teams, c *shift) {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	c.pass(2)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	c.pass(-2)
 }
 

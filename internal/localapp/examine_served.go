@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -52,7 +53,7 @@ func (s *served) list(ctx context.Context) error {
 		return err
 	}
 	for _, v := range all.Items {
-		if v.State == string(repo.Active) && (s.Vault == "" || s.Vault == v.Name) {
+		if v.State == string(eventlog.Active) && (s.Vault == "" || s.Vault == v.Name) {
 			s.vaults = append(s.vaults, v.Name)
 		}
 	}
@@ -129,13 +130,13 @@ type leftFile struct {
 // control returns a control item with the counts, so that the findings are those of an examination
 // without a server.
 func (n *counts) control() repo.Control {
-	c := repo.Control{
+	c := repo.Control{FileState: repo.FileState{
 		Sweep: &repo.Sweep{
 			Count: n.Edited, Edited: n.EditedFiles, Missed: len(n.Missing), Missing: n.Missing,
 		},
 		Noticed: &repo.Noticed{Count: n.Pending, Paths: n.PendingList},
 		Held:    n.Held, Unwatched: n.Unwatched,
-	}
+	}}
 	if n.Left > 0 {
 		c.Left = &repo.Left{Count: n.Left}
 		for _, f := range n.LeftFiles {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -30,8 +31,8 @@ func (a *App) makeVault(ctx context.Context) error {
 	if _, made := s.Vault(a.folder.Vault); made {
 		return nil
 	}
-	_, err = t.Create(ctx, repo.Call{
-		Who: repo.Who{Principal: auth.LocalCaller().Principal}, Tool: "team_vault_create",
+	_, err = t.Create(ctx, eventlog.Call{
+		Who: eventlog.Who{Principal: auth.LocalCaller().Principal}, Tool: "team_vault_create",
 	}, team.NewVault{Name: a.folder.Vault}, func(team.Entry) any { return nil })
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
@@ -46,8 +46,8 @@ func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Rebuild(ctx, repo.Call{
-		Who: repo.Who{Principal: auth.LocalCaller().Principal}, Tool: "rebuild",
+	return t.Rebuild(ctx, eventlog.Call{
+		Who: eventlog.Who{Principal: auth.LocalCaller().Principal}, Tool: "rebuild",
 	})
 }
 

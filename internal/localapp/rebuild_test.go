@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestRebuildAfterAnErasedTenant checks that a rebuild after the loss of the database restores the
@@ -68,5 +68,5 @@ func foldAll(t *testing.T, app *localapp.App, name string) {
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -147,7 +147,7 @@ func foldThrice(t testing.TB, teams *team.Teams, tenant string, c *clock) {
 		for _, name := range []string{"main", "spare", "quiet"} {
 			v, err := own.Vault(t.Context(), name)
 			require.NoError(t, err)
-			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+			require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 		}
 		c.pass(2)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -114,7 +115,7 @@ func (v *Vault) writeAccesses(ctx context.Context) error {
 	data, err := json.Marshal(pending)
 	if err == nil {
 		key := fmt.Sprintf("%s%012d-%s", accessPrefix, v.Now().UnixNano()/int64(time.Millisecond), a.name)
-		err = v.log.opt.Table.Commit(ctx, table.Create(table.Item{
+		err = v.table.Commit(ctx, table.Create(table.Item{
 			Key: table.Key{Part: v.part, Sort: key}, Data: data,
 		}))
 	}
@@ -140,9 +141,9 @@ func (v *Vault) Accesses(ctx context.Context) (map[string]Access, error) {
 	a.mu.Unlock()
 	if !known {
 		written := map[string]Access{}
-		for it, err := range v.log.opt.Table.Query(ctx, v.part, accessPrefix, lastAccess) {
+		for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 			if err != nil {
-				return nil, unreadable(ctx, err)
+				return nil, eventlog.Unreadable(ctx, err)
 			}
 			addAccesses(written, it.Data)
 		}
@@ -176,7 +177,7 @@ func addAccesses(to map[string]Access, data []byte) {
 // at the same time, the commit fails and nothing changes.
 func (v *Vault) foldAccesses(ctx context.Context) error {
 	if err := v.writeAccesses(ctx); err != nil {
-		return notFolded(err)
+		return eventlog.NotCompacted(err)
 	}
 	if v.Known().Memories().Len() == 0 {
 		return nil
@@ -184,9 +185,9 @@ func (v *Vault) foldAccesses(ctx context.Context) error {
 	var sum *table.Item
 	var old []table.Item
 	limit := v.Now().Add(-accessRest).UnixMilli()
-	for it, err := range v.log.opt.Table.Query(ctx, v.part, accessPrefix, lastAccess) {
+	for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 		if err != nil {
-			return unreadable(ctx, err)
+			return eventlog.Unreadable(ctx, err)
 		}
 		var written int64
 		// Timed keys contain the time of writing; the key of the merged item does not.
@@ -211,9 +212,9 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 	a.written = nil
 	a.mu.Unlock()
 	var all []table.Item
-	for it, err := range v.log.opt.Table.Query(ctx, v.part, accessPrefix, lastAccess) {
+	for it, err := range v.table.Query(ctx, v.part, accessPrefix, lastAccess) {
 		if err != nil {
-			return unreadable(ctx, err)
+			return eventlog.Unreadable(ctx, err)
 		}
 		all = append(all, it)
 	}
@@ -231,8 +232,8 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 		if len(of) == 0 {
 			op = table.Remove(it.Key)
 		}
-		if err := v.log.opt.Table.Commit(ctx, op); err != nil && !errors.As(err, new(*table.Conflict)) {
-			return notFolded(err) // the other writer dropped them, or the next pass does
+		if err := v.table.Commit(ctx, op); err != nil && !errors.As(err, new(*table.Conflict)) {
+			return eventlog.NotCompacted(err) // the other writer dropped them, or the next pass does
 		}
 	}
 	return nil
@@ -275,13 +276,13 @@ func (v *Vault) sumUp(ctx context.Context, sum *table.Item, old []table.Item) er
 	} else {
 		ops = append(ops, table.Replace(*sum, table.Item{Key: key, Data: data}))
 	}
-	err = v.log.opt.Table.Commit(ctx, slices.Clip(ops)...)
+	err = v.table.Commit(ctx, slices.Clip(ops)...)
 	// A conflict means that another process merged or erased some of the items.
 	if conflict := (*table.Conflict)(nil); errors.As(err, &conflict) {
 		return nil
 	}
 	if err != nil {
-		return notFolded(err)
+		return eventlog.NotCompacted(err)
 	}
 	return nil
 }

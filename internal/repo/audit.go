@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -120,7 +120,7 @@ func (s *lineSearch) look() {
 // AuditLines returns the lines that a commit adds to the audit log: first those of the audit logs
 // that it ingested, oldest first, then one line for each event (reference/raven.md §6.9). An
 // erasure adds one line that does not name the note.
-func AuditLines(c *Commit) []byte {
+func AuditLines(c *eventlog.Commit) []byte {
 	var b bytes.Buffer
 	for _, n := range broughtIn(c) {
 		b.Write(asLines(n.Text))
@@ -131,7 +131,7 @@ func AuditLines(c *Commit) []byte {
 			w.each(n.Events)
 		}
 	}
-	if len(c.erases()) > 0 { // records the erasure, but not the note
+	if len(c.ErasedParts()) > 0 { // records the erasure, but not the note
 		w.event = map[string]json.RawMessage{"op": []byte(`"erase"`), "entity": []byte(`"note"`)}
 		w.write()
 	}
@@ -140,25 +140,25 @@ func AuditLines(c *Commit) []byte {
 
 // An AuditPiece is the share of one part of the log in the audit log.
 type AuditPiece struct {
-	At    PartRef // of the part in the log
-	Month string  // of the audit log file that contains the lines
-	Lines []byte  // each with its newline; nil if the part has no events
-	Empty bool    // the part is empty: it was erased
+	At    eventlog.PartRef // of the part in the log
+	Month string           // of the audit log file that contains the lines
+	Lines []byte           // each with its newline; nil if the part has no events
+	Empty bool             // the part is empty: it was erased
 }
 
 // ErasedAudit returns the audit log lines of the parts that the commit erase erases, in the order
 // of the log. Parts that are already empty have no lines. It returns INDEX_ERROR if a run is
 // damaged, and NOT_FOUND if the vault does not exist.
-func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
+func (v *Vault) ErasedAudit(ctx context.Context, erase *eventlog.Commit) ([]AuditPiece, error) {
 	var all []AuditPiece
 	for r, err := range v.erasedRuns(ctx, erase) {
 		if err != nil {
 			return nil, err
 		}
 		for _, part := range r.parts {
-			p, err := r.run.auditPiece(part)
+			p, err := auditPiece(r.run, part)
 			if err != nil {
-				return nil, damaged(r.run.First, err)
+				return nil, eventlog.Damaged(r.run.First, err)
 			}
 			all = append(all, p)
 		}
@@ -168,16 +168,16 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 
 // IsRedacted reports whether a part that the commit erase erases is empty. It reads the log only up
 // to the first such part. Its errors are those of ErasedAudit.
-func (v *Vault) IsRedacted(ctx context.Context, erase *Commit) (bool, error) {
+func (v *Vault) IsRedacted(ctx context.Context, erase *eventlog.Commit) (bool, error) {
 	for r, err := range v.erasedRuns(ctx, erase) {
 		if err != nil {
 			return false, err
 		}
 		for _, part := range r.parts {
 			switch {
-			case part >= len(r.run.parts):
-				return false, damaged(r.run.First, errFewParts)
-			case len(r.run.parts[part].data) == 0:
+			case part >= len(r.run.Parts):
+				return false, eventlog.Damaged(r.run.First, eventlog.ErrFewParts)
+			case len(r.run.Parts[part].Data) == 0:
 				return true, nil
 			}
 		}
@@ -187,21 +187,21 @@ func (v *Vault) IsRedacted(ctx context.Context, erase *Commit) (bool, error) {
 
 // A partsOfRun is the parts of a loaded run that a commit erases, in order.
 type partsOfRun struct {
-	run   *run
+	run   *eventlog.Run
 	parts []int
 }
 
 // erasedRuns yields the runs that have parts which the commit erase erases, in the order of the
 // log. It ends with the first error: INDEX_ERROR if a run is damaged, and NOT_FOUND if the vault
 // does not exist.
-func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOfRun, error] {
+func (v *Vault) erasedRuns(ctx context.Context, erase *eventlog.Commit) iter.Seq2[partsOfRun, error] {
 	parts := map[uint64][]int{}
-	for _, p := range erase.erases() {
+	for _, p := range erase.ErasedParts() {
 		parts[p.Run] = append(parts[p.Run], p.Part)
 	}
 	return func(yield func(partsOfRun, error) bool) {
 		for _, first := range slices.Sorted(maps.Keys(parts)) {
-			r, err := v.log.runAt(ctx, first)
+			r, err := v.log.RunAt(ctx, first)
 			if err != nil {
 				yield(partsOfRun{}, v.orNone(err))
 				return
@@ -213,42 +213,29 @@ func (v *Vault) erasedRuns(ctx context.Context, erase *Commit) iter.Seq2[partsOf
 	}
 }
 
-// errFewParts is the cause of the INDEX_ERROR of a run whose payload has fewer parts than its header.
-var errFewParts = errors.New("its payload lacks parts")
-
-// auditPiece returns the share of one part of the run in the audit log. The part with the answer of
-// a call has no lines. The run must be loaded.
-func (r *run) auditPiece(part int) (AuditPiece, error) {
-	if part >= len(r.parts) {
-		return AuditPiece{}, errFewParts
-	}
-	// i becomes the index of the commit that contains the part, and behind the number of the first
-	// part after that commit.
-	i, behind := 0, len(r.Commits[0].Parts)
-	for ; behind <= part; behind += len(r.Commits[i].Parts) {
-		i++
-	}
-	h := r.Commits[i]
-	p := AuditPiece{At: PartRef{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
-	if p.Empty || h.KeyHash != nil && part == behind-1 { // the last part of a commit with a key is the answer
-		return p, nil
-	}
+// auditPiece returns the share of one part of a run in the audit log. The part with the answer of a
+// call has no lines. The run must be loaded.
+func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 	// A commit with this part alone has the same lines as the part has in the whole commit.
-	alone := &Commit{Seq: r.First + uint64(i), Time: h.Time, Who: h.Who}
-	err := alone.take(r.parts[part])
-	p.Lines = AuditLines(alone)
-	return p, err
+	alone, err := r.Alone(part)
+	if err != nil {
+		return AuditPiece{}, err
+	}
+	return AuditPiece{
+		At: eventlog.PartRef{Run: r.First, Part: part}, Month: vault.Month(alone.Time),
+		Lines: AuditLines(alone), Empty: len(r.Parts[part].Data) == 0,
+	}, nil
 }
 
 // broughtIn returns the audit logs that a commit ingested as files, oldest first.
-func broughtIn(c *Commit) []Note {
-	var logs []Note
+func broughtIn(c *eventlog.Commit) []eventlog.Note {
+	var logs []eventlog.Note
 	for _, n := range c.Notes {
 		if !n.Deleted && !n.Erased && vault.Path(n.Path).Kind() == vault.KindAudit {
 			logs = append(logs, n)
 		}
 	}
-	slices.SortFunc(logs, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(logs, func(a, b eventlog.Note) int { return strings.Compare(a.Path, b.Path) })
 	return logs
 }
 
@@ -276,7 +263,7 @@ type eventWriter struct {
 }
 
 // newEventWriter returns an eventWriter for the events of commit c.
-func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
+func newEventWriter(to *bytes.Buffer, c *eventlog.Commit) *eventWriter {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
 	w := &eventWriter{
@@ -284,7 +271,8 @@ func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
 		same: map[string]json.RawMessage{}, event: map[string]json.RawMessage{},
 	}
 	for name, value := range map[string]string{
-		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": Version(c.Seq),
+		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request,
+		"version": eventlog.Version(c.Seq),
 	} {
 		w.same[name], _ = json.Marshal(value) // it is a string
 		w.more += len(`,"":`) + len(name) + len(w.same[name])

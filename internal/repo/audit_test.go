@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -129,10 +130,10 @@ func TestAuditMonths(t *testing.T) {
 // names in order, and that its values are encoded as encoding/json does, whatever their encoding in
 // the log.
 func TestAuditLines(t *testing.T) {
-	c := &repo.Commit{
+	c := &eventlog.Commit{
 		Seq: 7, Time: time.Date(2026, 3, 2, 1, 0, 0, 5e6, time.UTC),
-		Who: repo.Who{Principal: "user:<a>", Agent: "b\"c", Request: "r"},
-		Notes: []repo.Note{{Path: "n.md", Events: []byte(`[` +
+		Who: eventlog.Who{Principal: "user:<a>", Agent: "b\"c", Request: "r"},
+		Notes: []eventlog.Note{{Path: "n.md", Events: []byte(`[` +
 			`{"op":"update","entity":"object","id":"n","type":"page","changes":{"b":{"old":1.50,"new":12345678901234567890},"a":"\u003c"}},` +
 			`{"op":"delete","entity":"trait","id":"n:t\u0026:0","line":3,"content":"\u00e9 \u2028 \u003e é","value":[1e2,"x"]},` +
 			`{"op":"reindex","file":"n.md","zéro":[],"changes":{},"parent":null}]`)},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
@@ -18,7 +19,7 @@ func TestAuditLinesCost(t *testing.T) {
 	for i := range 20_000 {
 		events = append(events, fmt.Sprintf(`{"op":"delete","entity":"trait","id":"notes/traits:trait:%d","file":"notes/traits.md","value":1e400}`, i))
 	}
-	c := &repo.Commit{Seq: 7, Notes: []repo.Note{{Path: "a.md", Events: []byte("[" + strings.Join(events, ",") + "]")}}}
+	c := &eventlog.Commit{Seq: 7, Notes: []eventlog.Note{{Path: "a.md", Events: []byte("[" + strings.Join(events, ",") + "]")}}}
 	var lines []byte
 	_, bytes := tooltest.Allocated(func() { lines = repo.AuditLines(c) })
 	require.Equal(t, len(events), strings.Count(string(lines), "\n"))

@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // back returns the commits that a history yields from one backward.
-func back(t *testing.T, v repo.History, from uint64) []uint64 {
+func back(t *testing.T, v eventlog.History, from uint64) []uint64 {
 	t.Helper()
 	var all []uint64
 	for c, err := range v.Back(t.Context(), from, math.MaxInt) {
@@ -51,20 +51,20 @@ func requireBack(t *testing.T, s *shelf) {
 }
 
 // history returns the history of the vault, which is read without an index.
-func (s *shelf) history(t *testing.T) repo.History {
+func (s *shelf) history(t *testing.T) eventlog.History {
 	t.Helper()
-	all, err := repo.NewHistories()
+	all, err := eventlog.NewHistories()
 	require.NoError(t, err)
-	return all.Of(repo.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket})
+	return all.Of(eventlog.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket})
 }
 
 // TestEndOfAHistory checks that the end of a log is found from any earlier known end, while the log
 // grows and leaves the table.
 func TestEndOfAHistory(t *testing.T) {
 	s := newShelf(t)
-	all, err := repo.NewHistories()
+	all, err := eventlog.NewHistories()
 	require.NoError(t, err)
-	of := repo.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket}
+	of := eventlog.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket}
 	for n := range 40 {
 		s.write(t, n)
 		switch n % 7 {
@@ -74,7 +74,7 @@ func TestEndOfAHistory(t *testing.T) {
 			s.fold(t)
 		}
 		want := seqs(t, s.vault, 1)
-		for _, h := range []repo.History{all.Of(of), s.history(t)} {
+		for _, h := range []eventlog.History{all.Of(of), s.history(t)} {
 			last, at, err := h.LastAt(t.Context(), s.clock.Now())
 			require.NoError(t, err)
 			require.EqualValues(t, len(want), last)
@@ -126,7 +126,7 @@ func TestLastAt(t *testing.T) {
 	begin := s.clock.Now()
 	s.write(t, 90)
 	for i, when := range []string{"in the table", "in the table", "in segments", "in segments"} {
-		v := repo.History(s.open(t))
+		v := eventlog.History(s.open(t))
 		if i%2 == 1 {
 			v = s.history(t)
 		}
@@ -154,7 +154,7 @@ func TestBackOfAVaultThatIsErased(t *testing.T) {
 	s.write(t, 3)
 	v := s.open(t)
 	require.Len(t, back(t, v, 4), 4)
-	require.NoError(t, s.vault.SetStatus(t.Context(), caller(), repo.Trashed))
+	require.NoError(t, s.vault.SetStatus(t.Context(), caller(), eventlog.Trashed))
 	require.Len(t, back(t, v, 4), 4)
 	_, err := s.vault.Erase(t.Context(), caller())
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
@@ -26,10 +26,10 @@ func TestCadence(t *testing.T) {
 		size, wait, passes = 40<<20, 3, 20
 	}
 	e, clock := engine(t), repotest.NewClock()
-	open := func() *repo.Log[*repotest.State] {
+	open := func() *eventlog.Log[*repotest.State] {
 		o := repotest.LogOptions(e, clock.Now)
 		o.SilentUpTo, o.Imaging = func() uint64 { return 1 << 62 }, large(size)
-		l, err := repo.NewLog(o, &repotest.State{})
+		l, err := eventlog.New(o, &repotest.State{})
 		require.NoError(t, err)
 		return l
 	}
@@ -48,8 +48,8 @@ func TestCadence(t *testing.T) {
 		writing.Wait()
 		clock.Move(time.Minute)
 		l := open()
-		require.NoError(t, l.Compact(t.Context(), repo.Compaction{}))
-		require.False(t, l.CompactDue(repo.Compaction{}))
+		require.NoError(t, l.Compact(t.Context(), eventlog.Compaction{}))
+		require.False(t, l.CompactDue(eventlog.Compaction{}))
 		c, err := l.Control(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 500*(pass+1), c.Cursors["segments"].Seq)
@@ -69,7 +69,7 @@ func TestCadence(t *testing.T) {
 func TestWaitingImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 30)
-	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
+	f := eventlog.Compaction{All: true, Behind: []string{"checkout"}}
 	for range 3 {
 		require.NoError(t, s.open(t).Compact(t.Context(), f))
 		s.write(t, 5)
@@ -83,7 +83,7 @@ func TestWaitingImage(t *testing.T) {
 	s.clock.Move(25 * time.Hour) // a waiting image is not an orphan
 	require.NoError(t, s.open(t).Compact(t.Context(), f))
 	require.Len(t, s.objects(t, "image/"), 1)
-	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 31}))
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", eventlog.Cursor{Seq: 31}))
 	f.All = false
 	require.NoError(t, s.open(t).Compact(t.Context(), f))
 	c, err := s.vault.Control(t.Context())
@@ -93,14 +93,14 @@ func TestWaitingImage(t *testing.T) {
 }
 
 // large returns an Imaging with images of the given size.
-func large(size int) *repo.Imaging[*repotest.State] {
-	return &repo.Imaging[*repotest.State]{
-		Draw: func(s *repotest.State) repo.Drawing {
+func large(size int) *eventlog.Imaging[*repotest.State] {
+	return &eventlog.Imaging[*repotest.State]{
+		Draw: func(s *repotest.State) eventlog.Drawing {
 			text, err := json.Marshal(s)
 			if err != nil {
 				panic(err)
 			}
-			return repo.Drawn(append(text, bytes.Repeat([]byte(" "), size-len(text))...))
+			return eventlog.Drawn(append(text, bytes.Repeat([]byte(" "), size-len(text))...))
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			s := &repotest.State{}
@@ -110,9 +110,9 @@ func large(size int) *repo.Imaging[*repotest.State] {
 }
 
 // record appends a commit to a log.
-func record(t *testing.T, l *repo.Log[*repotest.State], name, text string) {
+func record(t *testing.T, l *eventlog.Log[*repotest.State], name, text string) {
 	_, err := l.Update(t.Context(), caller(), func(
-		_ context.Context, d *repo.Draft[*repotest.State],
+		_ context.Context, d *eventlog.Draft[*repotest.State],
 	) (any, error) {
 		if err := d.Touch(0); err != nil {
 			return nil, err

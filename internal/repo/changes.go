@@ -3,13 +3,13 @@ package repo
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/klauspost/compress/s2"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -43,11 +43,11 @@ type changeKey struct {
 
 // A change is the change of one file by one commit.
 type change struct {
-	commit *Commit // without notes, records and key
-	at     PartRef // of the note's part
-	head   []byte  // the note's head in JSON, compressed with s2
+	commit *eventlog.Commit // without notes, records and key
+	at     eventlog.PartRef // of the note's part
+	head   []byte           // the note's head in JSON, compressed with s2
 	digest index.Digest
-	path   string // of the file before this commit; see Commit.earlier
+	path   string // of the file before this commit; see Commit.Earlier
 	seq    uint64 // the commit that changed the file before; 0: none
 }
 
@@ -127,7 +127,7 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 		return Revision{}, nil, err
 	}
 	if found == nil {
-		return Revision{}, nil, damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
+		return Revision{}, nil, eventlog.Damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
 	}
 	r, err := found.revision()
 	r.Text = text
@@ -140,17 +140,17 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 	// If the places of the run are cached, only the frame with the note is unpacked. Otherwise the
 	// whole run is unpacked, and its places are cached for the next lookup.
 	p := pick{v: v}
-	read := func(at PartRef) ([]byte, error) { return p.part(ctx, at) }
+	read := func(at eventlog.PartRef) (eventlog.Part, error) { return p.part(ctx, at) }
 	in, _ := v.texts.changes.get(k.places()).(*notePlaces)
 	if in == nil {
-		run, err := v.log.runWith(ctx, k.seq)
+		run, err := v.log.RunWith(ctx, k.seq)
 		if err != nil {
 			return nil, nil, err
 		}
 		if run.Size < largeRun {
-			return run.findChange(k)
+			return findChangeIn(run, k)
 		}
-		in, read = newNotePlaces(run), run.dataOf
+		in, read = newNotePlaces(run), run.Part
 		for _, c := range in.commits {
 			v.texts.changes.add(changeKey{k.tenant, k.part, c.Seq, ""}, state, in)
 		}
@@ -161,25 +161,26 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 	return found, nil, err
 }
 
-// findChange returns the change with this key and the text of the note; nil if there is none.
-func (r *run) findChange(k changeKey) (*change, []byte, error) {
-	commits, err := r.commits()
+// findChangeIn returns the change of a run with this key and the text of the note; nil if there is
+// none.
+func findChangeIn(r *eventlog.Run, k changeKey) (*change, []byte, error) {
+	commits, err := r.Decode()
 	if err != nil {
-		return nil, nil, damaged(r.First, err)
+		return nil, nil, eventlog.Damaged(r.First, err)
 	}
-	at := PartRef{Run: r.First}
+	at := eventlog.PartRef{Run: r.First}
 	for i, c := range commits {
 		for j := range c.Notes {
 			n := &c.Notes[j]
 			if c.Seq != k.seq || n.Path != k.path || n.Erased {
 				continue
 			}
-			place := PartRef{at.Run, at.Part + j}
-			made, err := newChange(c, r.parts[place.Part].data, place)
+			place := eventlog.PartRef{Run: at.Run, Part: at.Part + j}
+			made, err := newChange(c, r.Parts[place.Part], place)
 			if err != nil {
-				return nil, nil, damaged(r.First, err)
+				return nil, nil, eventlog.Damaged(r.First, err)
 			}
-			made.path, made.seq = c.earlier(*n)
+			made.path, made.seq = c.Earlier(*n)
 			return made, n.Text, nil
 		}
 		at.Part += len(r.Commits[i].Parts)
@@ -187,35 +188,20 @@ func (r *run) findChange(k changeKey) (*change, []byte, error) {
 	return nil, nil, nil
 }
 
-// newChange returns the change of the note in part by commit c, which is at place at. It does not
+// newChange returns the change of the note in part p by commit c, which is at place at. It does not
 // set the previous path and commit.
-func newChange(c *Commit, part []byte, at PartRef) (*change, error) {
-	head, err := noteHeadIn(part)
+func newChange(c *eventlog.Commit, p eventlog.Part, at eventlog.PartRef) (*change, error) {
+	head, err := p.NoteHead()
 	if err != nil {
 		return nil, err
 	}
-	text, err := textOf(part, at)
+	text, err := eventlog.TextOf(p, at)
 	if err != nil {
 		return nil, err
 	}
 	return &change{
-		commit: c.bare(), at: at, head: bytes.Clone(s2.Encode(nil, head)), digest: index.DigestOf(text),
+		commit: c.Bare(), at: at, head: bytes.Clone(s2.Encode(nil, head)), digest: index.DigestOf(text),
 	}, nil
-}
-
-// bare returns a copy of the commit without notes, items, records and key.
-func (c *Commit) bare() *Commit {
-	return &Commit{Seq: c.Seq, Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status, Took: c.Took}
-}
-
-// noteHeadIn returns the head of the note in a part, in JSON. It returns an error for a part of
-// another kind.
-func noteHeadIn(part []byte) ([]byte, error) {
-	if len(part) == 0 || part[0] != partNote {
-		return nil, fmt.Errorf("a part is not a note")
-	}
-	head, _, err := splitNote(part[1:])
-	return head, err
 }
 
 // revision returns the Revision of the change, without the text.
@@ -224,11 +210,11 @@ func (c *change) revision() (Revision, error) {
 	if err != nil {
 		return Revision{}, fmt.Errorf("unpack a note's head: %w", err)
 	}
-	var h noteHead
-	if err := json.Unmarshal(head, &h); err != nil {
-		return Revision{}, fmt.Errorf("decode a note's head: %w", err)
+	n, err := eventlog.DecodeNoteHead(head)
+	if err != nil {
+		return Revision{}, err
 	}
-	return Revision{Commit: c.commit, Digest: c.digest, at: c.at, Note: h.note()}, nil
+	return Revision{Commit: c.commit, Digest: c.digest, at: c.at, Note: n}, nil
 }
 
 // Fill loads the text of a revision if it has one that is not loaded yet. r may be nil. Its errors

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -23,7 +24,7 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 	require.NotEmpty(t, before)
 
 	s.clock.Move(25 * time.Hour)
-	unsure := repo.Compaction{All: true, Clocked: func() bool { return false }}
+	unsure := eventlog.Compaction{All: true, Clocked: func() bool { return false }}
 	for range 2 {
 		require.NoError(t, s.vault.Compact(t.Context(), unsure))
 		require.Equal(t, before, s.items(t))
@@ -31,7 +32,7 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 	}
 
 	asked := 0
-	sure := repo.Compaction{All: true, Clocked: func() bool { asked++; return true }}
+	sure := eventlog.Compaction{All: true, Clocked: func() bool { asked++; return true }}
 	for range 2 { // the first pass records the position of all cursors
 		require.NoError(t, s.vault.Compact(t.Context(), sure))
 		s.clock.Move(2 * time.Hour)
@@ -45,9 +46,9 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 func TestAnUncertainClockErasesOnce(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 2)
-	_, err := s.vault.EraseNote(t.Context(), repo.Call{Tool: "test"}, "log.md")
+	_, err := s.vault.EraseNote(t.Context(), eventlog.Call{Tool: "test"}, "log.md")
 	require.NoError(t, err)
-	unsure := repo.Compaction{Clocked: func() bool { return false }}
+	unsure := eventlog.Compaction{Clocked: func() bool { return false }}
 	require.NoError(t, s.vault.Compact(t.Context(), unsure), "what is there is emptied at once")
 	control := func() repo.Control {
 		c, err := s.vault.Control(t.Context())
@@ -59,7 +60,7 @@ func TestAnUncertainClockErasesOnce(t *testing.T) {
 	s.clock.Move(25 * time.Hour)
 	require.NoError(t, s.vault.Compact(t.Context(), unsure))
 	require.NotNil(t, control().Erasing)
-	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	require.Nil(t, control().Erasing)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -13,7 +14,7 @@ import (
 // closed month. Cursor is the cursor of the writer of these files, read before Text.
 type AuditFile struct {
 	Text   []byte // of .raven/audit.log
-	Cursor Cursor
+	Cursor eventlog.Cursor
 
 	// Months are the closed months that have a file, oldest first. Closed returns the content of
 	// the file of a month; nil if there is no such file. Both are ignored if the cursor has no
@@ -51,7 +52,7 @@ func newComparison(file *AuditFile) *comparison {
 
 // take compares the lines of one commit with the file. The lines of a commit after the cursor may
 // be missing from it. take does nothing if a is nil.
-func (a *comparison) take(ctx context.Context, c *Commit) {
+func (a *comparison) take(ctx context.Context, c *eventlog.Commit) {
 	if a == nil || a.ended() {
 		return
 	}
@@ -65,9 +66,9 @@ func (a *comparison) take(ctx context.Context, c *Commit) {
 	a.at, a.lines = a.at+right, a.lines+right
 	switch {
 	case same < n:
-		a.differs("does not match the log of %s", Version(c.Seq))
+		a.differs("does not match the log of %s", eventlog.Version(c.Seq))
 	case n < len(want) && c.Seq <= a.Cursor.Seq:
-		a.differs("is missing: the log has it in %s", Version(c.Seq))
+		a.differs("is missing: the log has it in %s", eventlog.Version(c.Seq))
 	}
 	a.rest = a.rest[n:]
 }

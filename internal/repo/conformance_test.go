@@ -1,13 +1,8 @@
 package repo_test
 
 import (
-	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
@@ -23,16 +18,8 @@ func TestConformanceOfItems(t *testing.T) {
 	})
 }
 
-// engine returns the embedded engine. The clock of its table is fixed at the start time of the
-// cases' clocks, so that nothing in the table expires.
-func engine(t *testing.T) repotest.Engine {
-	t.Helper()
-	table, err := bolttable.Open(filepath.Join(t.TempDir(), "table.db"),
-		bolttable.Options{Now: repotest.NewClock().Now})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, table.Close()) })
-	bucket, err := fileblob.Open(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
-	return repotest.Engine{Table: table, Bucket: bucket}
-}
+// engine returns a new embedded engine.
+func engine(t *testing.T) repotest.Engine { return repotest.Embedded(t) }
+
+// noise returns a text that cannot be compressed.
+func noise(n int) string { return repotest.Noise(n) }

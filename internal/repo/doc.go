@@ -1,20 +1,17 @@
-// Package repo implements the append-only log of a vault or of a tenant, and the state that is
-// derived from it.
+// Package repo implements a vault: a log of notes and items (package eventlog) whose state is an index.
 //
-// Everything is an event in a log (DESIGN §1.1). The only contended write is: append run n+1 if it
-// does not exist. A Log does that and nothing else, for any type of state; a Vault is a Log whose
-// state is an index of notes. Section numbers in comments, as in log.md §2, refer to
-// reference/log.md.
+// A Vault reads and writes the log of one vault. Callers change it in the function of an Update, which
+// stages the changes in a Tx; a Tx checks what applies to every note: size and limits, collisions of
+// names, protected paths, the version that the call is based on. The rest derives from the log: texts
+// and search indexes are cached, and past states, histories, undo, the audit log and erasures are read
+// from the commits. Section numbers in comments, as in log.md §2, refer to reference/log.md.
 //
-// Terms:
+// Terms, in addition to those of package eventlog:
 //
-//   - A commit is the effect of one call; its seq counts commits from 1.
-//   - A run is one or more commits that are written as one item.
-//   - The payload of a run is its content, in contrast to its header.
-//   - A part is one note, one item, the records or the answer of a commit, in a payload.
-//   - The head is the newest state that a process knows; the tail is the log after it.
-//   - Compaction a commit applies it to a state. Compaction the log, or compaction, moves runs from the
-//     table to segments and writes images.
-//   - A segment is an immutable object that contains consecutive runs.
-//   - An image is a snapshot of the state, from which a process starts.
+//   - A version is the seq of a commit as callers see it.
+//   - A note is a file of the vault; an item is a memory, or another entity that is not a file.
+//   - A trait is an annotation of a note. A node is a heading or list item with an id of its own.
+//   - A follower keeps something in step with the log, for example the files of a checkout.
+//   - An outside edit is a change of a file in the folder that is not in the log yet.
+//   - A sweep compares all files of the folder with the log.
 package repo

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -37,7 +38,7 @@ func TestAnEndedCall(t *testing.T) {
 				require.ErrorIs(t, err, why, what)
 				require.False(t, fault.Is(err, fault.Unavailable), "%s: %v", what, err)
 			}
-			_, err := v.Update(ctx, repo.Call{Tool: "test"}, func(context.Context, *repo.Tx) (any, error) { return nil, nil })
+			_, err := v.Update(ctx, eventlog.Call{Tool: "test"}, func(context.Context, *repo.Tx) (any, error) { return nil, nil })
 			if why == context.DeadlineExceeded {
 				require.True(t, fault.Is(err, fault.IndexBusy), "%v", err)
 			} else {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -39,7 +40,7 @@ func requireGone(t *testing.T, v *repo.Vault) {
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	_, err = v.Update(ctx, caller(), edits(edit{"late.md", "late"}))
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
-	require.True(t, fault.Is(v.SetStatus(ctx, caller(), repo.Active), fault.NotFound))
+	require.True(t, fault.Is(v.SetStatus(ctx, caller(), eventlog.Active), fault.NotFound))
 	_, err = v.At(ctx, 2)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	_, err = v.Searchable(ctx)
@@ -53,7 +54,7 @@ func requireGone(t *testing.T, v *repo.Vault) {
 	}
 	err = v.Change(ctx, func(c *repo.Control) bool { c.Low++; return true })
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
-	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}), "folding does nothing")
+	require.NoError(t, v.Compact(ctx, eventlog.Compaction{All: true}), "folding does nothing")
 }
 
 // TestErase checks that nothing of a vault is left, wherever its log is, that all processes that
@@ -64,7 +65,7 @@ func TestErase(t *testing.T) {
 		"in segments":      func(t *testing.T, s *shelf) { s.fold(t) },
 		"out of the table": func(t *testing.T, s *shelf) { s.empty(t) },
 		"in the trash": func(t *testing.T, s *shelf) {
-			require.NoError(t, s.vault.SetStatus(t.Context(), caller(), repo.Trashed))
+			require.NoError(t, s.vault.SetStatus(t.Context(), caller(), eventlog.Trashed))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestErase(t *testing.T) {
 			require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 			requireGone(t, s.vault)
 			requireGone(t, s.open(t))
-			require.ErrorIs(t, s.open(t).Create(t.Context(), caller(), nil), repo.ErrLogExists)
+			require.ErrorIs(t, s.open(t).Create(t.Context(), caller(), nil), eventlog.ErrLogExists)
 
 			again, err := s.open(t).Erase(t.Context(), caller())
 			require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestEraseLate(t *testing.T) {
 	require.NoError(t, s.Table.Commit(t.Context(), table.Create(table.Item{
 		Key: table.Key{Part: "v", Sort: "log/000000000099"}, Data: []byte(canary),
 	})))
-	s.clock.Move(repo.SweepAgain)
+	s.clock.Move(eventlog.SweepAgain)
 	gone, err := s.open(t).Erase(t.Context(), caller())
 	require.NoError(t, err)
 	require.Equal(t, 2, gone.Objects)
@@ -171,7 +172,7 @@ func TestEraseDamaged(t *testing.T) {
 func TestSealIsACommit(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
-	g := newGate(e.Table)
+	g := repotest.NewGate(e.Table)
 	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 	outcomes := make([]error, 3)
 	var done []chan struct{}
@@ -193,12 +194,12 @@ func TestSealIsACommit(t *testing.T) {
 			outcomes[i] = do()
 		}()
 		if i == 0 {
-			<-g.entered
+			<-g.Entered
 		} else {
-			queued(t, v, i)
+			repotest.Queued(t, v, i)
 		}
 	}
-	g.open()
+	g.Open()
 	for _, ended := range done {
 		<-ended
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -20,7 +21,7 @@ import (
 type history struct {
 	path string // of the note; empty: it is the history of items
 	// own contains the paths of the note and of its copies in the trash, each with the last commit
-	// for which the path is that of the note; maxSeq: no end.
+	// for which the path is that of the note; eventlog.MaxSeq: no end.
 	own   map[string]uint64
 	items map[memory.Ref]bool // the items that are erased
 	parts []ownPart
@@ -30,7 +31,7 @@ type history struct {
 
 // An ownPart is a part of a history. path is that of the note in it; empty: it is no note.
 type ownPart struct {
-	PartRef
+	eventlog.PartRef
 	path string
 }
 
@@ -45,11 +46,11 @@ func (h *history) clone() history {
 // readAll reads all commits before the one of tx, including earlier drafts of the same run.
 func (h *history) readAll(ctx context.Context, tx *Tx) error {
 	for {
-		if err := h.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
+		if err := h.read(ctx, tx.v.log, tx.draft.At().Run-1); err != nil {
 			return err
 		}
-		for _, earlier := range tx.earlier {
-			h.take(&earlier.commit, earlier.at)
+		for c, at := range tx.draft.Earlier() {
+			h.take(c, at)
 		}
 		if !h.wider {
 			return nil
@@ -59,7 +60,7 @@ func (h *history) readAll(ctx context.Context, tx *Tx) error {
 
 // read reads the commits after the last one read, up to and including upTo. If it finds that the
 // note had another path, it reads all commits again.
-func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) error {
+func (h *history) read(ctx context.Context, l *eventlog.Log[*index.Index], upTo uint64) error {
 	for {
 		if h.wider {
 			h.wider, h.seen, h.parts = false, 0, nil
@@ -71,15 +72,8 @@ func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) e
 }
 
 // readOnce reads the commits after h.seen up to upTo. It may set h.wider.
-func (h *history) readOnce(ctx context.Context, l *Log[*index.Index], upTo uint64) error {
-	code := l.code.reusing()
-	for r, err := range l.unpackedBy(ctx, code, h.seen+1) {
-		if err == nil && r.First > upTo {
-			return nil
-		}
-		if err == nil {
-			err = l.loadBy(ctx, code, r)
-		}
+func (h *history) readOnce(ctx context.Context, l *eventlog.Log[*index.Index], upTo uint64) error {
+	for r, err := range l.Runs(ctx, h.seen+1, upTo) {
 		if err != nil {
 			return err
 		}
@@ -93,16 +87,16 @@ func (h *history) readOnce(ctx context.Context, l *Log[*index.Index], upTo uint6
 
 // takeRun adds the parts of the commits of a run that are after the last one read, up to upTo. Only
 // the parts that name the note or an item are decoded: most runs have none.
-func (h *history) takeRun(r *run, upTo uint64) error {
+func (h *history) takeRun(r *eventlog.Run, upTo uint64) error {
 	names := h.namer()
-	if !slices.ContainsFunc(r.parts, names) {
+	if !slices.ContainsFunc(r.Parts, names) {
 		return nil
 	}
-	commits, err := r.commitsOf(names)
+	commits, err := r.DecodeOnly(names)
 	if err != nil {
-		return damaged(r.First, err)
+		return eventlog.Damaged(r.First, err)
 	}
-	at := PartRef{Run: r.First}
+	at := eventlog.PartRef{Run: r.First}
 	for i, c := range commits {
 		if c.Seq > h.seen && c.Seq <= upTo {
 			h.take(c, at)
@@ -115,21 +109,19 @@ func (h *history) takeRun(r *run, upTo uint64) error {
 // namer returns a function that reports whether a part may belong to the history: whether it
 // contains one of the names of words, as encoded in JSON. The text of a note is not searched. If a
 // name has several JSON encodings, the function returns true for every part.
-func (h *history) namer() func(part) bool {
+func (h *history) namer() func(eventlog.Part) bool {
 	var words [][]byte
 	for word := range h.words() {
 		spelt, plain := spelled(word)
 		if !plain {
-			return func(part) bool { return true }
+			return func(eventlog.Part) bool { return true }
 		}
 		words = append(words, spelt)
 	}
-	return func(p part) bool {
-		data := p.data
-		if len(data) > 0 && data[0] == partNote {
-			if head, _, err := splitNote(data[1:]); err == nil {
-				data = head
-			}
+	return func(p eventlog.Part) bool {
+		data := p.Data
+		if head, err := p.NoteHead(); err == nil {
+			data = head
 		}
 		return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(data, word) })
 	}
@@ -163,14 +155,14 @@ func spelled(text string) (spelt []byte, plain bool) {
 }
 
 // take adds the parts of one commit. at is the place of its first part.
-func (h *history) take(c *Commit, at PartRef) {
+func (h *history) take(c *eventlog.Commit, at eventlog.PartRef) {
 	found := false
 	for i, n := range c.Notes {
 		if until := h.own[n.Path]; n.Erased || until < c.Seq {
 			continue
 		}
 		found = true
-		h.parts = append(h.parts, ownPart{PartRef{at.Run, at.Part + i}, n.Path})
+		h.parts = append(h.parts, ownPart{eventlog.PartRef{Run: at.Run, Part: at.Part + i}, n.Path})
 		h.widen(c, n)
 	}
 	for i, it := range c.Items {
@@ -178,17 +170,17 @@ func (h *history) take(c *Commit, at PartRef) {
 			continue
 		}
 		found = true
-		h.parts = append(h.parts, ownPart{PartRef: PartRef{at.Run, at.Part + len(c.Notes) + i}})
+		h.parts = append(h.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + len(c.Notes) + i}})
 	}
 	if c.Key != nil && (found || h.quoted(c)) {
-		h.parts = append(h.parts, ownPart{PartRef: PartRef{at.Run, at.Part + c.answerPart()}})
+		h.parts = append(h.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + c.AnswerPart()}})
 	}
 	h.leave(c)
 }
 
 // widen adds the paths that a change of the note reveals: the path before a move, valid up to this
 // commit, and the copies in the trash that a deletion makes.
-func (h *history) widen(c *Commit, n Note) {
+func (h *history) widen(c *eventlog.Commit, n eventlog.Note) {
 	if n.From != "" && h.own[n.From] < c.Seq {
 		h.own[n.From], h.wider = c.Seq, true
 	}
@@ -196,20 +188,20 @@ func (h *history) widen(c *Commit, n Note) {
 		return
 	}
 	for i, other := range c.Notes {
-		if isCopy(other.Path, n.Path, c.Seq) && h.own[other.Path] < maxSeq {
-			h.own[other.Path] = maxSeq
+		if isCopy(other.Path, n.Path, c.Seq) && h.own[other.Path] < eventlog.MaxSeq {
+			h.own[other.Path] = eventlog.MaxSeq
 			// The copy is found while the commit is processed. If its note comes earlier in the
 			// commit, it has been passed already, so the commit must be read again.
-			h.wider = h.wider || i < slices.IndexFunc(c.Notes, func(o Note) bool { return o.Path == n.Path })
+			h.wider = h.wider || i < slices.IndexFunc(c.Notes, func(o eventlog.Note) bool { return o.Path == n.Path })
 		}
 	}
 }
 
 // leave drops the parts found at a path that the note had later: before commit c that path belonged
 // to another note, which c moves to a path that is not the note's.
-func (h *history) leave(c *Commit) {
+func (h *history) leave(c *eventlog.Commit) {
 	for _, n := range c.Notes {
-		if until := h.own[n.From]; n.From != "" && c.Seq < until && until < maxSeq && h.own[n.Path] < c.Seq {
+		if until := h.own[n.From]; n.From != "" && c.Seq < until && until < eventlog.MaxSeq && h.own[n.Path] < c.Seq {
 			h.parts = slices.DeleteFunc(h.parts, func(p ownPart) bool { return p.path == n.From })
 		}
 	}
@@ -217,7 +209,7 @@ func (h *history) leave(c *Commit) {
 
 // owns reports whether an item belongs to the history. An item that quotes one of them is added to
 // them.
-func (h *history) owns(i Item) bool {
+func (h *history) owns(i eventlog.Item) bool {
 	ref := memory.Ref{Kind: i.Kind, ID: i.ID}
 	if len(h.items) > 0 && memory.Quotes(i.Kind, i.Value, h.items) {
 		h.items[ref] = true
@@ -227,7 +219,7 @@ func (h *history) owns(i Item) bool {
 
 // quoted reports whether the answer of a commit may contain the note or an item: whether it names
 // one.
-func (h *history) quoted(c *Commit) bool {
+func (h *history) quoted(c *eventlog.Commit) bool {
 	for path, until := range h.own {
 		spelt, plain := spelled(stemOf(path))
 		if until >= c.Seq && (!plain || hasID(c.Key.Answer, spelt)) {
@@ -263,6 +255,6 @@ func hasID(answer, stem []byte) bool {
 // `of` in commit seq made (docs/design/0007-trash.md).
 func isCopy(path, of string, seq uint64) bool {
 	stem := strings.TrimSuffix(vault.Trash+of, ".md")
-	return path == vault.Trash+of || path == stem+"."+Version(seq)+".md" ||
+	return path == vault.Trash+of || path == stem+"."+eventlog.Version(seq)+".md" ||
 		path == stem+".v"+strconv.FormatUint(seq, 10)
 }

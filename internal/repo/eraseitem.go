@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
 )
@@ -12,7 +13,7 @@ import (
 // EraseMemory removes a memory and its links, the chapters that quote it and the wisdom that quotes
 // those. It erases the histories of all these: the parts of every commit that contain them, and the
 // answers of calls; see EraseNote. It returns NOT_FOUND if no version has the memory.
-func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote, error) {
+func (v *Vault) EraseMemory(ctx context.Context, c eventlog.Call, id string) (ErasedNote, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
 		return ErasedNote{}, err
@@ -26,7 +27,7 @@ func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote,
 	// The pass must know where to look for the commit before the commit exists: the process may
 	// crash in between.
 	if !c.DryRun {
-		if err := v.beginErasing(ctx, head.Version()); err != nil {
+		if err := v.log.BeginErasing(ctx, head.Version()); err != nil {
 			return ErasedNote{}, err
 		}
 	}
@@ -49,8 +50,9 @@ func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote
 			return ErasedNote{}, err
 		}
 	}
-	for i := range tx.commit.Items {
-		now.parts = append(now.parts, ownPart{PartRef: PartRef{tx.at.Run, tx.at.Part + len(tx.commit.Notes) + i}})
+	at, c := tx.draft.At(), tx.draft.Commit()
+	for i := range c.Items {
+		now.parts = append(now.parts, ownPart{PartRef: eventlog.PartRef{Run: at.Run, Part: at.Part + len(c.Notes) + i}})
 	}
 	return now.record(tx, ErasedNote{})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -104,7 +105,7 @@ func TestEraseMemory(t *testing.T) {
 
 			_, err = s.vault.EraseMemory(t.Context(), caller(), "mem_secret")
 			require.NoError(t, err)
-			require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+			require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 			s.write(t, 1)
 
 			rest := s.unpacked(t)

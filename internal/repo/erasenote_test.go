@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -62,7 +63,7 @@ func (s *shelf) eraseNote(t *testing.T, path string) {
 	t.Helper()
 	_, err := s.vault.EraseNote(t.Context(), caller(), "secret.md")
 	require.NoError(t, err)
-	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	s.write(t, 1)
 }
 
@@ -169,7 +170,7 @@ func TestEraseNote(t *testing.T) {
 			s.empty(t)
 			require.Equal(t, told(t, s.vault), told(t, s.open(t)))
 			require.False(t, strings.Contains(s.unpacked(t), canary))
-			s.clock.Move(repo.SweepAgain)
+			s.clock.Move(eventlog.SweepAgain)
 			s.fold(t)
 			control, err := s.vault.Control(t.Context())
 			require.NoError(t, err)
@@ -196,10 +197,10 @@ func TestEraseNoteAndFollowers(t *testing.T) {
 	s.furnish(t)
 	r, err := s.vault.EraseNote(t.Context(), caller(), "secret.md")
 	require.NoError(t, err)
-	behind := repo.Compaction{Behind: []string{"checkout"}}
+	behind := eventlog.Compaction{Behind: []string{"checkout"}}
 	require.NoError(t, s.vault.Compact(t.Context(), behind))
 	require.True(t, strings.Contains(s.unpacked(t), canary))
-	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: r.Seq}))
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", eventlog.Cursor{Seq: r.Seq}))
 	require.NoError(t, s.open(t).Compact(t.Context(), behind))
 	require.False(t, strings.Contains(s.unpacked(t), canary))
 }
@@ -214,13 +215,8 @@ func TestEmptyPartOfNoErasure(t *testing.T) {
 	require.NoError(t, err)
 	it, err := s.Table.Get(t.Context(), table.Key{Part: "v", Sort: "log/000000000003"})
 	require.NoError(t, err)
-	emptied, err := repo.Repack(it.Data, func(parts [][]byte) [][]byte {
-		parts[0] = nil
-		return parts
-	})
-	require.NoError(t, err)
 	next := it
-	next.Data = emptied
+	next.Data = withoutFirst(t, it.Data)
 	require.NoError(t, s.Table.Commit(t.Context(), table.Replace(it, next)))
 	_, err = s.open(t).Verify(t.Context(), nil)
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
@@ -244,8 +240,8 @@ func TestEraseNoteLate(t *testing.T) {
 		_, err := s.Bucket.Put(t.Context(), key, data, blob.Always)
 		require.NoError(t, err)
 	}
-	s.clock.Move(repo.SweepAgain + time.Minute)
-	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+	s.clock.Move(eventlog.SweepAgain + time.Minute)
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	require.False(t, strings.Contains(s.unpacked(t), canary))
 	_, err := s.open(t).Verify(t.Context(), nil)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 )
@@ -28,7 +29,7 @@ type examined struct {
 	Examination
 	vault   *Vault
 	control Control
-	head    Snapshot[*index.Index]
+	head    eventlog.Snapshot[*index.Index]
 }
 
 // vaultChecks are the checks of Examine, in order. To add a check, write a function and add it
@@ -73,7 +74,7 @@ func (e *examined) open(ctx context.Context) Finding {
 		e.head, err = e.vault.log.Read(ctx)
 	}
 	switch {
-	case errors.Is(err, ErrNoLog):
+	case errors.Is(err, eventlog.ErrNoLog):
 		return Failure(check, fault.New(fault.IndexError, "the vault has no log"), fromBackup)
 	case fault.Is(err, fault.IndexError):
 		return Failure(check, err, fromBackup)
@@ -82,12 +83,12 @@ func (e *examined) open(ctx context.Context) Finding {
 	}
 	state := ""
 	switch e.head.Status {
-	case Trashed:
+	case eventlog.Trashed:
 		state = ", in the trash"
-	case ReadOnly:
+	case eventlog.ReadOnly:
 		state = ", read-only"
 	}
-	return Good(check, fmt.Sprintf("%s, %s%s", Version(e.head.Seq),
+	return Good(check, fmt.Sprintf("%s, %s%s", eventlog.Version(e.head.Seq),
 		howMany(e.head.State.Totals().Notes, "note"), state))
 }
 
@@ -134,30 +135,18 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 // checkPayloads checks that the payload objects which the headers name exist.
 func checkPayloads(ctx context.Context, e *examined) []Finding {
 	const check = "payloads"
-	stored := map[string]bool{}
-	for o, err := range e.vault.log.opt.Bucket.List(ctx, payloadPrefix) {
-		if err != nil {
-			return []Finding{Failure(check, fmt.Errorf("list payloads: %w", err), "")}
-		}
-		stored[o.Key] = true
+	named, lost, err := e.vault.log.CheckPayloads(ctx, e.control.Control)
+	switch {
+	case errors.Is(err, eventlog.ErrHeaders):
+		return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
+	case err != nil:
+		return []Finding{Failure(check, err, "")}
 	}
-	named, folded := 0, e.control.Cursors[segmentsCursor].Seq
-	var missing []string
-	for r, err := range e.vault.log.headers(ctx) {
-		if err != nil {
-			return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
+	if len(lost) > 0 {
+		var missing []string
+		for _, first := range lost {
+			missing = append(missing, eventlog.Version(first))
 		}
-		if r.Object == "" || r.Last <= e.control.Low { // such a run is read from segments
-			continue
-		}
-		if !stored[r.Object] && r.Last <= folded {
-			continue // its content is in a segment, which checkSegments checks
-		}
-		if named++; !stored[r.Object] {
-			missing = append(missing, Version(r.First))
-		}
-	}
-	if len(missing) > 0 {
 		return []Finding{Failure(check, fault.New(fault.IndexError,
 			"what was written at %s is missing", listed(missing, len(missing))), fromBackup)}
 	}
@@ -173,13 +162,13 @@ func checkCursors(_ context.Context, e *examined) []Finding {
 		switch {
 		case c.Seq > e.head.Seq:
 			all = append(all, Failure(check, fault.New(fault.IndexError,
-				"%s is at %s, but the log ends at %s", name, Version(c.Seq), Version(e.head.Seq)),
+				"%s is at %s, but the log ends at %s", name, eventlog.Version(c.Seq), eventlog.Version(e.head.Seq)),
 				fromBackup))
 		case c.Seq < e.head.Seq:
 			all = append(all, Good(check, fmt.Sprintf("%s is at %s, %s behind; it continues when the vault "+
-				"is served", name, Version(c.Seq), howMany(int(e.head.Seq-c.Seq), "commit"))))
+				"is served", name, eventlog.Version(c.Seq), howMany(int(e.head.Seq-c.Seq), "commit"))))
 		default:
-			all = append(all, Good(check, fmt.Sprintf("%s is at %s", name, Version(c.Seq))))
+			all = append(all, Good(check, fmt.Sprintf("%s is at %s", name, eventlog.Version(c.Seq))))
 		}
 	}
 	return all
@@ -197,7 +186,7 @@ func checkClock(_ context.Context, e *examined) []Finding {
 	}
 	return []Finding{Warning(check, fmt.Sprintf("%s has the time %s, which is in the future: until then "+
 		"each version gets that time, and today is that day",
-		Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
+		eventlog.Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
 		"set the clock of this machine if it is behind; if one was ahead, name the day until then: "+
 			"rookery add --to YYYY-MM-DD")}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -36,7 +37,7 @@ func folded(t *testing.T) (repotest.Engine, func() *repo.Vault) {
 	require.NoError(t, v.Create(t.Context(), caller(), nil))
 	for i := range 12 {
 		if i == 8 {
-			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+			require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 		}
 		change(t, v, edit{fmt.Sprintf("n%d.md", i%3), fmt.Sprintf("line %d", i)})
 	}
@@ -156,7 +157,7 @@ func TestPayloadInSegment(t *testing.T) {
 				large = fmt.Appendf(large, "%x\n", r.Uint64())
 			}
 			change(t, v, edit{"large.md", string(large)})
-			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+			require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 			do(t, e)
 			v = open()
 			x, err := v.Read(t.Context())
@@ -200,7 +201,7 @@ func TestExamineClock(t *testing.T) {
 	require.Equal(t, repo.Healthy, clock().State)
 }
 
-// An unreadable bucket has segments that cannot be read.
+// An Unreadable bucket has segments that cannot be read.
 type unreadable struct{ blob.Bucket }
 
 func (u unreadable) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -23,7 +24,7 @@ func (v *Vault) Trail(
 		t.follow(tracked{path, path, seq})
 	}
 	for t.Len() > 0 {
-		c, err := v.log.commit(ctx, t.next[0].seq)
+		c, err := v.log.Commit(ctx, t.next[0].seq)
 		if err != nil {
 			return v.orNone(err)
 		}
@@ -52,17 +53,17 @@ func (t *fileHistory) follow(f tracked) {
 }
 
 // visit calls visit for all files whose next commit is c.
-func (t *fileHistory) visit(c *Commit, visit func(string, Revision) bool) error {
+func (t *fileHistory) visit(c *eventlog.Commit, visit func(string, Revision) bool) error {
 	for t.Len() > 0 && t.next[0].seq == c.Seq {
 		f := heap.Pop(t).(tracked)
-		n, ok := c.note(f.path)
+		n, ok := c.NoteAt(f.path)
 		if !ok || n.Prev >= c.Seq {
-			return damaged(c.Seq, fmt.Errorf("commit %d does not concern the file", c.Seq))
+			return eventlog.Damaged(c.Seq, fmt.Errorf("commit %d does not concern the file", c.Seq))
 		}
 		if !visit(f.asked, Revision{Commit: c, Note: n, Digest: index.DigestOf(n.Text)}) {
 			continue
 		}
-		f.path, f.seq = c.earlier(n)
+		f.path, f.seq = c.Earlier(n)
 		t.follow(f)
 	}
 	return nil

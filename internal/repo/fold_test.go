@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -56,7 +57,7 @@ func (s *shelf) write(t *testing.T, n int) {
 // fold makes one pass that compacts everything.
 func (s *shelf) fold(t *testing.T) {
 	t.Helper()
-	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{All: true}))
 }
 
 // empty compacts everything, and removes the items from the table.
@@ -135,7 +136,7 @@ func TestFoldedIsTheSame(t *testing.T) {
 		require.NoError(t, s.Bucket.Delete(t.Context(), key))
 	}
 	requireSame("the images are gone")
-	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	_, err := s.vault.Rebuild(t.Context(), true)
 	require.NoError(t, err)
 	requireSame("made anew from segments")
@@ -178,7 +179,7 @@ func TestImageIsMadeAnew(t *testing.T) {
 			require.NoError(t, harm(s, images[len(images)-1]))
 			s.vault = s.open(t)
 			require.True(t, want == told(t, s.vault))
-			require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+			require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 			require.Equal(t, images, s.objects(t, "image/"))
 			for _, key := range s.objects(t, "segment/") {
 				require.NoError(t, s.Bucket.Delete(t.Context(), key))
@@ -347,7 +348,7 @@ func TestImagesOfMonths(t *testing.T) {
 func TestFoldingWaitsForFollowers(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 10)
-	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
+	f := eventlog.Compaction{All: true, Behind: []string{"checkout"}}
 	require.NoError(t, s.vault.Compact(t.Context(), f))
 	c, err := s.vault.Control(t.Context())
 	require.NoError(t, err)
@@ -355,7 +356,7 @@ func TestFoldingWaitsForFollowers(t *testing.T) {
 	s.clock.Move(2 * time.Hour)
 	require.NoError(t, s.vault.Compact(t.Context(), f))
 	require.Len(t, s.items(t), 11)
-	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 11}))
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", eventlog.Cursor{Seq: 11}))
 	require.NoError(t, s.vault.Compact(t.Context(), f))
 	c, err = s.vault.Control(t.Context())
 	require.NoError(t, err)
@@ -375,7 +376,7 @@ func TestLeftoverPayloads(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.objects(t, "payload/"), 2)
 	s.clock.Move(25 * time.Hour)
-	require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	require.Len(t, s.objects(t, "payload/"), 1, "the one that a run names stays")
 	s.write(t, 1)
 	want := told(t, s.vault)
@@ -422,7 +423,7 @@ func TestFoldingAtOnce(t *testing.T) {
 	errs := make(chan error)
 	for range 4 {
 		v := s.open(t)
-		go func() { errs <- v.Compact(context.Background(), repo.Compaction{All: true}) }()
+		go func() { errs <- v.Compact(context.Background(), eventlog.Compaction{All: true}) }()
 	}
 	for range 4 {
 		require.NoError(t, <-errs)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -37,7 +37,7 @@ func TestForeignSegment(t *testing.T) {
 		require.NoError(t, err)
 		v, want := own.open(t), told(t, own.vault)
 		for range 2 {
-			err = v.Compact(t.Context(), repo.Compaction{All: true})
+			err = v.Compact(t.Context(), eventlog.Compaction{All: true})
 			require.True(t, fault.Is(err, fault.IndexError), "%s: %v", name, err)
 			own.clock.Move(2 * time.Hour)
 		}
@@ -55,7 +55,7 @@ func TestForeignSegment(t *testing.T) {
 	twin := *own
 	twin.Table = forgetting(t, own)
 	v := twin.open(t)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.Equal(t, shorter, segment(own))
 	require.Len(t, own.objects(t, "segment/"), 2)
 	c, err := v.Control(t.Context())
@@ -89,7 +89,7 @@ func TestNewerObjects(t *testing.T) {
 	}
 	v := s.open(t)
 	require.True(t, want == told(t, v), "from segments")
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{}))
 	c, err := v.Control(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 10, c.Image.Seq)
@@ -116,7 +116,7 @@ func (s *shelf) newer(t *testing.T, key string) {
 	t.Helper()
 	data, _, err := s.Bucket.Get(t.Context(), key, 0, -1)
 	require.NoError(t, err)
-	data = repo.OtherHead(data, func(head []byte) []byte {
+	data = otherHead(data, func(head []byte) []byte {
 		return bytes.Replace(head, []byte(`"format":1`), []byte(`"format":9`), 1)
 	})
 	_, err = s.Bucket.Put(t.Context(), key, data, blob.Always)
@@ -144,7 +144,7 @@ func TestAheadByADay(t *testing.T) {
 				require.NoError(t, s.Bucket.Delete(t.Context(), key))
 			}
 		}
-		require.NoError(t, folder.Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, folder.Compact(t.Context(), eventlog.Compaction{All: true}))
 		v := s.open(t)
 		r, err := v.Update(t.Context(), call, edits(edit{"a.md", "a"}))
 		require.NoError(t, err)

@@ -188,23 +188,13 @@ func (u Unwatched) Remedy() string {
 	return ""
 }
 
-// A Lease records that a process is doing some work. It expires at Until, in case its holder was
-// killed and did not release it.
-type Lease struct {
-	Holder string    `json:"holder"` // random id of the holder
-	Until  time.Time `json:"until"`
-}
-
-// Held reports whether the lease is valid at a time. A nil lease is not.
-func (l *Lease) Held(now time.Time) bool { return l != nil && now.Before(l.Until) }
-
 // Freshness returns the freshness that the control item implies at a time. It uses nothing else:
 // the processes that compare files record their results there. If several states apply, the most
 // informative one is returned: a running reindex is about to look at the noticed edits, and these
 // are newer than the last sweep.
 func (c Control) Freshness(now time.Time) Freshness {
 	switch {
-	case c.Format > controlFormat:
+	case c.Newer():
 		return Incompatible
 	case c.Lease.Held(now):
 		return Updating

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -29,7 +30,7 @@ func (*witness) Guard(context.Context, vault.Path, *index.File) error { return n
 func (*witness) Settled(context.Context)                              {}
 func (*witness) Unread(string) (repo.LeftFile, bool)                  { return repo.LeftFile{}, false }
 
-func (w *witness) Applied(_, after *index.Index, c *repo.Commit) {
+func (w *witness) Applied(_, after *index.Index, c *eventlog.Commit) {
 	w.told, w.after = append(w.told, c.Seq), after
 }
 
@@ -190,8 +191,8 @@ func TestTextsOfALargeRunAreOnePiece(t *testing.T) {
 func TestAnImageThatIsWanted(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3)
-	pass := func() *repo.Image {
-		require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+	pass := func() *eventlog.Image {
+		require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
 		return c.Image

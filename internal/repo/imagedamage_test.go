@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
@@ -23,8 +24,8 @@ func TestADamagedImage(t *testing.T) {
 		require.NoError(t, err)
 		return v
 	}
-	keyed := repo.Call{
-		Who: repo.Who{Principal: "ann"}, Tool: "write", Key: "k", Request: []byte("request"),
+	keyed := eventlog.Call{
+		Who: eventlog.Who{Principal: "ann"}, Tool: "write", Key: "k", Request: []byte("request"),
 	}
 	write := func(v *repo.Vault) repo.Receipt {
 		r, err := v.Update(t.Context(), keyed, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -34,9 +35,9 @@ func TestADamagedImage(t *testing.T) {
 		return r
 	}
 	v := open()
-	require.NoError(t, v.Create(t.Context(), repo.Call{Tool: "create"}, nil))
+	require.NoError(t, v.Create(t.Context(), eventlog.Call{Tool: "create"}, nil))
 	first := write(v)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	want, err := v.Read(t.Context())
 	require.NoError(t, err)
 	for o, err := range e.Bucket.List(t.Context(), "image/") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -183,9 +184,7 @@ func TestEraseNoteOfImageItems(t *testing.T) {
 			images[image] = append(images[image], it.Data)
 		}
 		for _, items := range images {
-			data, err := repo.UnpackImageItems(items...)
-			require.NoError(t, err)
-			all += string(data)
+			all += string(unpackedImage(t, items...))
 		}
 		return all
 	}
@@ -201,7 +200,7 @@ func TestEraseNoteOfImageItems(t *testing.T) {
 	s.eraseNote(t, "secret.md")
 	gone()
 	require.NoError(t, s.Table.Commit(t.Context(), table.Set(old)), "one that came late")
-	s.clock.Move(repo.SweepAgain + time.Minute)
+	s.clock.Move(eventlog.SweepAgain + time.Minute)
 	s.fold(t)
 	gone()
 	require.Equal(t, told(t, s.vault), told(t, s.open(t)))

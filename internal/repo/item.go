@@ -1,75 +1,17 @@
 package repo
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/memory"
 )
 
-// An Item is a change of an entity of a vault that is not a file: a memory, its links, an agent, a
-// chapter or a piece of wisdom. It is a part of its own in a run, so that it can be erased alone.
-type Item struct {
-	// Kind and ID identify the entity. The kinds are constants of package memory.
-	Kind, ID string
-	Value    json.RawMessage // in JSON; nil if Gone
-	Gone     bool            // the commit removes the item
-	Prev     uint64          // the commit that changed it before; 0: none
-	Erased   bool            // its part was erased: nothing else is known of it
-}
-
-// An itemHead is the JSON at the beginning of an item's part.
-type itemHead struct {
-	Kind string `json:"kind"`
-	ID   string `json:"id"`
-	Prev uint64 `json:"prev,omitempty"`
-	Gone bool   `json:"gone,omitempty"`
-}
-
-// part encodes the item as a part of a run.
-func (i *Item) part() (part, error) {
-	head, err := json.Marshal(itemHead{i.Kind, i.ID, i.Prev, i.Gone})
-	if err != nil {
-		return part{}, fmt.Errorf("encode an item's head: %w", err)
-	}
-	size := binary.AppendUvarint(nil, uint64(len(head)))
-	return newPart(partItem, size, head, i.Value), nil
-}
-
-// readItemPart decodes an item from the data of its part, without the kind byte.
-func readItemPart(body []byte) (Item, error) {
-	head, value, err := splitNote(body)
-	if err != nil {
-		return Item{}, err
-	}
-	var h itemHead
-	if err := json.Unmarshal(head, &h); err != nil {
-		return Item{}, fmt.Errorf("decode an item's head: %w", err)
-	}
-	i := Item{Kind: h.Kind, ID: h.ID, Prev: h.Prev, Gone: h.Gone}
-	if !h.Gone {
-		i.Value = value
-	}
-	return i, nil
-}
-
-// item returns the change of an item by the commit; false if there is none.
-func (c *Commit) item(kind, id string) (Item, bool) {
-	for _, i := range c.Items {
-		if i.Kind == kind && i.ID == id {
-			return i, true
-		}
-	}
-	return Item{}, false
-}
-
-// items returns the items of the commit as changes of the index. at is the place of the commit's
+// itemsOf returns the items of a commit as changes of the index. at is the place of the commit's
 // first part.
-func (c *Commit) items(at PartRef) []memory.Change {
+func itemsOf(c *eventlog.Commit, at eventlog.PartRef) []memory.Change {
 	var all []memory.Change
 	for j, i := range c.Items {
 		if i.Erased {
@@ -85,8 +27,8 @@ func (c *Commit) items(at PartRef) []memory.Change {
 
 // erasedItems returns the removal of the items of an index whose current values a commit erases.
 // The commits that removed them may be erased too, so that a reader may still have them.
-func erasedItems(before *index.Index, c *Commit) []memory.Change {
-	erased := c.erases()
+func erasedItems(before *index.Index, c *eventlog.Commit) []memory.Change {
+	erased := c.ErasedParts()
 	if len(erased) == 0 {
 		return nil // most commits: only an erasure searches all items
 	}
@@ -96,7 +38,7 @@ func erasedItems(before *index.Index, c *Commit) []memory.Change {
 	}
 	var all []memory.Change
 	for ref := range before.Memories().At(places) {
-		if _, told := c.item(ref.Kind, ref.ID); !told {
+		if _, told := c.ItemOf(ref.Kind, ref.ID); !told {
 			all = append(all, memory.Change{Kind: ref.Kind, ID: ref.ID, Gone: true})
 		}
 	}
@@ -105,27 +47,16 @@ func erasedItems(before *index.Index, c *Commit) []memory.Change {
 
 // ID returns an id for an entity that the call creates. The function of an Update gets the same ids
 // each time it runs. Ids of one commit are different from each other.
-func (d *Draft[S]) ID(prefix string) string {
-	d.ids++
-	return memory.UUID(prefix, d.commit.Call, fmt.Sprint(d.ids))
-}
-
-// putItem stages an item. It replaces a change staged for the same item.
-func (d *Draft[S]) putItem(i Item) {
-	d.stale = true
-	at := slices.IndexFunc(d.commit.Items, func(o Item) bool { return o.Kind == i.Kind && o.ID == i.ID })
-	if at >= 0 {
-		d.commit.Items[at] = i
-		return
-	}
-	d.commit.Items = append(d.commit.Items, i)
+func (tx *Tx) ID(prefix string) string {
+	tx.ids++
+	return memory.UUID(prefix, tx.draft.Commit().Call, fmt.Sprint(tx.ids))
 }
 
 // PutItem stages the value of an item, also if the item has that value already. It returns
 // QUOTA_EXCEEDED if the vault has too many memories, INVALID_QUERY if the value is too large, and
 // CONFLICT if the item changed after the version that the call is based on.
 func (tx *Tx) PutItem(kind, id string, value any) error {
-	data, err := encode(value)
+	data, err := eventlog.Encode(value)
 	if err != nil {
 		return fmt.Errorf("encode an item: %w", err)
 	}
@@ -139,7 +70,7 @@ func (tx *Tx) PutItem(kind, id string, value any) error {
 			return fault.New(fault.QuotaExceeded, "a vault has at most %d memories", most).With("limit", most)
 		}
 	}
-	return tx.stageItem(Item{Kind: kind, ID: id, Value: data, Prev: prev})
+	return tx.stageItem(eventlog.Item{Kind: kind, ID: id, Value: data, Prev: prev})
 }
 
 // RemoveItem stages the removal of an item. It does nothing if the item does not exist. It returns
@@ -149,7 +80,7 @@ func (tx *Tx) RemoveItem(kind, id string) error {
 	if !exists {
 		return nil
 	}
-	return tx.stageItem(Item{Kind: kind, ID: id, Gone: true, Prev: prev})
+	return tx.stageItem(eventlog.Item{Kind: kind, ID: id, Gone: true, Prev: prev})
 }
 
 // versionOf returns the commit that changed an item last, and whether the item exists.
@@ -160,17 +91,17 @@ func (tx *Tx) versionOf(kind, id string) (uint64, bool) {
 
 // stageItem stages an item, unless it changed after the version that the call is based on: then it
 // returns CONFLICT.
-func (tx *Tx) stageItem(i Item) error {
+func (tx *Tx) stageItem(i eventlog.Item) error {
 	if err := tx.Touch(i.Prev); err != nil {
 		return err
 	}
-	tx.putItem(i)
+	tx.draft.StageItem(i)
 	return nil
 }
 
 // newMemories returns how many memories the Tx adds.
 func (tx *Tx) newMemories() (n int) {
-	for _, i := range tx.commit.Items {
+	for _, i := range tx.draft.Commit().Items {
 		if i.Kind == memory.KindMemory && !i.Gone && i.Prev == 0 {
 			n++
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -153,7 +154,7 @@ func TestFoldWhileAnotherFolds(t *testing.T) {
 			s.write(t, 1)
 		}
 	}
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.Equal(t, 1, sleeps)
 	s.empty(t)
 	require.True(t, told(t, s.vault) == told(t, s.open(t)))
@@ -215,13 +216,13 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 	t.Helper()
 	s := newShelf(t)
 	s.write(t, first-3)
-	g := newGate(s.Table)
+	g := repotest.NewGate(s.Table)
 	other := *s
 	other.Table = g
 	v := other.open(t)
 	var calls sync.WaitGroup
 	calls.Go(func() { change(t, v, edit{"first.md", "first"}) })
-	<-g.entered
+	<-g.Entered
 	for i := range commits {
 		calls.Go(func() {
 			c := caller()
@@ -233,7 +234,7 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 		})
 	}
 	require.Eventually(t, func() bool { return v.Waiting() == commits }, time.Minute, time.Millisecond)
-	g.open()
+	g.Open()
 	calls.Wait()
 	it, err := s.Table.Get(t.Context(),
 		table.Key{Part: "v", Sort: fmt.Sprintf("log/%012d", first)})

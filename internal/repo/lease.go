@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"crypto/rand"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"time"
 )
 
@@ -16,7 +17,7 @@ const leaseLife = time.Minute
 func (v *Vault) Lease(ctx context.Context) (release func(), err error) {
 	holder := rand.Text()
 	err = v.Change(ctx, func(c *Control) bool {
-		c.Lease = &Lease{Holder: holder, Until: v.Now().UTC().Add(leaseLife)}
+		c.Lease = &eventlog.Lease{Holder: holder, Until: v.Now().UTC().Add(leaseLife)}
 		return true
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package repo
 import (
 	"bytes"
 	"context"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"hash/maphash"
 	"iter"
 	"slices"
@@ -68,13 +69,13 @@ func (l *ledger) add(seen int, more []runNames) {
 }
 
 // namesOf returns the filter of a run whose payload is loaded.
-func (l *ledger) namesOf(r *run) (runNames, error) {
+func (l *ledger) namesOf(r *eventlog.Run) (runNames, error) {
 	var hashes []uint64
-	for _, p := range r.parts {
-		if len(p.data) == 0 || p.data[0] != partNote && p.data[0] != partItem {
+	for _, p := range r.Parts {
+		if !p.IsNote() && !p.IsItem() {
 			continue
 		}
-		head, _, err := splitNote(p.data[1:])
+		head, err := p.Head()
 		if err != nil {
 			return runNames{}, err
 		}
@@ -157,8 +158,8 @@ func stringEnd(data []byte) int {
 // first, up to the run that contains commit upTo. texts returns the texts, encoded as in JSON; its
 // result may change between two runs. A run is valid only until the next one is yielded. It ends
 // with the first error.
-func (v *Vault) naming(ctx context.Context, upTo uint64, texts func() [][]byte) iter.Seq2[*run, error] {
-	return func(yield func(*run, error) bool) {
+func (v *Vault) naming(ctx context.Context, upTo uint64, texts func() [][]byte) iter.Seq2[*eventlog.Run, error] {
+	return func(yield func(*eventlog.Run, error) bool) {
 		known, from := v.ledger.known(), uint64(1)
 		for _, n := range known {
 			if n.first > upTo {
@@ -168,27 +169,20 @@ func (v *Vault) naming(ctx context.Context, upTo uint64, texts func() [][]byte) 
 			if !v.ledger.mayHave(n, texts()) {
 				continue
 			}
-			if r, err := v.log.runAt(ctx, n.first); !yield(r, err) || err != nil {
+			if r, err := v.log.RunAt(ctx, n.first); !yield(r, err) || err != nil {
 				return
 			}
 		}
 		var more []runNames
 		defer func() { v.ledger.add(len(known), more) }()
-		code := v.log.code.reusing()
-		for r, err := range v.log.unpackedBy(ctx, code, from) {
-			if err == nil {
-				err = v.log.loadBy(ctx, code, r)
-			}
+		for r, err := range v.log.Runs(ctx, from, upTo) {
 			if err != nil {
-				yield(nil, v.log.orErased(ctx, err))
-				return
-			}
-			if r.First > upTo {
+				yield(nil, err)
 				return
 			}
 			n, err := v.ledger.namesOf(r)
 			if err != nil {
-				yield(nil, damaged(r.First, err))
+				yield(nil, eventlog.Damaged(r.First, err))
 				return
 			}
 			more = append(more, n)

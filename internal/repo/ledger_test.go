@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
@@ -27,7 +27,7 @@ func TestTraceReadsOnce(t *testing.T) {
 		idx, err := v.Read(t.Context())
 		require.NoError(t, err)
 		counted.Reset()
-		path, seq, err := v.Trace(t.Context(), idx.Version(), []string{name}, func(n *repo.Note) bool { return n.Path == name })
+		path, seq, err := v.Trace(t.Context(), idx.Version(), []string{name}, func(n *eventlog.Note) bool { return n.Path == name })
 		require.NoError(t, err)
 		return path, seq
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/memory"
 )
@@ -49,8 +50,8 @@ func (v *Vault) PrefetchMemories(ctx context.Context, cards []*memory.Card) {
 
 // An ItemRevision is one change of an item: the commit, and the item after it.
 type ItemRevision struct {
-	*Commit
-	Item Item
+	*eventlog.Commit
+	Item eventlog.Item
 }
 
 // ItemRevisions yields the changes of an item, newest first, beginning with commit from, which must
@@ -61,12 +62,12 @@ func (v *Vault) ItemRevisions(
 ) iter.Seq2[ItemRevision, error] {
 	return func(yield func(ItemRevision, error) bool) {
 		for seq := from; seq > 0; {
-			c, err := v.log.commit(ctx, seq)
+			c, err := v.log.Commit(ctx, seq)
 			if err != nil {
 				yield(ItemRevision{}, v.orNone(err))
 				return
 			}
-			i, ok := c.item(kind, id)
+			i, ok := c.ItemOf(kind, id)
 			if !ok {
 				return
 			}
@@ -86,12 +87,12 @@ func (v *Vault) LastOfItem(ctx context.Context, kind, id string, upTo uint64) (l
 		if err != nil {
 			return 0, v.orNone(err)
 		}
-		commits, err := r.commits()
+		commits, err := r.Decode()
 		if err != nil {
-			return 0, damaged(r.First, err)
+			return 0, eventlog.Damaged(r.First, err)
 		}
 		for _, c := range commits {
-			if _, ok := c.item(kind, id); ok && c.Seq <= upTo {
+			if _, ok := c.ItemOf(kind, id); ok && c.Seq <= upTo {
 				last = c.Seq
 			}
 		}

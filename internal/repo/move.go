@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -13,5 +14,5 @@ func (tx *Tx) Move(ctx context.Context, from, to vault.Path, text []byte) error 
 	if err := tx.Remove(ctx, from); err != nil {
 		return err
 	}
-	return tx.place(ctx, to, Note{Text: text, From: string(from)})
+	return tx.place(ctx, to, eventlog.Note{Text: text, From: string(from)})
 }

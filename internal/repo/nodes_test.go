@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -107,7 +108,7 @@ func TestVaultsThatTakeNoWritesRefuseSessions(t *testing.T) {
 	s := newShelf(t)
 	_, err := s.vault.ReadWritable(t.Context())
 	require.NoError(t, err)
-	for _, status := range []repo.Status{repo.ReadOnly, repo.Trashed} {
+	for _, status := range []eventlog.Status{eventlog.ReadOnly, eventlog.Trashed} {
 		require.NoError(t, s.vault.SetStatus(t.Context(), caller(), status))
 		_, err := s.vault.ReadWritable(t.Context())
 		require.Error(t, err, status)

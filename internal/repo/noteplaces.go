@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"hash/crc32"
 	"slices"
 )
 
 // A notePlaces records which parts of a large run contain the changes of which files.
 type notePlaces struct {
-	first   uint64      // first commit of the run
-	commits []*Commit   // without notes, items, records and key
-	ends    []int       // for each commit, the number of the part after its last one
-	notes   []notePlace // sorted by comparePlaces
+	first   uint64             // first commit of the run
+	commits []*eventlog.Commit // without notes, items, records and key
+	ends    []int              // for each commit, the number of the part after its last one
+	notes   []notePlace        // sorted by comparePlaces
 }
 
 // A notePlace is the part of one note. Different paths may have the same digest, so the path in the
@@ -47,19 +47,21 @@ func (k changeKey) places() changeKey {
 }
 
 // sumOf returns the digest of a path.
-func sumOf(path string) uint32 { return crc32.Checksum([]byte(path), castagnoli()) }
+func sumOf(path string) uint32 {
+	return crc32.Checksum([]byte(path), crc32.MakeTable(crc32.Castagnoli))
+}
 
 // newNotePlaces returns the places in a run whose payload is loaded. Erased notes have none.
-func newNotePlaces(r *run) *notePlaces {
+func newNotePlaces(r *eventlog.Run) *notePlaces {
 	p := &notePlaces{first: r.First}
 	end := 0
 	for i := range r.Commits {
 		end += len(r.Commits[i].Parts)
 		p.ends = append(p.ends, end)
-		p.commits = append(p.commits, r.bare(i))
+		p.commits = append(p.commits, r.Bare(i))
 	}
-	for i := range r.parts {
-		head, err := noteHeadIn(r.parts[i].data)
+	for i := range r.Parts {
+		head, err := r.Parts[i].NoteHead()
 		if err != nil {
 			continue // not a note
 		}
@@ -86,18 +88,18 @@ func pathIn(head []byte) (path string, ok bool) {
 }
 
 // change returns the change with this key; nil if there is none. data reads parts of the run.
-func (p *notePlaces) change(k changeKey, data func(PartRef) ([]byte, error)) (*change, error) {
-	h, part, at, err := p.note(k, data)
+func (p *notePlaces) change(k changeKey, data func(eventlog.PartRef) (eventlog.Part, error)) (*change, error) {
+	h, in, at, err := p.note(k, data)
 	if err != nil || h == nil {
 		return nil, err
 	}
-	made, err := newChange(p.commits[k.seq-p.first], part, at)
+	made, err := newChange(p.commits[k.seq-p.first], in, at)
 	if err != nil {
-		return nil, damaged(p.first, err)
+		return nil, eventlog.Damaged(p.first, err)
 	}
 	made.path, made.seq = h.Path, h.Prev
 	// For a moved note, the previous change is that of the removal at its old path; see
-	// Commit.earlier.
+	// Commit.Earlier.
 	if h.From == "" || h.Prev != 0 {
 		return made, nil
 	}
@@ -109,9 +111,11 @@ func (p *notePlaces) change(k changeKey, data func(PartRef) ([]byte, error)) (*c
 	return made, err
 }
 
-// note returns the head of the note with this key, its part and the place of the part. The head is
+// note returns the note with this key, without its texts, its part and the place of the part. The note is
 // nil if there is none.
-func (p *notePlaces) note(k changeKey, data func(PartRef) ([]byte, error)) (*noteHead, []byte, PartRef, error) {
+func (p *notePlaces) note(
+	k changeKey, data func(eventlog.PartRef) (eventlog.Part, error),
+) (*eventlog.Note, eventlog.Part, eventlog.PartRef, error) {
 	i := int(k.seq - p.first) //nolint:gosec // one of the run's commits
 	begin := 0
 	if i > 0 {
@@ -123,35 +127,23 @@ func (p *notePlaces) note(k changeKey, data func(PartRef) ([]byte, error)) (*not
 		if n.sum != first.sum || int(n.part) >= p.ends[i] {
 			break
 		}
-		at := PartRef{p.first, int(n.part)}
-		part, err := data(at)
+		at := eventlog.PartRef{Run: p.first, Part: int(n.part)}
+		in, err := data(at)
 		if err != nil {
-			return nil, nil, at, err
+			return nil, eventlog.Part{}, at, err
 		}
-		if len(part) == 0 {
+		if len(in.Data) == 0 {
 			continue // it was erased meanwhile
 		}
-		if h, err := readNoteHead(part); err != nil {
-			return nil, nil, at, damaged(p.first, err)
+		head, err := in.NoteHead()
+		if err != nil {
+			return nil, eventlog.Part{}, at, eventlog.Damaged(p.first, err)
+		}
+		if h, err := eventlog.DecodeNoteHead(head); err != nil {
+			return nil, eventlog.Part{}, at, eventlog.Damaged(p.first, err)
 		} else if h.Path == k.path {
-			return h, part, at, nil
+			return &h, in, at, nil
 		}
 	}
-	return nil, nil, PartRef{}, nil
+	return nil, eventlog.Part{}, eventlog.PartRef{}, nil
 }
-
-// readNoteHead decodes the head of the note in a part.
-func readNoteHead(part []byte) (*noteHead, error) {
-	head, err := noteHeadIn(part)
-	if err != nil {
-		return nil, err
-	}
-	h := &noteHead{}
-	if err := json.Unmarshal(head, h); err != nil {
-		return nil, fmt.Errorf("decode a note's head: %w", err)
-	}
-	return h, nil
-}
-
-// dataOf returns the data of a part of a run whose payload is loaded. The error is always nil.
-func (r *run) dataOf(at PartRef) ([]byte, error) { return r.parts[at.Part].data, nil }

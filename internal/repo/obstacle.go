@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -18,11 +19,11 @@ type Obstacles struct {
 
 	// Since are the commits that changed these files later, newest first: those on the way from the
 	// current files back to the commit, as far as the history of the files goes.
-	Since []*Commit
+	Since []*eventlog.Commit
 
 	// First are the commits that must be undone first, in this order, so that the commit can be
 	// undone. It is empty if there is no such list, or if it has more than maxFirst commits.
-	First []*Commit
+	First []*eventlog.Commit
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 // commits are never in Obstacles.First, because undoing them would redo a change. For files that no
 // longer exist it reads the log backward to the commit. It changes nothing.
 func (v *Vault) Obstacles(
-	ctx context.Context, r *Reversal, isUndo func(*Commit) bool,
+	ctx context.Context, r *Reversal, isUndo func(*eventlog.Commit) bool,
 ) (Obstacles, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ type contents struct {
 }
 
 // contentsOf returns the contents of the file after a note.
-func contentsOf(n Note) contents {
+func contentsOf(n eventlog.Note) contents {
 	if n.Deleted {
 		return contents{absent: true}
 	}
@@ -73,10 +74,10 @@ func contentsOf(n Note) contents {
 
 // A step is a change of a file after the commit to be undone.
 type step struct {
-	by    *Commit  // the commit that made the change
-	made  contents // the contents after it
-	prev  uint64   // the commit that changed the file before
-	moved bool     // the change moved the file here
+	by    *eventlog.Commit // the commit that made the change
+	made  contents         // the contents after it
+	prev  uint64           // the commit that changed the file before
+	moved bool             // the change moved the file here
 }
 
 // A way traces the files from their current contents back to those that a commit gave them.
@@ -85,7 +86,7 @@ type way struct {
 	v      *Vault
 	of     *Reversal
 	head   *index.Index
-	isUndo func(*Commit) bool
+	isUndo func(*eventlog.Commit) bool
 
 	now   map[string]contents // current contents by path, after the simulated undos
 	steps map[string][]step   // by path, newest first
@@ -103,7 +104,7 @@ func (w *way) contents(ctx context.Context, path string) (contents, error) {
 		if err != nil {
 			return c, err
 		}
-		c = contentsOf(Note{Text: text})
+		c = contentsOf(eventlog.Note{Text: text})
 	}
 	w.now[path] = c
 	return c, nil
@@ -111,8 +112,8 @@ func (w *way) contents(ctx context.Context, path string) (contents, error) {
 
 // changed returns the notes of the commit whose files now have other contents, after the simulated
 // undos.
-func (w *way) changed(ctx context.Context) ([]Note, error) {
-	var all []Note
+func (w *way) changed(ctx context.Context) ([]eventlog.Note, error) {
+	var all []eventlog.Note
 	for _, n := range w.of.Of.Notes {
 		c, err := w.contents(ctx, n.Path)
 		if err != nil {
@@ -126,7 +127,7 @@ func (w *way) changed(ctx context.Context) ([]Note, error) {
 }
 
 // follow reads the later changes of some files, at most maxSince of them.
-func (w *way) follow(ctx context.Context, changed []Note) error {
+func (w *way) follow(ctx context.Context, changed []eventlog.Note) error {
 	from, err := w.newest(ctx, changed)
 	if err != nil {
 		return err
@@ -145,8 +146,8 @@ func (w *way) follow(ctx context.Context, changed []Note) error {
 
 // since returns the commits that gave the files other contents, newest first. Commits that only
 // recorded an outside edit, without changing the text, are omitted.
-func (w *way) since(changed []Note) []*Commit {
-	all := map[uint64]*Commit{}
+func (w *way) since(changed []eventlog.Note) []*eventlog.Commit {
+	all := map[uint64]*eventlog.Commit{}
 	for _, n := range changed {
 		steps := w.steps[n.Path]
 		for i, s := range steps {
@@ -159,14 +160,14 @@ func (w *way) since(changed []Note) []*Commit {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b *Commit) int {
+	return slices.SortedFunc(maps.Values(all), func(a, b *eventlog.Commit) int {
 		return cmp.Compare(b.Seq, a.Seq)
 	})
 }
 
 // newest returns the last commit that changed each of some files. For files that no longer exist,
 // it reads the log backward.
-func (w *way) newest(ctx context.Context, changed []Note) (map[string]uint64, error) {
+func (w *way) newest(ctx context.Context, changed []eventlog.Note) (map[string]uint64, error) {
 	from, gone := map[string]uint64{}, map[string]bool{}
 	for _, n := range changed {
 		if f, ok := w.head.File(n.Path); ok {
@@ -198,8 +199,8 @@ func (w *way) newest(ctx context.Context, changed []Note) (map[string]uint64, er
 // first returns the commits to undo before the commit can be undone; nil if there is no such list.
 // For each file it chooses the oldest change that made its current contents, so that a later change
 // and its undo are ignored.
-func (w *way) first(ctx context.Context) ([]*Commit, error) {
-	var undone []*Commit
+func (w *way) first(ctx context.Context) ([]*eventlog.Commit, error) {
+	var undone []*eventlog.Commit
 	for {
 		changed, err := w.changed(ctx)
 		if err != nil || len(changed) == 0 {
@@ -219,8 +220,8 @@ func (w *way) first(ctx context.Context) ([]*Commit, error) {
 
 // next returns the newest of the commits that made the current contents of some files; nil if one
 // of them is not known.
-func (w *way) next(changed []Note) *Commit {
-	var newest *Commit
+func (w *way) next(changed []eventlog.Note) *eventlog.Commit {
+	var newest *eventlog.Commit
 	for _, n := range changed {
 		made := w.maker(n)
 		if made == nil {
@@ -235,7 +236,7 @@ func (w *way) next(changed []Note) *Commit {
 
 // maker returns the oldest commit since then that made the current contents of a file; nil if the
 // history of the file does not lead back to the commit.
-func (w *way) maker(n Note) *Commit {
+func (w *way) maker(n eventlog.Note) *eventlog.Commit {
 	steps, of := w.steps[n.Path], w.of.Of.Seq
 	if len(steps) == 0 {
 		return nil
@@ -257,7 +258,7 @@ func (w *way) maker(n Note) *Commit {
 }
 
 // undo simulates the undo of a commit, and reports whether the undo would succeed.
-func (w *way) undo(ctx context.Context, c *Commit) (bool, error) {
+func (w *way) undo(ctx context.Context, c *eventlog.Commit) (bool, error) {
 	r, err := w.v.reversal(ctx, c)
 	switch {
 	case fault.Is(err, fault.InvalidValue): // an erasing commit

@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -45,7 +47,7 @@ func TestTheLowMarkRisesFirst(t *testing.T) {
 	}}
 	s.write(t, 150)
 	v := folder.open(t)
-	pass := func() { require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true})) }
+	pass := func() { require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true})) }
 	pass()
 	s.clock.Move(time.Hour - time.Second)
 	pass()
@@ -61,7 +63,7 @@ func TestTheLowMarkRisesFirst(t *testing.T) {
 // late process does not go back to it, and that a second pass writes nothing.
 func TestAnImageGoesForward(t *testing.T) {
 	s := newShelf(t)
-	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
+	f := eventlog.Compaction{All: true, Behind: []string{"checkout"}}
 	control := func() repo.Control {
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
@@ -74,7 +76,7 @@ func TestAnImageGoesForward(t *testing.T) {
 	require.NoError(t, s.vault.Compact(t.Context(), f))
 	require.NoError(t, same.Compact(t.Context(), f), "the image of v6 still waits")
 	require.EqualValues(t, 6, control().Waiting.Seq)
-	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 11}))
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", eventlog.Cursor{Seq: 11}))
 	require.NoError(t, s.vault.Compact(t.Context(), f))
 	require.EqualValues(t, 11, control().Image.Seq)
 	before := control()
@@ -91,9 +93,9 @@ func TestFoldedBetweenRuns(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 3) // up to v4
 	s.together(t, 4)
-	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
+	f := eventlog.Compaction{All: true, Behind: []string{"checkout"}}
 	for at := uint64(5); at <= 9; at++ {
-		require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: at}))
+		require.NoError(t, s.vault.Advance(t.Context(), "checkout", eventlog.Cursor{Seq: at}))
 		v := s.open(t)
 		require.NoError(t, v.Compact(t.Context(), f))
 		s.clock.Move(2 * time.Hour)
@@ -110,7 +112,7 @@ func TestFoldedBetweenRuns(t *testing.T) {
 // together makes two runs: one of one commit, and one of n.
 func (s *shelf) together(t *testing.T, n int) {
 	t.Helper()
-	g := newGate(s.Table)
+	g := repotest.NewGate(s.Table)
 	other := *s
 	other.Table = g
 	v, done := other.open(t), make(chan error, n+1)
@@ -120,12 +122,12 @@ func (s *shelf) together(t *testing.T, n int) {
 		done <- err
 	}
 	go write(0)
-	<-g.entered
+	<-g.Entered
 	for i := range n {
 		go write(i + 1)
 	}
-	queued(t, v, n)
-	g.open()
+	repotest.Queued(t, v, n)
+	g.Open()
 	for range n + 1 {
 		require.NoError(t, <-done)
 	}
@@ -136,7 +138,7 @@ func (s *shelf) together(t *testing.T, n int) {
 func TestWhenFoldingIsDue(t *testing.T) {
 	s := newShelf(t)
 	pass := func() {
-		require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+		require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	}
 	s.write(t, 498)
 	pass()
@@ -183,10 +185,10 @@ func TestKeeper(t *testing.T) {
 func TestAnImageThatWaitsLong(t *testing.T) {
 	s := newShelf(t)
 	s.clock.Move(time.Since(s.clock.Now())) // objects have file system times
-	f := repo.Compaction{All: true, Behind: []string{"checkout"}}
+	f := eventlog.Compaction{All: true, Behind: []string{"checkout"}}
 	pass := func() { require.NoError(t, s.vault.Compact(t.Context(), f)) }
 	follow := func(seq uint64) {
-		require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: seq}))
+		require.NoError(t, s.vault.Advance(t.Context(), "checkout", eventlog.Cursor{Seq: seq}))
 		pass()
 	}
 	s.write(t, 5)

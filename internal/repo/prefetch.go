@@ -7,7 +7,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/parallel"
 )
 
 // mostFetches is how many runs a Prefetch reads concurrently.
@@ -19,10 +21,10 @@ const mostFetches = 32
 // read by Text, which returns the error.
 func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
 	runs := v.missing(bodies)
-	if len(runs) < 2 || v.log.head.Load().status == Sealed {
+	if len(runs) < 2 || v.log.Known().Status == eventlog.Sealed {
 		return // Text is as fast
 	}
-	_ = together(mostFetches, runs, func(of []PartRef) error {
+	_ = parallel.ForEach(mostFetches, runs, func(of []eventlog.PartRef) error {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -44,15 +46,15 @@ func (v *Vault) PrefetchFiles(ctx context.Context, files iter.Seq[*index.File], 
 }
 
 // missing returns the places of the texts that are not cached, grouped by run.
-func (v *Vault) missing(bodies []index.Body) [][]PartRef {
-	var places []PartRef
+func (v *Vault) missing(bodies []index.Body) [][]eventlog.PartRef {
+	var places []eventlog.PartRef
 	for _, b := range bodies {
-		if !v.texts.has(textKey{v.part, PartRef(b)}) {
-			places = append(places, PartRef(b))
+		if !v.texts.has(textKey{v.part, eventlog.PartRef(b)}) {
+			places = append(places, eventlog.PartRef(b))
 		}
 	}
-	slices.SortFunc(places, PartRef.compare)
-	var runs [][]PartRef
+	slices.SortFunc(places, eventlog.PartRef.Compare)
+	var runs [][]eventlog.PartRef
 	for i := 0; i < len(places); {
 		end := i + 1
 		for end < len(places) && places[end].Run == places[i].Run {
@@ -65,7 +67,7 @@ func (v *Vault) missing(bodies []index.Body) [][]PartRef {
 }
 
 // fetch reads texts of one run into the cache. It stops at the first error.
-func (v *Vault) fetch(ctx context.Context, of []PartRef) {
+func (v *Vault) fetch(ctx context.Context, of []eventlog.PartRef) {
 	p := pick{v: v}
 	for _, at := range of {
 		if _, err := p.text(ctx, at); err != nil {
@@ -80,7 +82,7 @@ const aheadBytes = 8 << 20
 // readAhead reads the runs of the next changes concurrently, and returns for how many changes it
 // did so: at least one. A run that cannot be read is read again when it is needed.
 func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int) {
-	s.ahead = map[uint64]*run{}
+	s.ahead = map[uint64]*eventlog.Run{}
 	size := 0
 	for changes < len(list) && len(s.ahead) < mostFetches && size < aheadBytes {
 		if c := list[changes]; !c.gone && !s.v.texts.has(textKey{s.v.part, c.at}) {
@@ -94,8 +96,8 @@ func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int
 		return changes
 	}
 	var mu sync.Mutex
-	_ = together(mostFetches, slices.Collect(maps.Keys(s.ahead)), func(first uint64) error {
-		r, err := s.v.log.runAt(ctx, first)
+	_ = parallel.ForEach(mostFetches, slices.Collect(maps.Keys(s.ahead)), func(first uint64) error {
+		r, err := s.v.log.RunAt(ctx, first)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {

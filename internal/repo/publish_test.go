@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
@@ -25,7 +26,7 @@ func TestLargeImagesAreRare(t *testing.T) {
 		change(t, s.vault, edit{fmt.Sprintf("large-%d.md", i), b.String()})
 	}
 	s.fold(t)
-	image := func() repo.Image {
+	image := func() eventlog.Image {
 		c, err := s.vault.Control(t.Context())
 		require.NoError(t, err)
 		return *c.Image
@@ -35,7 +36,7 @@ func TestLargeImagesAreRare(t *testing.T) {
 		change(t, s.vault, edit{"small.md", fmt.Sprint("edit ", i)})
 	}
 	pass := func() {
-		require.NoError(t, s.vault.Compact(t.Context(), repo.Compaction{}))
+		require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{}))
 	}
 	const size = 16 << 20
 	waits := first.Size / size

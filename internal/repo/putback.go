@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -15,16 +16,17 @@ func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path s
 	if err != nil {
 		return err
 	}
-	was := Note{Text: text, Nodes: then.NodeIDs()}
-	for _, u := range was.Nodes {
+	nodes := then.NodeIDs()
+	for _, u := range nodes {
 		if path := tx.Before().FileOf(u); path != "" && path != then.Path && !changes(path) {
-			was.Nodes = nil
+			nodes = nil
 			break
 		}
 	}
+	was := eventlog.Note{Text: text, Nodes: index.PackUIDs(nodes)}
 	if then.Note != nil {
 		was.Traits = then.Note.TraitIDs()
-		was.Past = then.Note.Past()
+		was.Past = storedPast(then.Note.Past())
 	}
 	for _, id := range was.Traits {
 		holder, _ := tx.Before().Trait(id)
@@ -35,7 +37,7 @@ func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path s
 	}
 	path := vault.Path(then.Path)
 	if _, exists := tx.Before().File(then.Path); exists {
-		return tx.PutNodes(ctx, path, text, was.Traits, was.Nodes)
+		return tx.PutNodes(ctx, path, text, was.Traits, nodes)
 	}
 	return tx.RestoreFile(ctx, path, was, 0)
 }

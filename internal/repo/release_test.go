@@ -8,18 +8,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
 // formatted returns an Imaging with one format, which reads no others.
-func formatted(format int) *repo.Imaging[*repotest.State] {
+func formatted(format int) *eventlog.Imaging[*repotest.State] {
 	of := large(256 << 10)
-	return &repo.Imaging[*repotest.State]{
+	return &eventlog.Imaging[*repotest.State]{
 		Format: format,
-		Draw: func(s *repotest.State) repo.Drawing {
-			return repo.Drawn(of.Draw(s).Append([]byte{byte('0' + format)}))
+		Draw: func(s *repotest.State) eventlog.Drawing {
+			return eventlog.Drawn(of.Draw(s).Append([]byte{byte('0' + format)}))
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			if data[0] != byte('0'+format) {
@@ -35,23 +35,23 @@ func formatted(format int) *repo.Imaging[*repotest.State] {
 // other, that no write is lost, and that images of the newer format are used in the end.
 func TestTwoReleases(t *testing.T) {
 	e, clock := engine(t), repotest.NewClock()
-	open := func(format int) *repo.Log[*repotest.State] {
+	open := func(format int) *eventlog.Log[*repotest.State] {
 		o := repotest.LogOptions(e, clock.Now)
 		o.SilentUpTo, o.Imaging = func() uint64 { return 1 << 62 }, formatted(format)
-		l, err := repo.NewLog(o, &repotest.State{})
+		l, err := eventlog.New(o, &repotest.State{})
 		require.NoError(t, err)
 		return l
 	}
 	require.NoError(t, open(1).Create(t.Context()))
 	var images []string
 	written := 0
-	write := func(l *repo.Log[*repotest.State], n int) {
+	write := func(l *eventlog.Log[*repotest.State], n int) {
 		for range n {
 			written++
 			record(t, l, fmt.Sprintf("n%d", written), fmt.Sprint(written))
 		}
 	}
-	pass := func(format int, f repo.Compaction) {
+	pass := func(format int, f eventlog.Compaction) {
 		l := open(format)
 		s, err := l.Read(t.Context())
 		require.NoError(t, err)
@@ -65,14 +65,14 @@ func TestTwoReleases(t *testing.T) {
 		}
 	}
 	holds := true
-	newer := repo.Compaction{Hold: func() bool { return holds }}
+	newer := eventlog.Compaction{Hold: func() bool { return holds }}
 	write(open(1), 500)
-	pass(1, repo.Compaction{})
+	pass(1, eventlog.Compaction{})
 	for range 10 { // both run: the newer one does not replace the images, and cannot read them
 		write(open(2), 3)
 		pass(2, newer)
 		write(open(1), 3)
-		pass(1, repo.Compaction{})
+		pass(1, eventlog.Compaction{})
 		clock.Move(time.Minute)
 	}
 	require.Equal(t, []string{"1/500"}, images)
@@ -81,12 +81,12 @@ func TestTwoReleases(t *testing.T) {
 	require.Equal(t, []string{"1/500", "2/560"}, images)
 	for range 10 { // one process of the earlier release still runs
 		write(open(1), 60)
-		pass(1, repo.Compaction{})
+		pass(1, eventlog.Compaction{})
 		clock.Move(time.Minute)
 	}
 	require.Equal(t, []string{"1/500", "2/560"}, images, "an earlier release replaces no image of a later one")
 	clock.Move(time.Hour)
-	pass(1, repo.Compaction{})
+	pass(1, eventlog.Compaction{})
 	require.Equal(t, "1/1160", images[len(images)-1], "the upgrade was taken back")
 }
 

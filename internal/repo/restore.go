@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -17,7 +18,7 @@ func (v *Vault) ReversalOf(ctx context.Context, version uint64, paths ...vault.P
 	}
 	of := *c
 	of.Items = nil
-	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool {
+	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n eventlog.Note) bool {
 		return !slices.Contains(paths, vault.Path(n.Path))
 	})
 	r, err := v.reversal(ctx, &of)

@@ -8,12 +8,13 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // Commit returns one commit of the vault. It returns NOT_FOUND if there is no such commit yet. It
 // returns INDEX_ERROR if the run is damaged.
-func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
+func (v *Vault) Commit(ctx context.Context, seq uint64) (*eventlog.Commit, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
 		return nil, err
@@ -21,29 +22,16 @@ func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 	if seq > head.Version() {
 		return nil, notYet(seq, head.Version())
 	}
-	return v.log.commit(ctx, seq)
-}
-
-// commit returns a commit that exists.
-func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
-	r, err := l.runWith(ctx, seq)
-	if err != nil {
-		return nil, err
-	}
-	commits, err := r.commits()
-	if err != nil {
-		return nil, damaged(r.First, err)
-	}
-	return commits[seq-r.First], nil
+	return v.log.Commit(ctx, seq)
 }
 
 // A Revision is one change of a file: the commit, and the file after it.
 type Revision struct {
-	*Commit // if yielded by Revisions: without notes, items, records and key
-	Note    // likewise: without Theirs, and in large runs without the text until Fill loads it
+	*eventlog.Commit // if yielded by Revisions: without notes, items, records and key
+	eventlog.Note    // likewise: without Theirs, and in large runs without the text until Fill loads it
 
-	Digest index.Digest // of the text; that of an empty text if Deleted
-	at     PartRef      // of the note's part
+	Digest index.Digest     // of the text; that of an empty text if Deleted
+	at     eventlog.PartRef // of the note's part
 }
 
 // Revisions yields the changes of a file, newest first, beginning with commit from, which must have
@@ -56,7 +44,7 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 		for seq := from; seq > 0; {
 			r, change, err := v.revision(ctx, path, seq)
 			if err == nil && r.Prev >= seq {
-				err = damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
+				err = eventlog.Damaged(seq, fmt.Errorf("commit %d does not concern the file", seq))
 			}
 			if err != nil {
 				yield(Revision{}, err)
@@ -70,34 +58,13 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 	}
 }
 
-// earlier returns the path of a file before the commit, and the commit that changed it before; 0 if
-// this commit created it.
-func (c *Commit) earlier(n Note) (path string, seq uint64) {
-	// The move removed the file at its old path in the same commit, with the previous commit of
-	// that path.
-	if was, moved := c.note(n.From); moved && n.From != "" && n.Prev == 0 {
-		return n.From, was.Prev
-	}
-	return n.Path, n.Prev
-}
-
-// note returns the change of a file by the commit; false if there is none.
-func (c *Commit) note(path string) (Note, bool) {
-	for _, n := range c.Notes {
-		if n.Path == path {
-			return n, true
-		}
-	}
-	return Note{}, false
-}
-
 // Trace finds a file that may no longer exist. holds reports whether a note matches; each matching
 // note must have one of names as its path or as the id of a trait. Trace returns the path of the
 // last match, and the last commit up to upTo that changed the file at that path. seq is 0 if there
 // is no match. The first call reads the whole log; later calls read only the runs that may contain
 // the names, and the new ones. The Note passed to holds is valid only during that call.
 func (v *Vault) Trace(
-	ctx context.Context, upTo uint64, names []string, holds func(*Note) bool,
+	ctx context.Context, upTo uint64, names []string, holds func(*eventlog.Note) bool,
 ) (path string, seq uint64, err error) {
 	words := make([][]byte, len(names), len(names)+1)
 	for i, name := range names {
@@ -107,14 +74,14 @@ func (v *Vault) Trace(
 		if err != nil {
 			return "", 0, err
 		}
-		err = r.eachNote(&words, func(n *Note, at uint64) {
+		err = eachNote(r, &words, func(n *eventlog.Note, at uint64) {
 			if at <= upTo && (holds(n) || seq > 0 && n.Path == path) {
 				path, seq = n.Path, at
 				words = append(words[:len(names)], inJSON(path))
 			}
 		})
 		if err != nil {
-			return "", 0, damaged(r.First, err)
+			return "", 0, eventlog.Damaged(r.First, err)
 		}
 	}
 	return path, seq, nil
@@ -128,24 +95,24 @@ func inJSON(text string) []byte {
 
 // eachNote calls do with each note of a run whose head contains one of some words, and with its
 // commit. do may change words.
-func (r *run) eachNote(words *[][]byte, do func(n *Note, seq uint64)) error {
-	rest := r.parts
+func eachNote(r *eventlog.Run, words *[][]byte, do func(n *eventlog.Note, seq uint64)) error {
+	rest := r.Parts
 	for i, c := range r.Commits {
 		if len(c.Parts) > len(rest) {
 			return fmt.Errorf("run %d: its payload lacks parts", r.First)
 		}
 		for _, p := range rest[:len(c.Parts)] {
-			if len(p.data) == 0 || p.data[0] != partNote {
+			if !p.IsNote() {
 				continue
 			}
-			head, err := noteHeadIn(p.data)
+			head, err := p.NoteHead()
 			if err != nil {
 				return err
 			}
 			if !slices.ContainsFunc(*words, func(word []byte) bool { return bytes.Contains(head, word) }) {
 				continue
 			}
-			n, err := readNote(p.data[1:])
+			n, err := p.Note()
 			if err != nil {
 				return err
 			}

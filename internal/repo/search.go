@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/search"
 )
@@ -116,7 +117,7 @@ func (s *searcher) begin(
 }
 
 // applied records the keys that a commit changed.
-func (s *searcher) applied(c *Commit) {
+func (s *searcher) applied(c *eventlog.Commit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed == nil {
@@ -287,7 +288,7 @@ func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
 		list[i] = c
 	}
 	slices.SortFunc(list, func(a, b searchChange) int {
-		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.key, b.key))
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key))
 	})
 	return list
 }
@@ -296,10 +297,10 @@ func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
 // fill the cache, because most of the texts will not be read again soon.
 type sweep struct {
 	v     *Vault
-	run   *run
-	ahead map[uint64]*run // runs that were read in advance, by their first commits
-	read  int             // bytes of text
-	err   error           // why not all was read
+	run   *eventlog.Run
+	ahead map[uint64]*eventlog.Run // runs that were read in advance, by their first commits
+	read  int                      // bytes of text
+	err   error                    // why not all was read
 }
 
 // changes yields the changes of the search index, up to the first text that cannot be read.
@@ -341,7 +342,7 @@ func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, erro
 
 // text returns a text. The caller must neither change nor keep it, because it may share memory with
 // others.
-func (s *sweep) text(ctx context.Context, at PartRef) ([]byte, error) {
+func (s *sweep) text(ctx context.Context, at eventlog.PartRef) ([]byte, error) {
 	if text, ok := s.v.texts.get(textKey{s.v.part, at}); ok {
 		return text, nil
 	}
@@ -349,14 +350,15 @@ func (s *sweep) text(ctx context.Context, at PartRef) ([]byte, error) {
 		s.run = r
 	}
 	if s.run == nil || s.run.First != at.Run {
-		r, err := s.v.log.runAt(ctx, at.Run)
+		r, err := s.v.log.RunAt(ctx, at.Run)
 		if err != nil {
 			return nil, err
 		}
 		s.run = r
 	}
-	if at.Part < 0 || at.Part >= len(s.run.parts) {
-		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
+	p, err := s.run.Part(at)
+	if err != nil {
+		return nil, err
 	}
-	return textOf(s.run.parts[at.Part].data, at)
+	return eventlog.TextOf(p, at)
 }

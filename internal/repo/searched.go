@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -15,7 +16,7 @@ import (
 // memories. Each document is identified by a key.
 type searched struct {
 	profile search.Profile
-	changed func(*Commit) iter.Seq[string]                  // keys that a commit changed
+	changed func(*eventlog.Commit) iter.Seq[string]         // keys that a commit changed
 	all     func(*index.Index) []string                     // all keys of an index
 	find    func(*index.Index, string) (searchChange, bool) // false: there is no document with the key
 }
@@ -24,7 +25,7 @@ type searched struct {
 type searchChange struct {
 	key  string
 	gone bool                               // the document does not exist
-	at   PartRef                            // of its text; zero if gone, so that it sorts first
+	at   eventlog.PartRef                   // of its text; zero if gone, so that it sorts first
 	size int                                // about how many bytes the text has
 	note func([]byte) (*search.Note, error) // returns the document from its text
 }
@@ -34,7 +35,7 @@ type searchChange struct {
 // change the search index.
 var searchedNotes = searched{
 	profile: search.Notes(),
-	changed: func(c *Commit) iter.Seq[string] {
+	changed: func(c *eventlog.Commit) iter.Seq[string] {
 		return func(yield func(string) bool) {
 			for _, n := range c.Notes {
 				if !n.Erased && !yield(n.Path) {
@@ -50,7 +51,7 @@ var searchedNotes = searched{
 		if !ok {
 			return searchChange{}, false
 		}
-		return searchChange{at: PartRef(n.Body), size: n.Size, note: func(text []byte) (*search.Note, error) {
+		return searchChange{at: eventlog.PartRef(n.Body), size: n.Size, note: func(text []byte) (*search.Note, error) {
 			return SearchNote(n, text), nil
 		}}, true
 	},
@@ -62,7 +63,7 @@ const usualMemory = 2 << 10
 // searchedMemories describes the memories of a vault; the keys are ids.
 var searchedMemories = searched{
 	profile: search.Memories(),
-	changed: func(c *Commit) iter.Seq[string] {
+	changed: func(c *eventlog.Commit) iter.Seq[string] {
 		return func(yield func(string) bool) {
 			for _, i := range c.Items {
 				if !i.Erased && i.Kind == memory.KindMemory && !yield(i.ID) {
@@ -83,7 +84,8 @@ var searchedMemories = searched{
 		if !ok {
 			return searchChange{}, false
 		}
-		return searchChange{at: PartRef(c.Place), size: usualMemory, note: func(value []byte) (*search.Note, error) {
+		at := eventlog.PartRef(c.Place)
+		return searchChange{at: at, size: usualMemory, note: func(value []byte) (*search.Note, error) {
 			m, err := readMemory(value)
 			if err != nil {
 				return nil, err

@@ -2,7 +2,7 @@ package repo
 
 import (
 	"context"
-	"time"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // stateFactor is the memory that a state takes, as a multiple of the size of its image section,
@@ -13,10 +13,7 @@ const stateFactor = 3
 // Size returns about how many bytes of memory the newest known state takes, with its search index
 // of notes and the retained sections of the image. It does no I/O.
 func (v *Vault) Size() int64 {
-	size := v.Known().Size()
-	if from := v.log.base.Load(); from != nil {
-		size += from.rest.size()
-	}
+	size := v.Known().Size() + v.log.ImageMemory()
 	v.searcher.mu.Lock()
 	defer v.searcher.mu.Unlock()
 	if x := v.searcher.now.Search; x != nil {
@@ -32,11 +29,11 @@ const minNoted = 1 << 20
 // sizeDue reports whether the size recorded in the control item is wrong: whether the current size
 // exceeds it by more than half, or is less than half of it.
 func (v *Vault) sizeDue() bool {
-	h := v.log.head.Load()
-	if h.seq == 0 {
+	known := v.log.Known()
+	if known.Seq == 0 {
 		return false // nothing was read yet
 	}
-	now, noted := v.Size(), h.control.Memory
+	now, noted := v.Size(), known.Control.Memory
 	return max(now, noted) >= minNoted && (now > noted+noted/2 || now < noted/2)
 }
 
@@ -46,42 +43,20 @@ func (v *Vault) noteSize(ctx context.Context) error {
 	if !v.sizeDue() {
 		return nil
 	}
-	return v.Change(ctx, func(c *Control) bool {
+	return v.log.Change(ctx, func(c *eventlog.Control) bool {
 		c.Memory = v.Size()
 		return true
 	})
-}
-
-// A foreseen is a control item that was read before the log, and when.
-type foreseen struct {
-	control Control
-	at      time.Time
-}
-
-// foreseenLife is how long a start may use a foreseen control item: much shorter than the life of a
-// superseded image.
-const foreseenLife = time.Minute
-
-// firstControl returns the control item for a start: the foreseen one if it is recent, which is
-// used once, or else the current one.
-func (l *Log[S]) firstControl(ctx context.Context) (Control, error) {
-	if f := l.foreseen.Swap(nil); f != nil {
-		if age := l.opt.Now().Sub(f.at); 0 <= age && age < foreseenLife {
-			return f.control, nil
-		}
-	}
-	return l.Control(ctx)
 }
 
 // Foreseen returns about how many bytes of memory the vault will take when it is read, according to
 // its control item or its image; 0 if neither says. The control item is kept, so that a Read that
 // follows within a minute does not read it again. It returns NOT_FOUND if the log does not exist.
 func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
-	c, err := v.log.Control(ctx)
+	c, err := v.log.Foresee(ctx)
 	if err != nil {
 		return 0, v.orNone(err)
 	}
-	v.log.foreseen.Store(&foreseen{c, v.log.opt.Now()})
 	// Without a recorded size, it is estimated from the sizes of the image's sections.
 	if c.Memory > 0 || c.Image == nil {
 		return c.Memory, nil
@@ -92,8 +67,6 @@ func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 // Writing reports whether this process is executing a write to the vault, including one whose
 // caller has given up.
 func (v *Vault) Writing() bool {
-	q := &v.log.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.working
+	_, working := v.log.Queue()
+	return working
 }

@@ -3,12 +3,14 @@ package repo
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -20,6 +22,10 @@ const (
 
 	// pastLife is how long an unused past state is kept.
 	pastLife = 2 * time.Minute
+
+	// largeState is the size in bytes from which the memory of a past state is returned to the
+	// operating system when it is dropped.
+	largeState = 32 << 20
 
 	// pastPatience is the time limit for building a past state.
 	pastPatience = 5 * time.Minute
@@ -108,7 +114,7 @@ func (p *SnapshotCache) forget(gone *snapshot) {
 	p.mu.Lock()
 	p.kept = slices.DeleteFunc(p.kept, func(s *snapshot) bool { return s == gone })
 	p.mu.Unlock()
-	if gone.size > manyRead {
+	if gone.size > largeState {
 		debug.FreeOSMemory()
 	}
 }
@@ -163,7 +169,7 @@ func (v *Vault) snapshot(ctx context.Context, version uint64, searched bool) (Se
 // notYetMade returns the error of a call that ended before its state was built.
 func notYetMade(ctx context.Context, version uint64) error {
 	return fault.New(fault.Unavailable, "the vault as of %s is still being read from the log",
-		Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
+		eventlog.Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
 }
 
 // makePast builds and caches a state. If only its search index is missing, it builds that.
@@ -280,38 +286,20 @@ func (p *SnapshotCache) keepMemories(k snapshotKey, x *search.Index) {
 // notYet returns the NOT_FOUND error of a version that does not exist yet.
 func notYet(version, latest uint64) error {
 	return fault.New(fault.NotFound, "there is no %s yet: the latest version is %s",
-		Version(version), Version(latest)).With("latest_version", Version(latest))
+		eventlog.Version(version), eventlog.Version(latest)).With("latest_version", eventlog.Version(latest))
 }
 
 // buildUpTo builds the index at a version from the newest image before it and the commits after
 // that image.
 func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
-	c, err := v.log.Control(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := replay[*index.Index]{log: v.log, upTo: maxSeq, until: version}
-	r.head, _, _ = v.log.newestImage(ctx, c, version)
-	r.head.control = c
-	b := index.NewBuilder(r.head.state)
-	last := r.head.seq
-	if last < version {
-		r.each(ctx, func(c *Commit, at PartRef) bool {
-			last = c.Seq
+	build := func(from *index.Index, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef]) *index.Index {
+		b := index.NewBuilder(from)
+		for c, at := range commits {
 			b = add(b, c, at)
-			return c.Seq < version
-		})
+		}
+		return b.Index()
 	}
-	if r.read > manyRead {
-		debug.FreeOSMemory()
-	}
-	switch {
-	case last == version:
-		return b.Index(), nil
-	case r.err != nil:
-		return nil, v.log.orErased(ctx, r.err)
-	}
-	return nil, damaged(last+1, errors.New("the log ends before its head"))
+	return v.log.StateAt(ctx, version, build)
 }
 
 // searchableOf returns an index of an earlier version with its search index.
@@ -352,21 +340,13 @@ func (v *Vault) searchBefore(
 func (v *Vault) searchImage(
 	ctx context.Context, version uint64,
 ) (*search.Index, uint64, error) {
-	c, err := v.log.Control(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	i, ok := c.nearest(version)
-	if !ok {
-		return nil, 0, errImage
-	}
-	from, err := v.log.baseOf(ctx, i)
-	if err == nil && from.head.Search == 0 {
-		err = errImage
+	from, err := v.log.ImageBefore(ctx, version)
+	if err == nil && !from.Has(eventlog.SearchSection) {
+		err = errors.New("the image has no search index")
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := v.searchOf(ctx, from, from.notes())
-	return x, i.Seq, err
+	x, err := v.searchOf(ctx, from, eventlog.SearchSection)
+	return x, from.Seq(), err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -294,7 +295,7 @@ func TestRevisions(t *testing.T) {
 		seen = append(seen, fmt.Sprintf("%d %v %s", r.Seq, r.Deleted, r.Text))
 	}
 	require.Equal(t, []string{"6 false two", "5 true ", "4 false two", "2 false one"}, seen)
-	path, seq, err := v.Trace(t.Context(), 5, []string{"a.md"}, func(n *repo.Note) bool { return n.Path == "a.md" })
+	path, seq, err := v.Trace(t.Context(), 5, []string{"a.md"}, func(n *eventlog.Note) bool { return n.Path == "a.md" })
 	require.NoError(t, err)
 	require.Equal(t, "a.md", path)
 	require.EqualValues(t, 5, seq)
@@ -311,7 +312,7 @@ func TestTraceAllocatesLittle(t *testing.T) {
 		change(t, v, edit{fmt.Sprintf("n%d.md", i), strings.Repeat(fmt.Sprint(i, " "), size)[:size]})
 	}
 	_, bytes := tooltest.Allocated(func() {
-		_, seq, err := v.Trace(t.Context(), many, []string{"none.md"}, func(*repo.Note) bool { return true })
+		_, seq, err := v.Trace(t.Context(), many, []string{"none.md"}, func(*eventlog.Note) bool { return true })
 		require.NoError(t, err)
 		require.Zero(t, seq)
 	})

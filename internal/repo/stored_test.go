@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -106,7 +107,7 @@ func store1(t *testing.T) storage {
 		change(t, s.vault, edit{"n1.md", ""})
 		change(t, s.vault, edit{"schema.yaml", fmt.Sprintf(
 			"version: 2\ntraits:\n  due:\n    type: date\n  %s:\n    type: string\n", key)})
-		for _, status := range []repo.Status{repo.Trashed, repo.Active} {
+		for _, status := range []eventlog.Status{eventlog.Trashed, eventlog.Active} {
 			require.NoError(t, s.vault.SetStatus(t.Context(), caller(), status))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // A Texts caches texts of notes and values of items. A text in the log never changes, so entries
@@ -47,7 +48,7 @@ type oldText struct {
 // A textKey identifies a text in one log of a tenant.
 type textKey struct {
 	part string
-	at   PartRef
+	at   eventlog.PartRef
 }
 
 // A placed identifies a text in a log of the deployment.
@@ -60,7 +61,7 @@ type placed struct {
 type cached struct {
 	text  []byte
 	block block
-	run   packedRun
+	run   eventlog.PackedRun
 	size  int64
 }
 
@@ -135,9 +136,9 @@ func (t *Texts) state(part string) int {
 }
 
 // addRun caches a packed run of several frames, if it fits.
-func (t *Texts) addRun(k textKey, state int, r packedRun) {
-	if t.fits(len(r.packed)) {
-		t.put(k.runKey(), state, cached{run: r, size: int64(len(r.packed)) + textOverhead})
+func (t *Texts) addRun(k textKey, state int, r eventlog.PackedRun) {
+	if t.fits(r.Size()) {
+		t.put(k.runKey(), state, cached{run: r, size: int64(r.Size()) + textOverhead})
 	}
 }
 
@@ -231,7 +232,7 @@ func (t *Texts) has(k textKey) bool {
 		return true
 	}
 	c, ok := t.lru.Peek(placed{t.tenant, k.runKey()})
-	return ok && (c.run.frames != nil || c.block.at(k.at.Part) != nil)
+	return ok && (c.run.Frames() > 0 || c.block.at(k.at.Part) != nil)
 }
 
 // get returns the text with a key, if it is cached.
@@ -242,17 +243,17 @@ func (t *Texts) get(k textKey) ([]byte, bool) {
 		return c.text, true
 	}
 	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})
-	if c.run.frames != nil {
-		c, _ = t.lru.Get(placed{t.tenant, k.frameKey(c.run.frameWith(k.at.Part))})
+	if c.run.Frames() > 0 {
+		c, _ = t.lru.Get(placed{t.tenant, k.frameKey(c.run.FrameOf(k.at.Part))})
 	}
 	text := c.block.at(k.at.Part)
 	return text, text != nil
 }
 
 // run returns the packed run of a text, if it is cached.
-func (t *Texts) run(k textKey) (packedRun, bool) {
+func (t *Texts) run(k textKey) (eventlog.PackedRun, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})
-	return c.run, c.run.frames != nil
+	return c.run, c.run.Frames() > 0
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -24,7 +25,7 @@ func (tx *Tx) Trash(ctx context.Context, path vault.Path, text []byte) (vault.Pa
 			}
 		}
 		at = vault.Path(fmt.Sprintf("%s%s.%s.md", vault.Trash, strings.TrimSuffix(string(path), ".md"),
-			Version(n)))
+			eventlog.Version(n)))
 	}
 }
 

@@ -3,19 +3,19 @@ package repo
 import (
 	"bytes"
 	"maps"
-	"slices"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // Try runs a function that stages a part of the commit. If it returns an error, Try discards the
 // changes that the function staged, and returns the error. Calls of Try and Part may be nested.
 func (tx *Tx) Try(part func() error) error {
-	draft, rest := tx.mark(), *tx
+	draft, rest := tx.draft.Mark(), *tx
 	rest.names, rest.stock.of = maps.Clone(tx.names), maps.Clone(tx.stock.of)
 	err := tx.Part(part)
 	if err != nil {
-		*tx.Draft = draft
+		*tx.draft = draft
 		*tx = rest
 	}
 	return err
@@ -44,60 +44,27 @@ func (tx *Tx) Start() *index.Index {
 // whether the call has.
 func (tx *Tx) Touched() bool { return tx.staging > tx.from }
 
-// mark returns a copy of the draft that is independent of later changes to the draft.
-func (d *Draft[S]) mark() Draft[S] {
-	m := *d
-	m.commit.Notes = slices.Clone(d.commit.Notes)
-	m.commit.Items = slices.Clone(d.commit.Items)
-	m.commit.Records = slices.Clone(d.commit.Records)
-	m.places, m.fresh = maps.Clone(d.places), slices.Clone(d.fresh)
-	return m
-}
-
 // settle normalizes the commit before it is written, so that it is the one that a single step would
-// have made. It drops notes that are unchanged in the end, and recomputes the index from the commit
-// alone. The ids of traits stay those that earlier steps saw.
-func (tx *Tx) settle() {
-	// A note that was staged twice may be unchanged in the end.
-	if tx.again {
-		tx.State()
-		tx.adoptIDs()
-		tx.dropSame()
-		tx.whole()
-		return
+// have made. It drops notes that are unchanged in the end. The ids of traits stay those that earlier
+// steps saw.
+func (tx *Tx) settle() { tx.draft.Settle(adoptIDs, tx.isSame) }
+
+// adoptIDs sets the ids of traits and nodes in a staged note to those in the index.
+func adoptIDs(after *index.Index, n *eventlog.Note) {
+	if note, ok := after.Kept(n.Path); ok && !n.Erased {
+		n.Traits = note.TraitIDs()
 	}
-	if tx.State(); tx.folds > 1 {
-		tx.adoptIDs()
-		tx.whole()
+	if f, ok := after.File(n.Path); ok && !n.Erased {
+		n.Nodes = index.PackUIDs(f.NodeIDs())
 	}
 }
 
-// adoptIDs sets the ids of traits and nodes in the staged notes to those in the index.
-func (tx *Tx) adoptIDs() {
-	after := tx.after
-	for i := range tx.commit.Notes {
-		n := &tx.commit.Notes[i]
-		if note, ok := after.Kept(n.Path); ok && !n.Erased {
-			n.Traits = note.TraitIDs()
-		}
-		if f, ok := after.File(n.Path); ok && !n.Erased {
-			n.Nodes = f.NodeIDs()
-		}
+// isSame reports whether a staged note is the same as before the call.
+func (tx *Tx) isSame(n eventlog.Note) bool {
+	f, existed := tx.Before().File(n.Path)
+	if n.Deleted || !existed {
+		return n.Deleted && !existed
 	}
-}
-
-// dropSame drops the staged notes that are the same as before the call.
-func (tx *Tx) dropSame() {
-	tx.commit.Notes = slices.DeleteFunc(tx.commit.Notes, func(n Note) bool {
-		f, existed := tx.Before().File(n.Path)
-		if n.Deleted || !existed {
-			return n.Deleted && !existed
-		}
-		return n.Theirs == nil && n.From == "" && bytes.Equal(n.Was, f.Digest[:]) &&
-			index.DigestOf(n.Text) == f.Digest
-	})
-	tx.places = make(map[string]int, len(tx.commit.Notes))
-	for i, n := range tx.commit.Notes {
-		tx.places[n.Path] = i
-	}
+	return n.Theirs == nil && n.From == "" && bytes.Equal(n.Was, f.Digest[:]) &&
+		index.DigestOf(n.Text) == f.Digest
 }

@@ -8,66 +8,81 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-// Default limits of a vault (CONTRACT §9).
-const (
-	MaxNote  = 1 << 20 // bytes of one note; not configurable
-	MaxNotes = 100_000
-	MaxVault = 1 << 30 // bytes of all notes
-
-	MaxMemories = 200_000
-
-	// Headings, traits, references and tags of all notes in the index; see index.Totals.
-	MaxThings       = 5_000_000
-	MaxHostedThings = 2_000_000 // if a server has several tenants, or is reachable from other machines
-)
-
-// Limits are the limits of one vault. Zero values stand for MaxNotes, MaxVault, MaxThings and
-// MaxMemories.
-type Limits struct {
-	Notes  int   // number of notes
-	Bytes  int64 // total size of the notes in bytes
-	Things int   // number of indexed things
-
-	Memories int // number of memories
-}
-
-// OrDefault returns the limits with the defaults in place of zero values.
-func (l Limits) OrDefault() Limits {
-	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings),
-		cmp.Or(l.Memories, MaxMemories)}
-}
 
 // A Tx is a draft of a commit to a vault. Staged notes pass the checks that apply to every note:
 // size and limits, name collisions, the version that the call is based on, protected paths, and the
 // state of the file in the folder. It is valid only during the function of an Update, and not safe
 // for concurrent use.
 type Tx struct {
-	*Draft[*index.Index]
+	draft *eventlog.Draft[*index.Index]
 	v     *Vault
 	names map[string]string // paths of the files that it adds, by folded path
 	notes int               // by how many notes the vault grows
 	bytes int64             // by how many bytes the notes grow
 	stock stock             // indexed things of the changed notes
+	ids   int               // how many ids were generated; see ID
 
 	staging int          // how often something was staged
 	part    *index.Index // index at the beginning of the part in Try or Part; nil: outside of them
 	from    int          // staging at the beginning of the part
 }
 
+// A Receipt is the result of an Update of a vault.
+type Receipt struct {
+	eventlog.Receipt
+
+	// Unread lists notes that the commit changed but whose files cannot be read, with the paths of
+	// the notes. These files are left unchanged, and do not show the change.
+	Unread []LeftFile
+}
+
+// newTx returns a Tx for a draft of a commit to the vault.
+func (v *Vault) newTx(d *eventlog.Draft[*index.Index]) *Tx {
+	return &Tx{draft: d, v: v, names: map[string]string{}}
+}
+
+// Seq returns the number that the commit will have.
+func (tx *Tx) Seq() uint64 { return tx.draft.Seq() }
+
+// Now returns the time of the commit, in UTC and in whole milliseconds. Times never decrease from
+// one commit to the next.
+func (tx *Tx) Now() time.Time { return tx.draft.Now() }
+
+// DryRun reports whether nothing will be written.
+func (tx *Tx) DryRun() bool { return tx.draft.DryRun() }
+
+// Before returns the index that the commit is based on. It may include drafts of other calls that
+// are not written yet.
+func (tx *Tx) Before() *index.Index { return tx.draft.Before() }
+
+// Durable returns the index that is in the log.
+func (tx *Tx) Durable() *index.Index { return tx.draft.Durable() }
+
+// Touch records that the call changes something that commit `changed` changed last. It returns
+// CONFLICT if that is newer than the call's IfVersion, or if IfVersion is not in the log yet.
+func (tx *Tx) Touch(changed uint64) error { return tx.draft.Touch(changed) }
+
+// Record stages a record, a small value that is stored whole in the log. A nil value removes the
+// entry with this kind and id. It returns an error if the value cannot be encoded as JSON.
+func (tx *Tx) Record(kind, id string, value any) error { return tx.draft.Record(kind, id, value) }
+
+// staged returns the staged notes, in the order in which they were first staged.
+func (tx *Tx) staged() []eventlog.Note { return tx.draft.Commit().Notes }
+
 // Update runs fn on a Tx on top of the newest state, adds the audit events, and appends the commit;
-// see Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
+// see eventlog.Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
 func (v *Vault) Update(
-	ctx context.Context, c Call, fn func(context.Context, *Tx) (any, error),
+	ctx context.Context, c eventlog.Call, fn func(context.Context, *Tx) (any, error),
 ) (Receipt, error) {
 	var last *Tx
-	r, err := v.log.Update(ctx, c,
-		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
-			tx := &Tx{Draft: d, v: v, names: map[string]string{}}
+	written, err := v.log.Update(ctx, c,
+		func(ctx context.Context, d *eventlog.Draft[*index.Index]) (any, error) {
+			tx := v.newTx(d)
 			last = tx
 			answer, err := fn(ctx, tx)
 			if err != nil {
@@ -75,19 +90,20 @@ func (v *Vault) Update(
 			}
 			return answer, tx.log(ctx)
 		})
+	r := Receipt{Receipt: written}
 	switch {
 	case err != nil: // a call that gave up does not wait for its function: last is not ours to read
 	// A replayed call did not run its function, so its notes are read from the log.
 	case r.Replayed != nil:
 		r.Unread = v.unreadOf(ctx, r.Seq)
 	case r.Changed:
-		r.Unread = v.unread(last.commit.Notes)
+		r.Unread = v.unread(last.staged())
 	}
 	return r, v.orNone(err)
 }
 
 // unread returns those of some notes whose files are left unchanged because they cannot be read.
-func (v *Vault) unread(notes []Note) (all []LeftFile) {
+func (v *Vault) unread(notes []eventlog.Note) (all []LeftFile) {
 	for _, n := range notes {
 		if f, left := v.follow.Unread(n.Path); left {
 			f.Path = n.Path
@@ -103,7 +119,7 @@ func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 	if v.follow == (alone{}) {
 		return nil
 	}
-	c, err := v.log.commit(ctx, seq)
+	c, err := v.log.Commit(ctx, seq)
 	if err != nil {
 		return nil
 	}
@@ -112,7 +128,7 @@ func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 
 // Unindexed returns the notes that the Tx changes and that have more things than are indexed.
 func (tx *Tx) Unindexed() (all []*index.Note) {
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		if note, ok := tx.Index().Note(n.Path); ok && note.Unindexed > 0 {
 			all = append(all, note)
 		}
@@ -122,7 +138,7 @@ func (tx *Tx) Unindexed() (all []*index.Note) {
 
 // Index returns the index with the changes of the Tx so far. It is computed when it is needed,
 // which costs time in proportion to the staged changes.
-func (tx *Tx) Index() *index.Index { return tx.State() }
+func (tx *Tx) Index() *index.Index { return tx.draft.State() }
 
 // Text returns the text of a file with the changes of the Tx so far, and whether the file exists.
 // The caller must not change the text. It returns the error of the context if that has ended.
@@ -130,7 +146,7 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err // the caller has given up
 	}
-	if n, ok := tx.staged(string(path)); ok {
+	if n, ok := tx.draft.StagedNote(string(path)); ok {
 		return n.Text, !n.Deleted, nil
 	}
 	f, ok := tx.Before().File(string(path))
@@ -149,7 +165,7 @@ func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 
 // text returns a text of the log, or of an earlier draft of the same run.
 func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
-	if text, ok := tx.pending(PartRef(b)); ok {
+	if text, ok := tx.draft.StagedText(eventlog.PartRef(b)); ok {
 		return text, nil
 	}
 	return tx.v.Text(ctx, b)
@@ -170,7 +186,7 @@ func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
 func (tx *Tx) PutTraits(
 	ctx context.Context, path vault.Path, text []byte, ids []string,
 ) error {
-	return tx.place(ctx, path, Note{Text: text, Traits: ids})
+	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: ids})
 }
 
 // PutNodes is PutTraits with the UIDs of the nodes in the text, in the order of index.Note.NodeIDs;
@@ -178,7 +194,7 @@ func (tx *Tx) PutTraits(
 func (tx *Tx) PutNodes(
 	ctx context.Context, path vault.Path, text []byte, traits []string, nodes []index.UID,
 ) error {
-	return tx.place(ctx, path, Note{Text: text, Traits: traits, Nodes: nodes})
+	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: traits, Nodes: index.PackUIDs(nodes)})
 }
 
 // Expect returns CONFLICT if one of these files changed after the version that the call is based
@@ -196,8 +212,8 @@ func (tx *Tx) Expect(paths []vault.Path) error {
 
 // RestoreFile is PutNodes for a deleted file that is restored as it was: with its text, its ids and its
 // times. prev is the commit that deleted it.
-func (tx *Tx) RestoreFile(ctx context.Context, path vault.Path, was Note, prev uint64) error {
-	return tx.place(ctx, path, Note{
+func (tx *Tx) RestoreFile(ctx context.Context, path vault.Path, was eventlog.Note, prev uint64) error {
+	return tx.place(ctx, path, eventlog.Note{
 		Text: was.Text, Traits: was.Traits, Nodes: was.Nodes, Past: was.Past, Prev: prev,
 	})
 }
@@ -214,7 +230,7 @@ type Outside struct {
 // differs: the commit then records that o.Found in the folder may be overwritten. If o.From is set,
 // the call must remove that file too.
 func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
-	n := Note{Text: o.Text, From: o.From, Since: o.Since}
+	n := eventlog.Note{Text: o.Text, From: o.From, Since: o.Since}
 	if !bytes.Equal(o.Found, o.Text) {
 		n.Theirs = append([]byte{}, o.Found...)
 	}
@@ -222,7 +238,7 @@ func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 }
 
 // place checks and stages the new state of a file.
-func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
+func (tx *Tx) place(ctx context.Context, path vault.Path, n eventlog.Note) error {
 	text := n.Text
 	if len(text) > MaxNote {
 		return fault.New(fault.NoteTooLarge, "%s would have %d bytes; a note has at most %d",
@@ -268,7 +284,7 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	if err != nil || !exists {
 		return err
 	}
-	if err := tx.stage(ctx, path, Note{Deleted: true}); err != nil {
+	if err := tx.stage(ctx, path, eventlog.Note{Deleted: true}); err != nil {
 		return err
 	}
 	tx.grow(path, size{notes: -1, bytes: -len(old)})
@@ -277,15 +293,15 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 }
 
 // stage stages a change, after the checks that apply to every change.
-func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
+func (tx *Tx) stage(ctx context.Context, path vault.Path, n eventlog.Note) error {
 	n.Path = string(path)
-	if err := tx.call.reaches(path); err != nil {
+	if err := reaches(tx.draft.Call(), path); err != nil {
 		return err
 	}
 	if err := tx.protected(path); err != nil {
 		return err
 	}
-	if s, ok := tx.staged(n.Path); ok && !n.Deleted && n.From == "" {
+	if s, ok := tx.draft.StagedNote(n.Path); ok && !n.Deleted && n.From == "" {
 		n.From = s.From
 	}
 	n.Was = []byte{}
@@ -297,15 +313,25 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	}
 	// A write must not overwrite an outside edit that is not in the log yet. Calls that ingest
 	// outside edits are exempt.
-	if !tx.call.Outside {
+	if !tx.draft.Call().Outside {
 		durable, _ := tx.Durable().File(n.Path)
 		if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
 			return err
 		}
 	}
-	tx.put(n)
+	tx.draft.StageNote(n)
 	tx.staging++
 	return nil
+}
+
+// reaches returns OutsidePrefix if a call must not change the file at path. A file in the trash
+// counts as being at its original path.
+func reaches(c eventlog.Call, path vault.Path) error {
+	at := strings.TrimPrefix(string(path), vault.Trash)
+	if c.Prefix == "" || strings.HasPrefix(at, c.Prefix) {
+		return nil
+	}
+	return eventlog.OutsidePrefix(c.Prefix)
 }
 
 // Excluded returns the INVALID_PATH error of a path that the configuration excludes from the notes.
@@ -318,7 +344,7 @@ func Excluded(path vault.Path) *fault.Fault {
 // protected returns an error if the configuration of the vault excludes or protects the path. Calls
 // with Outside or Unprotected are exempt.
 func (tx *Tx) protected(path vault.Path) error {
-	if tx.call.Outside || tx.call.Unprotected {
+	if c := tx.draft.Call(); c.Outside || c.Unprotected {
 		return nil
 	}
 	if tx.Before().Hides(string(path)) {
@@ -343,7 +369,7 @@ func (tx *Tx) Folded(path vault.Path) (at string, ok bool) {
 	if at, ok = tx.Before().Folded(string(path)); !ok {
 		return "", false
 	}
-	n, staged := tx.staged(at)
+	n, staged := tx.draft.StagedNote(at)
 	return at, !staged || !n.Deleted
 }
 
@@ -359,50 +385,17 @@ func (tx *Tx) free(path vault.Path) error {
 		With("id", vault.Path(other).ID()).Fix("use the name %s", other)
 }
 
-// A size is the growth of a vault by a change, and the number of indexed things in the changed
-// file.
-type size struct{ notes, bytes, things int }
-
-// room returns QUOTA_EXCEEDED if the vault has no room for a change that makes it grow.
-func (tx *Tx) room(path vault.Path, more size) error {
-	if !counted(path) {
-		return nil
-	}
-	most, now := tx.v.limits, tx.Before().Totals()
-	fits := more.notes <= 0 || now.Notes+tx.notes+more.notes <= most.Notes
-	fits = fits && (more.bytes <= 0 || now.Bytes+tx.bytes+int64(more.bytes) <= most.Bytes)
-	if fits {
-		return nil
-	}
-	return fault.New(fault.QuotaExceeded, "a vault has at most %d notes and %d bytes",
-		most.Notes, most.Bytes)
-}
-
-// grow counts a staged change.
-func (tx *Tx) grow(path vault.Path, more size) {
-	if counted(path) {
-		tx.notes += more.notes
-		tx.bytes += int64(more.bytes)
-		tx.stock.set(path, tx.stock.at(tx.Before(), path), more.things)
-	}
-}
-
-// counted reports whether a file counts against the limits of a vault: whether it is a note in
-// index.Totals.
-func counted(path vault.Path) bool {
-	return path.Kind() == vault.KindNote && path[0] != '.'
-}
-
 // log adds the audit events, and the ids of traits and nodes, to the staged notes.
 func (tx *Tx) log(ctx context.Context) error {
 	tx.settle()
 	before, after := tx.Before(), tx.Index()
 	moved, left := tx.moves()
-	for i := range tx.commit.Notes {
+	notes := tx.staged()
+	for i := range notes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := &tx.commit.Notes[i]
+		n := &notes[i]
 		c := index.Texts{New: n.Text, From: moved[n.Path], Left: left[n.Path]}
 		if f, ok := before.File(cmp.Or(c.From, n.Path)); ok {
 			old, err := tx.text(ctx, f.Body)
@@ -411,7 +404,7 @@ func (tx *Tx) log(ctx context.Context) error {
 			}
 			c.Old = old
 		}
-		if !tx.call.Silent {
+		if !tx.draft.Call().Silent {
 			if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
 				return err
 			}
@@ -420,7 +413,7 @@ func (tx *Tx) log(ctx context.Context) error {
 			n.Traits = note.TraitIDs()
 		}
 		if f, ok := after.File(n.Path); ok {
-			n.Nodes = f.NodeIDs()
+			n.Nodes = index.PackUIDs(f.NodeIDs())
 		}
 	}
 	return nil
@@ -430,7 +423,7 @@ func (tx *Tx) log(ctx context.Context) error {
 // contains the old paths.
 func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 	from, left = map[string]string{}, map[string]bool{}
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		if n.From == "" || n.Prev > 0 || n.Deleted {
 			continue
 		}
@@ -445,11 +438,11 @@ func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 }
 
 // tell stores the events of a change in the note. Those of an outside edit become one entry.
-func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
-	if tx.call.Outside && len(events) > 0 {
+func (tx *Tx) tell(n *eventlog.Note, events []index.Event) (err error) {
+	if c := tx.draft.Call(); c.Outside && len(events) > 0 {
 		entry := index.Reindexed(n.Path, events)
-		entry.Cause = tx.call.Cause
-		n.Events, err = encode([]index.Reindex{entry})
+		entry.Cause = c.Cause
+		n.Events, err = eventlog.Encode([]index.Reindex{entry})
 	} else {
 		n.Events, err = encodeEvents(events)
 	}
@@ -463,7 +456,7 @@ const eventSize = 192
 // be 20,000 of them.
 func encodeEvents(events []index.Event) ([]byte, error) {
 	if len(events) == 0 {
-		return encode(events)
+		return eventlog.Encode(events)
 	}
 	var b bytes.Buffer
 	b.Grow(eventSize * len(events))
@@ -496,7 +489,7 @@ type Staged struct {
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
 	moved, left := tx.moves()
-	for _, n := range tx.commit.Notes {
+	for _, n := range tx.staged() {
 		s := Staged{Path: vault.Path(n.Path), New: n.Text, From: moved[n.Path], Left: left[n.Path]}
 		if f, ok := tx.Before().File(n.Path); ok {
 			old, err := tx.text(ctx, f.Body)

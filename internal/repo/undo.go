@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
@@ -18,10 +19,10 @@ import (
 // before. A commit can be undone if each of its files has the contents that the commit gave it,
 // whatever happened in between, and none of its items has changed since.
 type Reversal struct {
-	Of *Commit
+	Of *eventlog.Commit
 
-	was   map[string]Note // by path; Deleted if there was no file
-	items []Item          // in the order of the commit; Gone if there was none
+	was   map[string]eventlog.Note // by path; Deleted if there was no file
+	items []eventlog.Item          // in the order of the commit; Gone if there was none
 }
 
 // Reversal reads the data to undo a commit. The result never changes, so callers read it before
@@ -47,14 +48,14 @@ func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error)
 }
 
 // reversal is Reversal without the times of restored notes.
-func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
+func (v *Vault) reversal(ctx context.Context, c *eventlog.Commit) (*Reversal, error) {
 	of := *c
-	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool { return n.Erased })
-	of.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i Item) bool { return i.Erased })
-	if len(of.Notes)+len(of.Items) == 0 || len(of.erases()) > 0 {
+	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n eventlog.Note) bool { return n.Erased })
+	of.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i eventlog.Item) bool { return i.Erased })
+	if len(of.Notes)+len(of.Items) == 0 || len(of.ErasedParts()) > 0 {
 		return nil, nothingToUndo(c.Seq)
 	}
-	r := &Reversal{Of: &of, was: map[string]Note{}}
+	r := &Reversal{Of: &of, was: map[string]eventlog.Note{}}
 	if err := r.lookBack(ctx, v); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (r *Reversal) Paths() []vault.Path {
 }
 
 // pathsIn returns the paths of notes.
-func pathsIn(notes []Note) []vault.Path {
+func pathsIn(notes []eventlog.Note) []vault.Path {
 	var paths []vault.Path
 	for _, n := range notes {
 		paths = append(paths, vault.Path(n.Path))
@@ -81,32 +82,32 @@ func pathsIn(notes []Note) []vault.Path {
 // nothingToUndo returns the INVALID_VALUE error of a commit that changed no file and no item.
 func nothingToUndo(version uint64) error {
 	return fault.New(fault.InvalidValue, "%s changed no file and no memory: there is nothing to undo",
-		Version(version)).With("argument", "version")
+		eventlog.Version(version)).With("argument", "version")
 }
 
 // lookBack reads the earlier state of each file of the commit, from the commit that changed it
 // before. If one commit changed several of the files, it is read once.
 func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
-	notes := slices.SortedFunc(slices.Values(r.Of.Notes), func(a, b Note) int {
+	notes := slices.SortedFunc(slices.Values(r.Of.Notes), func(a, b eventlog.Note) int {
 		return cmp.Compare(a.Prev, b.Prev)
 	})
-	var before *Commit
+	var before *eventlog.Commit
 	for _, n := range notes {
-		r.was[n.Path] = Note{Path: n.Path, Deleted: true}
+		r.was[n.Path] = eventlog.Note{Path: n.Path, Deleted: true}
 		if n.Prev == 0 {
 			continue
 		}
 		if before == nil || before.Seq != n.Prev {
 			var err error
-			if before, err = v.log.commit(ctx, n.Prev); err != nil {
+			if before, err = v.log.Commit(ctx, n.Prev); err != nil {
 				return err
 			}
 		}
-		was, ok := before.note(n.Path)
+		was, ok := before.NoteAt(n.Path)
 		if !ok {
-			return damaged(n.Prev, fmt.Errorf("commit %d does not concern the file", n.Prev))
+			return eventlog.Damaged(n.Prev, fmt.Errorf("commit %d does not concern the file", n.Prev))
 		}
-		r.was[n.Path] = Note{
+		r.was[n.Path] = eventlog.Note{
 			Path: n.Path, Deleted: was.Deleted, Text: was.Text, Traits: was.Traits, Nodes: was.Nodes,
 		}
 	}
@@ -126,7 +127,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 			return err
 		}
 		if before, ok := idx.Kept(n.Path); ok {
-			was.Past = before.Past()
+			was.Past = storedPast(before.Past())
 			r.was[n.Path] = was
 		}
 	}
@@ -135,7 +136,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 
 // returns reports whether undoing a change of a note restores something: the note, a trait or a
 // section.
-func returns(n, was Note) bool {
+func returns(n, was eventlog.Note) bool {
 	if n.Deleted || was.Deleted {
 		return !was.Deleted
 	}
@@ -172,7 +173,7 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 	if err := tx.reverseItems(r); err != nil {
 		return err
 	}
-	if len(tx.commit.Notes)+len(tx.commit.Items) == 0 {
+	if c := tx.draft.Commit(); len(c.Notes)+len(c.Items) == 0 {
 		return nothingToUndo(r.Of.Seq)
 	}
 	return nil
@@ -181,13 +182,13 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 // itemsBefore reads the earlier state of each item of the commit.
 func (r *Reversal) itemsBefore(ctx context.Context, v *Vault) error {
 	for _, i := range r.Of.Items {
-		was := Item{Kind: i.Kind, ID: i.ID, Gone: true}
+		was := eventlog.Item{Kind: i.Kind, ID: i.ID, Gone: true}
 		if i.Prev > 0 {
-			before, err := v.log.commit(ctx, i.Prev)
+			before, err := v.log.Commit(ctx, i.Prev)
 			if err != nil {
 				return err
 			}
-			if was, _ = before.item(i.Kind, i.ID); was.Kind == "" {
+			if was, _ = before.ItemOf(i.Kind, i.ID); was.Kind == "" {
 				return nothingToUndo(r.Of.Seq) // it was erased
 			}
 		}
@@ -219,19 +220,19 @@ func (tx *Tx) reverseItems(r *Reversal) error {
 }
 
 // itemNotAsLeft returns the CONFLICT error of a commit with an item that has changed since.
-func itemNotAsLeft(r *Reversal, i Item, latest uint64) error {
-	version := Version(r.Of.Seq)
+func itemNotAsLeft(r *Reversal, i eventlog.Item, latest uint64) error {
+	version := eventlog.Version(r.Of.Seq)
 	f := fault.New(fault.Conflict, "%s %s changed after %s: it must be as %s left it", i.Kind, i.ID, version, version).
 		With("id", i.ID)
 	if latest > 0 {
-		f = f.With("latest_version", Version(latest))
+		f = f.With("latest_version", eventlog.Version(latest))
 	}
 	return f
 }
 
 // takeAway stages the removal of a file that did not exist before the commit. A copy in the trash
 // that was removed or edited in the folder is left alone.
-func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
+func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n eventlog.Note) error {
 	if !r.was[n.Path].Deleted {
 		return nil
 	}
@@ -243,7 +244,7 @@ func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
 }
 
 // putBack stages a file as it was before the commit, if it existed.
-func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
+func (tx *Tx) putBack(ctx context.Context, r *Reversal, n eventlog.Note) error {
 	was, path := r.was[n.Path], vault.Path(n.Path)
 	if was.Deleted {
 		return nil
@@ -253,27 +254,28 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	if !tx.mayHave(was.Traits, r) {
 		was.Traits = nil
 	}
-	if !tx.mayHaveNodes(was.Nodes, r) {
-		was.Nodes = nil
+	nodes := index.UnpackUIDs(was.Nodes)
+	if !tx.mayHaveNodes(nodes, r) {
+		nodes, was.Nodes = nil, nil
 	}
 	if n.Deleted {
 		return tx.RestoreFile(ctx, path, was, r.Of.Seq)
 	}
-	if err := tx.PutNodes(ctx, path, was.Text, was.Traits, was.Nodes); err != nil || was.Past == nil {
+	if err := tx.PutNodes(ctx, path, was.Text, was.Traits, nodes); err != nil || was.Past == nil {
 		return err
 	}
-	tx.redate(path, was.Past)
+	tx.redate(path, pastOf(was.Past))
 	return nil
 }
 
 // redate sets the times of traits and sections that are restored in a note.
 func (tx *Tx) redate(path vault.Path, past *index.Past) {
-	n, staged := tx.staged(string(path))
+	n, staged := tx.draft.StagedNote(string(path))
 	before, existed := tx.Before().Kept(string(path))
 	now, ok := tx.Index().Kept(string(path))
 	if staged && existed && ok {
-		n.Past = past.Returned(before, now)
-		tx.put(n)
+		n.Past = storedPast(past.Returned(before, now))
+		tx.draft.StageNote(n)
 	}
 }
 
@@ -325,7 +327,7 @@ func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 		}
 		c := changedSince{Path: n.Path}
 		if f, exists := tx.Before().File(n.Path); exists {
-			c.Version, latest = Version(f.Version), max(latest, f.Version)
+			c.Version, latest = eventlog.Version(f.Version), max(latest, f.Version)
 		}
 		changed = append(changed, c)
 		same, err := tx.isNow(ctx, r.was[n.Path])
@@ -340,12 +342,12 @@ func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 		return nil
 	}
 	return notAsLeft(r, changed, before).
-		With("latest_version", Version(cmp.Or(latest, tx.Before().Version())))
+		With("latest_version", eventlog.Version(cmp.Or(latest, tx.Before().Version())))
 }
 
 // isNow reports whether a file has the contents of a note, or does not exist if the note is
 // deleted.
-func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
+func (tx *Tx) isNow(ctx context.Context, n eventlog.Note) (bool, error) {
 	f, exists := tx.Before().File(n.Path)
 	if !exists || n.Deleted {
 		return exists != n.Deleted, nil
@@ -357,7 +359,7 @@ func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
 // notAsLeft returns the CONFLICT error of a commit that cannot be undone. before is the number of
 // its files that are as before the commit: if that is all of them, the commit is undone already.
 func notAsLeft(r *Reversal, changed []changedSince, before int) *fault.Fault {
-	version, others := Version(r.Of.Seq), ""
+	version, others := eventlog.Version(r.Of.Seq), ""
 	if n := len(changed) - 1; n > 0 {
 		others = fmt.Sprintf(" and %s", howMany(n, "more file"))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -128,11 +129,11 @@ func TestUndoAdvice(t *testing.T) {
 			}
 			r, err := v.Reversal(t.Context(), 3)
 			require.NoError(t, err)
-			o, err := v.Obstacles(t.Context(), r, func(c *repo.Commit) bool {
+			o, err := v.Obstacles(t.Context(), r, func(c *eventlog.Commit) bool {
 				return slices.Contains(undos, c.Seq)
 			})
 			require.NoError(t, err)
-			seqs := func(all []*repo.Commit) (seqs []uint64) {
+			seqs := func(all []*eventlog.Commit) (seqs []uint64) {
 				for _, c := range all {
 					seqs = append(seqs, c.Seq)
 				}
@@ -279,7 +280,7 @@ func (l *ledger) followAdvice(version uint64) bool {
 	}
 	r, err := l.v.Reversal(l.t.Context(), version)
 	require.NoError(l.t, err)
-	o, err := l.v.Obstacles(l.t.Context(), r, func(c *repo.Commit) bool { return c.Tool == "undo" })
+	o, err := l.v.Obstacles(l.t.Context(), r, func(c *eventlog.Commit) bool { return c.Tool == "undo" })
 	require.NoError(l.t, err)
 	require.NotEmpty(l.t, o.Since)
 	for i, c := range o.Since {

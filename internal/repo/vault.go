@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -23,8 +24,9 @@ import (
 type Vault struct {
 	Name string
 
-	log    *Log[*index.Index]
+	log    *eventlog.Log[*index.Index]
 	texts  *Texts
+	table  table.Table // of the tenant
 	part   string
 	follow Follower
 	from   uint64 // the follower is not told of commits up to here
@@ -37,7 +39,8 @@ type Vault struct {
 	ledger   *ledger
 	pasts    *SnapshotCache
 
-	onePiece atomic.Uint64 // the last commit of a state that was built at once, from an image; 0: none
+	control  atomic.Pointer[Control] // that was read last; nil: none
+	onePiece atomic.Uint64           // the last commit of a state that was built at once, from an image; 0: none
 }
 
 // VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and ImageItems
@@ -47,7 +50,7 @@ type VaultOptions struct {
 	Part  string      // the partition of its log
 	Table table.Table // of the tenant
 
-	Listed table.Key // see LogOptions
+	Listed table.Key // see eventlog.Options
 
 	// Bucket contains the payloads, segments and images of this incarnation.
 	Bucket blob.Bucket
@@ -61,7 +64,7 @@ type VaultOptions struct {
 	// size.
 	MaxNamed int
 
-	ImageItems bool // see LogOptions
+	ImageItems bool // see eventlog.Options
 }
 
 // A Follower keeps something in step with the log: the files of a checkout. It gets every commit
@@ -71,7 +74,7 @@ type Follower interface {
 	// folder is not as the log says. durable is the file in the log; nil if there is none.
 	Guard(ctx context.Context, path vault.Path, durable *index.File) error
 	// Applied is called with each commit that is durable. It must return quickly.
-	Applied(before, after *index.Index, c *Commit)
+	Applied(before, after *index.Index, c *eventlog.Commit)
 	// Settled is called after the commits of a write were Applied, before its calls return.
 	Settled(ctx context.Context)
 	// Unread reports whether the file of a note is left unchanged although the log has a newer
@@ -83,29 +86,29 @@ type Follower interface {
 type alone struct{}
 
 func (alone) Guard(context.Context, vault.Path, *index.File) error { return nil }
-func (alone) Applied(_, _ *index.Index, _ *Commit)                 {}
+func (alone) Applied(_, _ *index.Index, _ *eventlog.Commit)        {}
 func (alone) Settled(context.Context)                              {}
 func (alone) Unread(string) (LeftFile, bool)                       { return LeftFile{}, false }
 
 // NewVault returns a Vault. It reads nothing.
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
-		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
+		Name: o.Name, texts: o.Texts, table: o.Table, part: o.Part, follow: alone{}, from: eventlog.MaxSeq,
 		searcher: newSearcher(searchedNotes), memories: newSearcher(searchedMemories),
 		accesses: newAccesses(), ledger: newLedger(), pasts: cmp.Or(o.Pasts, NewSnapshotCache(defaultPasts)),
 	}
 	v.limits, v.named = o.Limits.OrDefault(), cmp.Or(o.MaxNamed, MaxNamed)
 	var err error
-	v.log, err = NewLog(LogOptions[*index.Index]{
+	v.log, err = eventlog.New(eventlog.Options[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Apply: foldNotes,
 		Step: stepNotes, Build: v.build, SilentUpTo: func() uint64 { return v.from },
 		Imaged: v.imaged, ImageItems: o.ImageItems,
-		Imaging: &Imaging[*index.Index]{
-			Draw:   func(x *index.Index) Drawing { return x.Image() },
+		Imaging: &eventlog.Imaging[*index.Index]{
+			Draw:   func(x *index.Index) eventlog.Drawing { return x.Image() },
 			Read:   index.ReadImage,
 			Format: index.ImageFormat,
 		},
-		Applied: func(before, after *index.Index, c *Commit, at PartRef) {
+		Applied: func(before, after *index.Index, c *eventlog.Commit, at eventlog.PartRef) {
 			v.remember(c, at)
 			v.replaced(before, c)
 			v.searcher.applied(c)
@@ -127,7 +130,7 @@ func (v *Vault) Follow(f Follower, from uint64) { v.follow, v.from = f, from }
 // build returns the index after many commits, beginning with an index. Only the texts that are
 // current in the end stay in the cache.
 func (v *Vault) build(
-	from *index.Index, commits iter.Seq2[*Commit, PartRef],
+	from *index.Index, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef],
 ) *index.Index {
 	newest := map[string]textKey{}
 	b := index.NewBuilder(from)
@@ -139,7 +142,7 @@ func (v *Vault) build(
 			// A text that a later commit replaced is dropped from the cache at once.
 			if !n.Erased {
 				v.texts.drop(newest[n.Path])
-				newest[n.Path] = textKey{v.part, PartRef{at.Run, at.Part + i}}
+				newest[n.Path] = textKey{v.part, eventlog.PartRef{Run: at.Run, Part: at.Part + i}}
 			}
 		}
 		b = add(b, c, at)
@@ -150,79 +153,52 @@ func (v *Vault) build(
 
 // imaged makes the next searches start from the search indexes of the image that the index was read
 // from.
-func (v *Vault) imaged(x *index.Index) {
-	from := v.log.base.Load()
-	v.onePiece.Store(from.head.Seq)
-	for by, section := range map[*searcher]section{v.searcher: from.notes(), v.memories: from.memories()} {
-		if section.size == 0 {
+func (v *Vault) imaged(x *index.Index, from *eventlog.OpenImage) {
+	v.onePiece.Store(from.Seq())
+	for name, by := range v.searchers() {
+		if !from.Has(name) {
 			by.begin("", nil)
 			continue
 		}
 		by.begin(x.Config().Language, func(ctx context.Context) (*search.Index, error) {
-			return v.searchOf(ctx, from, section)
+			return v.searchOf(ctx, from, name)
 		})
 	}
 }
 
+// searchers returns the searchers by the sections of an image with their search indexes.
+func (v *Vault) searchers() map[eventlog.SectionName]*searcher {
+	return map[eventlog.SectionName]*searcher{eventlog.SearchSection: v.searcher, eventlog.MemoriesSection: v.memories}
+}
+
 // searchOf reads a search index of an image.
-func (v *Vault) searchOf(ctx context.Context, from *base, of section) (*search.Index, error) {
-	data, err := v.log.searchSection(ctx, from, of)
+func (v *Vault) searchOf(
+	ctx context.Context, from *eventlog.OpenImage, name eventlog.SectionName,
+) (*search.Index, error) {
+	data, err := v.log.ReadSection(ctx, from, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the search index of an image: %w", err)
 	}
 	return search.ReadImage(data)
 }
 
-// A section is the position of a search index in an image.
-type section struct {
-	at, size int64
-	packed   []byte // the compressed section of an image in items
-}
-
-// notes returns the section of the search index of notes.
-func (b *base) notes() section {
-	s := section{at: b.head.searchAt(), size: b.head.Search}
-	if b.rest != nil {
-		s.packed = b.rest.search
-	}
-	return s
-}
-
-// memories returns the section of the search index of memories.
-func (b *base) memories() section {
-	s := section{at: b.head.memoriesAt(), size: b.head.Memories}
-	if b.rest != nil {
-		s.packed = b.rest.memories
-	}
-	return s
-}
-
-// searchSection returns the bytes of a search index in an image.
-func (l *Log[S]) searchSection(ctx context.Context, from *base, of section) ([]byte, error) {
-	if from.rest != nil {
-		return l.code.unpackSection(of.packed, of.size)
-	}
-	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), of.at, of.size)
-	return data, err
-}
-
 // foldNotes returns the index after a commit.
-func foldNotes(before *index.Index, c *Commit, at PartRef) *index.Index {
+func foldNotes(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) *index.Index {
 	return before.With(withErased(before, c, at))
 }
 
-// stepNotes returns the index after some notes of a commit; see LogOptions.Step.
-func stepNotes(before *index.Index, c *Commit, notes []int, at PartRef) *index.Index {
+// stepNotes returns the index after some notes of a commit; see eventlog.Options.Step.
+func stepNotes(before *index.Index, c *eventlog.Commit, notes []int, at eventlog.PartRef) *index.Index {
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
-		step.Changes = append(step.Changes, c.Notes[i].change(PartRef{at.Run, at.Part + i}))
+		step.Changes = append(step.Changes, changeOf(&c.Notes[i], eventlog.PartRef{Run: at.Run, Part: at.Part + i}))
 	}
 	return before.With(step)
 }
 
 // add is foldNotes for a builder. It returns a new builder if the commit erases something.
-func add(b *index.Builder, c *Commit, at PartRef) *index.Builder {
-	if len(c.erases()) == 0 {
+func add(b *index.Builder, c *eventlog.Commit, at eventlog.PartRef) *index.Builder {
+	if len(c.ErasedParts()) == 0 {
 		b.Add(changed(c, at))
 		return b
 	}
@@ -230,63 +206,51 @@ func add(b *index.Builder, c *Commit, at PartRef) *index.Builder {
 }
 
 // changed returns a commit in the form that the index takes.
-func changed(c *Commit, at PartRef) index.Commit {
+func changed(c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
 		if n.Erased {
 			continue
 		}
-		changes = append(changes, n.change(PartRef{at.Run, at.Part + i}))
+		changes = append(changes, changeOf(&n, eventlog.PartRef{Run: at.Run, Part: at.Part + i}))
 	}
-	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: c.items(at)}
+	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: itemsOf(c, at)}
 }
 
-// change returns a note in the form that the index takes. at is the place of its part.
-func (n *Note) change(at PartRef) index.Change {
+// changeOf returns a note in the form that the index takes. at is the place of its part.
+func changeOf(n *eventlog.Note, at eventlog.PartRef) index.Change {
 	return index.Change{
-		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: n.Nodes, Past: n.Past,
-		From: n.From, Since: n.Since, Body: index.Body(at),
+		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes),
+		Past: pastOf(n.Past), From: n.From, Since: n.Since, Body: index.Body(at),
 	}
-}
-
-// textSize returns the total size, in bytes, of the texts of notes and values of items in a commit.
-func (c *Commit) textSize() int {
-	size := 0
-	for i := range c.Notes {
-		size += len(c.Notes[i].Text)
-	}
-	for i := range c.Items {
-		size += len(c.Items[i].Value)
-	}
-	return size
 }
 
 // remember caches the texts of a commit. Those of a large commit are cached only when one of them
 // is read.
-func (v *Vault) remember(c *Commit, at PartRef) {
+func (v *Vault) remember(c *eventlog.Commit, at eventlog.PartRef) {
 	// The texts of an import would evict the others from the cache.
-	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
+	if len(c.Notes)+len(c.Items) > 1 && c.TextSize() >= largeRun {
 		return
 	}
 	state := v.texts.state(v.part)
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
-			v.texts.add(textKey{v.part, PartRef{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
+			v.texts.add(textKey{v.part, eventlog.PartRef{Run: at.Run, Part: at.Part + i}}, state, bytes.Clone(n.Text))
 		}
 	}
 	for i, it := range c.Items {
 		if !it.Gone && !it.Erased {
-			at := PartRef{at.Run, at.Part + len(c.Notes) + i}
+			at := eventlog.PartRef{Run: at.Run, Part: at.Part + len(c.Notes) + i}
 			v.texts.add(textKey{v.part, at}, state, bytes.Clone(it.Value))
 		}
 	}
 }
 
 // replaced tells the cache which texts a commit has replaced.
-func (v *Vault) replaced(before *index.Index, c *Commit) {
+func (v *Vault) replaced(before *index.Index, c *eventlog.Commit) {
 	for i := range c.Notes {
 		if f, ok := before.File(c.Notes[i].Path); ok {
-			v.texts.replaced(textKey{v.part, PartRef(f.Body)})
+			v.texts.replaced(textKey{v.part, eventlog.PartRef(f.Body)})
 		}
 	}
 }
@@ -295,18 +259,18 @@ func (v *Vault) replaced(before *index.Index, c *Commit) {
 // and adds files. Repeating the same call completes one that a crash interrupted, and is not an
 // error. Create returns ErrLogExists if another call has created the log. The call is written with
 // an idempotency key of its own, so the key of c is not used.
-func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
-	if err := v.log.createNew(ctx); err != nil {
+func (v *Vault) Create(ctx context.Context, c eventlog.Call, files []eventlog.Note) error {
+	if err := v.log.CreateNew(ctx); err != nil {
 		return err
 	}
 	for first, err := range v.log.Commits(ctx, 1) {
 		switch {
-		case errors.Is(err, ErrNoLog): // it is being erased
-			return ErrLogExists
+		case errors.Is(err, eventlog.ErrNoLog): // it is being erased
+			return eventlog.ErrLogExists
 		case err != nil:
 			return err
 		case first.Key == nil || !bytes.Equal(first.Key.Request, c.Request):
-			return ErrLogExists
+			return eventlog.ErrLogExists
 		}
 		return nil
 	}
@@ -314,7 +278,7 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	_, err := v.Update(ctx, c, func(ctx context.Context, tx *Tx) (any, error) {
 		// Another call has written the first commit since it was looked for.
 		if tx.Seq() != 1 {
-			return nil, ErrLogExists
+			return nil, eventlog.ErrLogExists
 		}
 		for _, f := range files {
 			if err := tx.Put(ctx, vault.Path(f.Path), f.Text); err != nil {
@@ -324,18 +288,18 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 		return nil, tx.Record("vault", v.Name, map[string]string{"name": v.Name})
 	})
 	if fault.Is(err, fault.KeyReused) { // another call of the same principal was faster
-		return ErrLogExists
+		return eventlog.ErrLogExists
 	}
 	return err
 }
 
 // SetStatus makes the vault active, read-only or trashed. It writes nothing if the vault has that
 // status already. It ignores the idempotency key and the version of the call.
-func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
+func (v *Vault) SetStatus(ctx context.Context, c eventlog.Call, s eventlog.Status) error {
 	c.Key, c.IfVersion, c.AllowInactive = "", 0, true
 	_, err := v.log.Update(ctx, c,
-		func(_ context.Context, d *Draft[*index.Index]) (any, error) {
-			if d.status != s {
+		func(_ context.Context, d *eventlog.Draft[*index.Index]) (any, error) {
+			if d.Status() != s {
 				d.SetStatus(s)
 			}
 			return nil, nil
@@ -343,7 +307,7 @@ func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	return v.orNone(err)
 }
 
-// Read returns the index at the end of the log; see Log.Read. For a vault in the trash it returns
+// Read returns the index at the end of the log; see eventlog.Log.Read. For a vault in the trash it returns
 // the same NOT_FOUND error as for one that does not exist: a process that knows the vault from the
 // tenant's log returns that error without reading the vault's log.
 func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
@@ -351,27 +315,17 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	switch {
 	case err != nil:
 		return nil, v.orNone(err)
-	case s.Status == Sealed:
-		return nil, v.orNone(ErrNoLog)
-	case s.Status == Trashed:
+	case s.Status == eventlog.Sealed:
+		return nil, v.orNone(eventlog.ErrNoLog)
+	case s.Status == eventlog.Trashed:
 		return nil, fault.NoVault(v.Name)
 	}
 	return s.State, nil
 }
 
-// ReadControl returns the result of Read and the control item that was read with it, without
-// another request. The control item may be newer than the index.
-func (v *Vault) ReadControl(ctx context.Context) (*index.Index, Control, error) {
-	idx, err := v.Read(ctx)
-	if err != nil {
-		return nil, Control{}, err
-	}
-	return idx, v.log.head.Load().control, nil
-}
-
 // A State is the status of a vault as a whole.
 type State struct {
-	Status Status
+	Status eventlog.Status
 	Seq    uint64
 	Time   time.Time // of commit Seq
 }
@@ -389,8 +343,8 @@ func (v *Vault) Known() *index.Index { return v.log.Known().State }
 // Text returns a text that an index refers to. The caller must not change it. It returns NOT_FOUND
 // if the vault was erased, and INDEX_ERROR if the text is damaged or its run is missing.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
-	at := PartRef(b)
-	if v.log.head.Load().status == Sealed {
+	at := eventlog.PartRef(b)
+	if v.log.Known().Status == eventlog.Sealed {
 		return nil, fault.NoVault(v.Name)
 	}
 	p := pick{v: v}
@@ -413,23 +367,15 @@ func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) 
 	return s.State, errors.Join(v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
-// Control reads the control item of the log of the vault.
-func (v *Vault) Control(ctx context.Context) (Control, error) { return v.log.Control(ctx) }
-
-// Change changes the control item of the log of the vault; see Log.Change.
-func (v *Vault) Change(ctx context.Context, change func(*Control) bool) error {
-	return v.log.Change(ctx, change)
-}
-
 // Advance moves a cursor of the log of the vault forward.
-func (v *Vault) Advance(ctx context.Context, consumer string, to Cursor) error {
+func (v *Vault) Advance(ctx context.Context, consumer string, to eventlog.Cursor) error {
 	return v.log.Advance(ctx, consumer, to)
 }
 
 // Commits yields the commits of the vault from a seq on, oldest first.
-func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*eventlog.Commit, error] {
 	return v.log.Commits(ctx, from)
 }
 
 // Now returns the current time of the clock that dates commits.
-func (v *Vault) Now() time.Time { return v.log.opt.Now() }
+func (v *Vault) Now() time.Time { return v.log.Now() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -39,9 +40,9 @@ func newVault(t *testing.T, e repotest.Engine) *repo.Vault {
 	return v
 }
 
-func caller() repo.Call {
-	return repo.Call{
-		Who:  repo.Who{Principal: "ann", Agent: "helper", Request: "r-1"},
+func caller() eventlog.Call {
+	return eventlog.Call{
+		Who:  eventlog.Who{Principal: "ann", Agent: "helper", Request: "r-1"},
 		Tool: "tool", Request: []byte("request"),
 	}
 }
@@ -300,7 +301,7 @@ func TestAuditLog(t *testing.T) {
 		require.Contains(t, lines[i], want.has)
 		var line map[string]any
 		require.NoError(t, json.Unmarshal([]byte(lines[i]), &line))
-		require.Equal(t, []any{"ann", "helper", "r-1", repo.Version(uint64(i + 2))},
+		require.Equal(t, []any{"ann", "helper", "r-1", eventlog.Version(uint64(i + 2))},
 			[]any{line["principal"], line["agent"], line["request_id"], line["version"]})
 	}
 	var again bytes.Buffer
@@ -332,7 +333,7 @@ func TestImportedAuditLog(t *testing.T) {
 func TestTextsOfTheSameRun(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
-	g := newGate(e.Table)
+	g := repotest.NewGate(e.Table)
 	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 	adds := func(line string) func(context.Context, *repo.Tx) (any, error) {
 		return func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -345,25 +346,25 @@ func TestTextsOfTheSameRun(t *testing.T) {
 		}
 	}
 	failures := make(chan error)
-	start := func(c repo.Call, fn func(context.Context, *repo.Tx) (any, error)) {
+	start := func(c eventlog.Call, fn func(context.Context, *repo.Tx) (any, error)) {
 		go func() {
 			_, err := v.Update(t.Context(), c, fn)
 			failures <- err
 		}()
 	}
 	start(caller(), adds("1"))
-	<-g.entered
+	<-g.Entered
 	keyed := caller()
 	keyed.Key = "key"
-	for i, call := range []repo.Call{caller(), keyed, caller()} {
+	for i, call := range []eventlog.Call{caller(), keyed, caller()} {
 		start(call, adds(fmt.Sprint(i+2)))
-		queued(t, v, i+1)
+		repotest.Queued(t, v, i+1)
 	}
 	start(caller(), edits(edit{"a.md", "5"}, edit{"a.md", ""}, edit{"b-1.md", ""}))
-	queued(t, v, 4)
+	repotest.Queued(t, v, 4)
 	start(caller(), adds("6"))
-	queued(t, v, 5)
-	g.open()
+	repotest.Queued(t, v, 5)
+	g.Open()
 	for range 6 {
 		require.NoError(t, <-failures)
 	}
@@ -389,7 +390,7 @@ func TestTextsOfTheSameRun(t *testing.T) {
 func TestImportsAtOnce(t *testing.T) {
 	e := engine(t)
 	newVault(t, e)
-	g := newGate(e.Table)
+	g := repotest.NewGate(e.Table)
 	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 	const imports, notes = 9, 1000
 	failures := make(chan error)
@@ -406,11 +407,11 @@ func TestImportsAtOnce(t *testing.T) {
 			failures <- err
 		}()
 		if i == 0 {
-			<-g.entered
+			<-g.Entered
 		}
 	}
-	queued(t, v, imports)
-	g.open()
+	repotest.Queued(t, v, imports)
+	g.Open()
 	for range imports + 1 {
 		require.NoError(t, <-failures)
 	}
@@ -439,39 +440,18 @@ func TestTrashed(t *testing.T) {
 	e := engine(t)
 	v, other := newVault(t, e), openVault(t, e, repo.Limits{})
 	change(t, other, edit{"a.md", "a"})
-	require.NoError(t, v.SetStatus(t.Context(), caller(), repo.Trashed))
-	require.NoError(t, v.SetStatus(t.Context(), caller(), repo.Trashed))
+	require.NoError(t, v.SetStatus(t.Context(), caller(), eventlog.Trashed))
+	require.NoError(t, v.SetStatus(t.Context(), caller(), eventlog.Trashed))
 	for _, process := range []*repo.Vault{v, other, openVault(t, e, repo.Limits{})} {
 		_, err := process.Read(t.Context())
 		require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 		_, err = process.Update(t.Context(), caller(), edits(edit{"a.md", "b"}))
 		require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	}
-	require.NoError(t, other.SetStatus(t.Context(), caller(), repo.Active))
+	require.NoError(t, other.SetStatus(t.Context(), caller(), eventlog.Active))
 	r := change(t, v, edit{"a.md", "b"})
 	require.EqualValues(t, 5, r.Seq, "one commit each for the trash and the way back")
 	require.Equal(t, map[string]string{"a.md": "b"}, files(t, e))
-}
-
-// TestStatusInTheSameRun checks that a call after the one that trashes the vault is refused, even
-// in the same run.
-func TestStatusInTheSameRun(t *testing.T) {
-	q := newLine(t)
-	trash := q.add(t.Context(), "trash", func(_ context.Context, d *draft) (any, error) {
-		d.SetStatus(repo.Trashed)
-		return nil, nil
-	})
-	behind := q.add(t.Context(), "behind", put("a", "a"))
-	q.gate.through <- nil
-	q.gate.open()
-	<-trash.done
-	<-behind.done
-	require.NoError(t, trash.err)
-	require.True(t, fault.Is(behind.err, fault.NotFound), "%v", behind.err)
-	require.Equal(t, [][]string{{"first"}, {"trash"}}, runs(t, q.e))
-	s, err := q.fresh().Read(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, repo.Trashed, s.Status)
 }
 
 // TestCreate checks that a vault is created once, also if the call is repeated.
@@ -481,14 +461,14 @@ func TestCreate(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	_, err = openVault(t, e, repo.Limits{}).Update(t.Context(), caller(), edits(edit{"a.md", "a"}))
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
-	first := []repo.Note{{Path: "a.md", Text: []byte("a")}}
+	first := []eventlog.Note{{Path: "a.md", Text: []byte("a")}}
 	for range 2 {
 		require.NoError(t, openVault(t, e, repo.Limits{}).Create(t.Context(), caller(), first))
 	}
 	other := caller()
 	other.Request = []byte("another")
 	err = openVault(t, e, repo.Limits{}).Create(t.Context(), other, nil)
-	require.ErrorIs(t, err, repo.ErrLogExists)
+	require.ErrorIs(t, err, eventlog.ErrLogExists)
 	v := openVault(t, e, repo.Limits{})
 	idx, err := v.Read(t.Context())
 	require.NoError(t, err)
@@ -510,22 +490,22 @@ func TestCreateAtOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := engine(t)
-			g := newGate(e.Table)
+			g := repotest.NewGate(e.Table)
 			slow := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
 			done := make(chan error)
 			go func() { done <- slow.Create(t.Context(), caller(), nil) }()
-			<-g.entered
-			g.through <- nil // the control item
-			<-g.entered
+			<-g.Entered
+			g.Through <- nil // the control item
+			<-g.Entered
 			fast := caller()
 			fast.Who.Principal, fast.Request = c.principal, []byte(c.request)
 			require.NoError(t, openVault(t, e, repo.Limits{}).Create(t.Context(), fast, nil),
 				"what is only half made is adopted")
-			g.open()
+			g.Open()
 			if err := <-done; c.same {
 				require.NoError(t, err)
 			} else {
-				require.ErrorIs(t, err, repo.ErrLogExists)
+				require.ErrorIs(t, err, eventlog.ErrLogExists)
 			}
 			idx, err := openVault(t, e, repo.Limits{}).Read(t.Context())
 			require.NoError(t, err)
@@ -544,7 +524,7 @@ func (f *follower) Guard(_ context.Context, path vault.Path, durable *index.File
 	return nil
 }
 
-func (f *follower) Applied(before, after *index.Index, c *repo.Commit) {
+func (f *follower) Applied(before, after *index.Index, c *eventlog.Commit) {
 	f.told = append(f.told, fmt.Sprintf("%d %d>%d", c.Seq, before.Version(), after.Version()))
 }
 

@@ -2,10 +2,9 @@ package repo
 
 import (
 	"context"
-	"iter"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // A Verification is the result of verifying a log and its audit log.
@@ -33,20 +32,7 @@ func (v *Vault) verify(
 	ctx context.Context, digests bool, file *AuditFile,
 ) (done Verification, problems []*fault.Fault, err error) {
 	audit := newComparison(file)
-	r := replay[*index.Index]{
-		log: v.log, verify: digests, upTo: maxSeq, head: head[*index.Index]{status: Active},
-	}
-	r.each(ctx, func(c *Commit, _ PartRef) bool {
-		audit.take(ctx, c)
-		return true
-	})
-	done.Version = r.head.seq
-	if err = r.err; err == nil {
-		err = r.head.joinsAll()
-	}
-	if err == nil && digests {
-		err = v.log.twins(ctx, r.head.control)
-	}
+	done.Version, err = v.log.Verify(ctx, digests, func(c *eventlog.Commit) { audit.take(ctx, c) })
 	switch {
 	case err == nil:
 		audit.end()
@@ -62,20 +48,4 @@ func (v *Vault) verify(
 		}
 	}
 	return done, problems, err
-}
-
-// headers yields the runs in the table. Only the headers are decoded.
-func (l *Log[S]) headers(ctx context.Context) iter.Seq2[*run, error] {
-	return func(yield func(*run, error) bool) {
-		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
-			if err != nil {
-				yield(nil, unreadable(ctx, err))
-				return
-			}
-			r, _, err := readItem(it.Data)
-			if !yield(r, err) || err != nil {
-				return
-			}
-		}
-	}
 }

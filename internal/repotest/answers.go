@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -55,7 +56,7 @@ func (c *chronicle) traces(
 	r := rand.New(rand.NewPCG(x.Version(), 0)) // the same paths whenever the version is asked of
 	for range 4 {
 		path := NewAuthor(r).Path()
-		was, seq, err := v.Trace(ctx, x.Version(), []string{path}, func(n *repo.Note) bool { return n.Path == path })
+		was, seq, err := v.Trace(ctx, x.Version(), []string{path}, func(n *eventlog.Note) bool { return n.Path == path })
 		require.NoError(c.t, err)
 		fmt.Fprintf(b, "%s was last changed by v%d\n", cmp.Or(was, path), seq)
 		for revision, err := range v.Revisions(ctx, path, seq) {

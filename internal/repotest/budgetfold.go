@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // foldedBudgets makes calls in a process that has just started, of a vault whose log has left the table
@@ -41,7 +40,7 @@ func foldedBudgets(t *testing.T, p *place) {
 	again, lateAgain := old, late
 	again.tool, again.replays, lateAgain.tool, lateAgain.replays = "again", "old", "again", "late"
 	search := func() error { _, err := v.Searchable(t.Context()); return err }
-	idle := func() error { return v.Compact(t.Context(), repo.Compaction{}) }
+	idle := func() error { return v.Compact(t.Context(), eventlog.Compaction{}) }
 	p.require(t, []priced{
 		{"a start", func() error { return warmRead(t, u) }, cost{queries: 1, gets: 1, images: 1}},
 		{"a read", func() error { return warmRead(t, u) }, cost{queries: 1}},
@@ -82,9 +81,9 @@ func tailBudgets(t *testing.T, p *place) {
 	require.NoError(t, err)
 	p.require(t, []priced{
 		{"a pass after 500 commits",
-			func() error { return near.Compact(t.Context(), repo.Compaction{}) },
+			func() error { return near.Compact(t.Context(), eventlog.Compaction{}) },
 			cost{queries: 4, gets: 4, commits: 3, puts: 1, imagePuts: 1}},
-		{"a pass after it", func() error { return near.Compact(t.Context(), repo.Compaction{}) },
+		{"a pass after it", func() error { return near.Compact(t.Context(), eventlog.Compaction{}) },
 			cost{queries: 1}},
 		{"a tail over 1 MB", func() error { return warmRead(t, far) },
 			cost{queries: 2, gets: 1, images: 1}},
@@ -122,8 +121,8 @@ func requireDone(t *testing.T, u subject, s step) {
 func outward(t *testing.T, p *place, v vaultSubject) {
 	t.Helper()
 	for range 2 {
-		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 		p.clock.Move(61 * time.Minute)
 	}
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // prefetchBudgets read the texts of many notes at once: each run once, whether it is in the table or in a segment,
@@ -86,10 +86,10 @@ func trimBudgets(t *testing.T, p *place) {
 	for i := range runs {
 		requireDone(t, writer, step{tool: "w", put: map[string]string{"a": fmt.Sprint(i)}})
 	}
-	require.NoError(t, writer.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, writer.Compact(t.Context(), eventlog.Compaction{All: true}))
 	p.clock.Move(61 * time.Minute)
 	v := p.warm(t)
-	pass := func() error { return v.Compact(t.Context(), repo.Compaction{}) }
+	pass := func() error { return v.Compact(t.Context(), eventlog.Compaction{}) }
 	p.require(t, []priced{
 		{"a pass that trims", pass,
 			cost{queries: 2, gets: 1, commits: 1 + runs, objects: 1, lists: 1}},

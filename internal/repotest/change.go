@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -15,7 +16,7 @@ import (
 // A change is one call of a random history. All chance in it is drawn before it is made, for its
 // function may run several times.
 type change struct {
-	call repo.Call
+	call eventlog.Call
 	edit edit
 }
 
@@ -38,8 +39,8 @@ func (ch change) make(ctx context.Context, v *repo.Vault) (repo.Receipt, error) 
 // draw draws a change.
 func (c *chronicle) draw(ctx context.Context) change {
 	c.calls++
-	ch := change{call: repo.Call{
-		Who:     repo.Who{Principal: pick(c.r, []string{"ann", "ben"}), Request: fmt.Sprint(c.calls)},
+	ch := change{call: eventlog.Call{
+		Who:     eventlog.Who{Principal: pick(c.r, []string{"ann", "ben"}), Request: fmt.Sprint(c.calls)},
 		Tool:    "write",
 		Request: fmt.Append(nil, c.calls),
 	}}

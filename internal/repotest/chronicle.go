@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -62,8 +63,8 @@ func newChronicle(t *testing.T, e Engine, seed uint64) *chronicle {
 	}
 	c.author = NewAuthor(c.r)
 	c.live = c.process(0)
-	call := repo.Call{Who: repo.Who{Principal: "ann"}, Tool: "create", Request: []byte("create")}
-	require.NoError(t, c.live.Create(t.Context(), call, []repo.Note{
+	call := eventlog.Call{Who: eventlog.Who{Principal: "ann"}, Tool: "create", Request: []byte("create")}
+	require.NoError(t, c.live.Create(t.Context(), call, []eventlog.Note{
 		{Path: vault.SchemaFile, Text: []byte(c.author.Schema())},
 	}))
 	for range 2 {
@@ -112,7 +113,7 @@ func (teller) Settled(context.Context) {}
 func (teller) Unread(string) (repo.LeftFile, bool) { return repo.LeftFile{}, false }
 
 // Applied implements repo.Follower.
-func (l teller) Applied(_, after *index.Index, commit *repo.Commit) {
+func (l teller) Applied(_, after *index.Index, commit *eventlog.Commit) {
 	told := telling{after.AppendImage(nil), commitJSON(l.t, commit), commit.Time}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +132,7 @@ func (l teller) Applied(_, after *index.Index, commit *repo.Commit) {
 }
 
 // commitJSON is all that a commit says.
-func commitJSON(t *testing.T, c *repo.Commit) []byte {
+func commitJSON(t *testing.T, c *eventlog.Commit) []byte {
 	data, err := json.Marshal(c)
 	if err != nil {
 		t.Errorf("encode commit %d: %v", c.Seq, err)

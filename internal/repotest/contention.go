@@ -13,7 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
@@ -59,7 +59,7 @@ func contention(t *testing.T, e Engine) {
 // A contest is several processes, and the history of what was done through them.
 type contest struct {
 	place *place
-	logs  []*repo.Log[*State]
+	logs  []*eventlog.Log[*State]
 	start time.Time
 	acked atomic.Int64
 
@@ -72,7 +72,7 @@ type contestant struct {
 	*contest
 	id   int
 	r    *rand.Rand
-	seen repo.Snapshot[*State]
+	seen eventlog.Snapshot[*State]
 }
 
 // The counters of the model. A write counts up and is answered the new count; a read answers the
@@ -105,7 +105,7 @@ func (w *contestant) op(t *testing.T) {
 }
 
 // count does the call.
-func (w *contestant) count(t *testing.T, l *repo.Log[*State], in counterOp) (int, error) {
+func (w *contestant) count(t *testing.T, l *eventlog.Log[*State], in counterOp) (int, error) {
 	id := strconv.Itoa(in.counter)
 	if !in.write {
 		s, err := l.Read(t.Context())
@@ -119,9 +119,9 @@ func (w *contestant) count(t *testing.T, l *repo.Log[*State], in counterOp) (int
 		return number(s.State, id), nil
 	}
 	var count int
-	call := repo.Call{Who: repo.Who{Principal: "tester"}, Tool: "count"}
+	call := eventlog.Call{Who: eventlog.Who{Principal: "tester"}, Tool: "count"}
 	receipt, err := l.Update(t.Context(), call,
-		func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+		func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 			count = number(d.State(), id) + 1
 			return nil, d.Record("text", id, strconv.Itoa(count))
 		})
@@ -142,7 +142,7 @@ func number(s *State, id string) int {
 func (c *contest) check(t *testing.T) {
 	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model(), c.history, time.Minute))
 	fresh := c.place.log(t, c.place.Engine)
-	var last repo.Commit
+	var last eventlog.Commit
 	for commit, err := range fresh.Commits(t.Context(), 1) {
 		require.NoError(t, err)
 		require.Equal(t, last.Seq+1, commit.Seq)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
@@ -25,9 +25,9 @@ func control(t *testing.T, e Engine) {
 		return tabletest.Fault(r.IntN(int(tabletest.LateNext) + 1))
 	})
 	require.NoError(t, p.log(t, p.Engine).Create(t.Context()))
-	require.ErrorIs(t, p.log(t, p.Engine).Create(t.Context()), repo.ErrLogExists)
+	require.ErrorIs(t, p.log(t, p.Engine).Create(t.Context()), eventlog.ErrLogExists)
 	const consumers, steps = 6, 10
-	logs := make([]*repo.Log[*State], consumers)
+	logs := make([]*eventlog.Log[*State], consumers)
 	for i := range logs {
 		logs[i] = p.log(t, p.flakyEngine())
 	}
@@ -35,7 +35,7 @@ func control(t *testing.T, e Engine) {
 		consumer := fmt.Sprintf("consumer %d", i)
 		for to := uint64(1); to <= steps; to++ {
 			advance(t, logs[i], consumer, to)
-			back := repo.Cursor{Seq: to - 1}
+			back := eventlog.Cursor{Seq: to - 1}
 			if err := logs[i].Advance(t.Context(), consumer, back); err != nil {
 				t.Errorf("what is no progress is no write: %v", err)
 			}
@@ -52,9 +52,9 @@ func control(t *testing.T, e Engine) {
 }
 
 // advance moves a cursor until that is acknowledged, and sees it there at once.
-func advance(t *testing.T, l *repo.Log[*State], consumer string, to uint64) {
+func advance(t *testing.T, l *eventlog.Log[*State], consumer string, to uint64) {
 	for {
-		err := l.Advance(t.Context(), consumer, repo.Cursor{Seq: to, Size: int64(to)})
+		err := l.Advance(t.Context(), consumer, eventlog.Cursor{Seq: to, Size: int64(to)})
 		if err == nil {
 			break
 		}

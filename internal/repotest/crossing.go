@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -33,7 +34,7 @@ type act func(ctx context.Context, v *repo.Vault) error
 
 // acts are writers, consumers and readers. Each process has read the vault before.
 func acts() map[string]act {
-	write := func(call repo.Call, text string) act {
+	write := func(call eventlog.Call, text string) act {
 		return func(ctx context.Context, v *repo.Vault) error {
 			_, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 				return "late", tx.Put(ctx, "late.md", []byte(text))
@@ -41,13 +42,13 @@ func acts() map[string]act {
 			return err
 		}
 	}
-	keyed := repo.Call{Tool: "late", Key: "late", Request: []byte("late")}
+	keyed := eventlog.Call{Tool: "late", Key: "late", Request: []byte("late")}
 	return map[string]act{
-		"a writer":           write(repo.Call{Tool: "late"}, late),
+		"a writer":           write(eventlog.Call{Tool: "late"}, late),
 		"a writer with key":  write(keyed, late),
-		"one with a payload": write(repo.Call{Tool: "late"}, late+noise(21<<10, 3)),
+		"one with a payload": write(eventlog.Call{Tool: "late"}, late+noise(21<<10, 3)),
 		"a consumer": func(ctx context.Context, v *repo.Vault) error {
-			return v.Compact(ctx, repo.Compaction{All: true})
+			return v.Compact(ctx, eventlog.Compaction{All: true})
 		},
 		"a reader": func(ctx context.Context, v *repo.Vault) error {
 			_, err := everything(ctx, v)
@@ -121,12 +122,12 @@ func newCrossing(t *testing.T, e Engine, name string) *crossing {
 	t.Helper()
 	c := &crossing{t: t, place: newPlace(e, name, nil)}
 	c.first = c.open(c.place.Engine, 1)
-	require.NoError(t, c.first.Create(t.Context(), repo.Call{Tool: "create"}, nil))
+	require.NoError(t, c.first.Create(t.Context(), eventlog.Call{Tool: "create"}, nil))
 	for i := range 3 {
 		c.put(c.first, secret, fmt.Sprintf("# %s\n\n@due(2026-12-0%d) %s", canary, i+1, canary))
 		c.put(c.first, "other.md", fmt.Sprint("see [[secret]] ", i))
 	}
-	require.NoError(t, c.first.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, c.first.Compact(t.Context(), eventlog.Compaction{All: true}))
 	c.put(c.first, secret, canary+noise(21<<10, 1))
 	c.warm = c.open(c.place.Engine, 1)
 	_, err := everything(t.Context(), c.warm)
@@ -148,7 +149,7 @@ func (c *crossing) open(e Engine, incarnation int) *repo.Vault {
 
 func (c *crossing) put(v *repo.Vault, path vault.Path, text string) {
 	c.t.Helper()
-	_, err := v.Update(c.t.Context(), repo.Call{Tool: "put"},
+	_, err := v.Update(c.t.Context(), eventlog.Call{Tool: "put"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			return nil, tx.Put(ctx, path, []byte(text))
 		})
@@ -200,7 +201,7 @@ func (c *crossing) requireGone() {
 // requireNext requires that the vault that has the name has nothing of the first.
 func (c *crossing) requireNext() {
 	c.t.Helper()
-	require.NoError(c.t, c.next.Compact(c.t.Context(), repo.Compaction{All: true}))
+	require.NoError(c.t, c.next.Compact(c.t.Context(), eventlog.Compaction{All: true}))
 	for _, v := range []*repo.Vault{c.next, c.open(c.place.Engine, 2)} {
 		told, err := everything(c.t.Context(), v)
 		require.NoError(c.t, err)
@@ -214,20 +215,20 @@ func (c *crossing) requireNext() {
 // succeed makes the vault that has the name next.
 func (c *crossing) succeed() {
 	c.next = c.open(c.place.Engine, 2)
-	require.NoError(c.t, c.next.Create(c.t.Context(), repo.Call{Tool: "create"}, nil))
+	require.NoError(c.t, c.next.Create(c.t.Context(), eventlog.Call{Tool: "create"}, nil))
 	c.put(c.next, "late.md", "fresh")
 }
 
 func (c *crossing) erase() {
-	_, err := c.first.Erase(c.t.Context(), repo.Call{Tool: "erase"})
+	_, err := c.first.Erase(c.t.Context(), eventlog.Call{Tool: "erase"})
 	require.NoError(c.t, err)
 	c.succeed()
 }
 
 func (c *crossing) isErased() {
 	c.requireGone()
-	c.place.clock.Move(repo.SweepAgain)
-	_, err := c.open(c.place.Engine, 1).Erase(c.t.Context(), repo.Call{Tool: "erase"})
+	c.place.clock.Move(eventlog.SweepAgain)
+	_, err := c.open(c.place.Engine, 1).Erase(c.t.Context(), eventlog.Call{Tool: "erase"})
 	require.NoError(c.t, err)
 	for it, err := range c.place.Table.Query(c.t.Context(), "v/1", "", "~") {
 		require.NoError(c.t, err)
@@ -244,7 +245,7 @@ func (c *crossing) isErased() {
 
 func (c *crossing) trash() {
 	ctx := c.t.Context()
-	require.NoError(c.t, c.first.SetStatus(ctx, repo.Call{Tool: "trash"}, repo.Trashed))
+	require.NoError(c.t, c.first.SetStatus(ctx, eventlog.Call{Tool: "trash"}, eventlog.Trashed))
 	s, err := c.first.Status(ctx)
 	require.NoError(c.t, err)
 	c.seq = s.Seq
@@ -265,7 +266,7 @@ func (c *crossing) isReplaced() {
 
 func (c *crossing) restore() {
 	c.trash()
-	require.NoError(c.t, c.first.SetStatus(c.t.Context(), repo.Call{Tool: "restore"}, repo.Active))
+	require.NoError(c.t, c.first.SetStatus(c.t.Context(), eventlog.Call{Tool: "restore"}, eventlog.Active))
 }
 
 func (c *crossing) isRestored() {
@@ -286,7 +287,7 @@ func (c *crossing) isRestored() {
 			done++
 		}
 		if commit.Seq == c.seq+1 {
-			require.Equal(c.t, repo.Active, commit.Status, "a write in the trash")
+			require.Equal(c.t, eventlog.Active, commit.Status, "a write in the trash")
 		}
 	}
 	require.LessOrEqual(c.t, done, 1)
@@ -294,17 +295,17 @@ func (c *crossing) isRestored() {
 
 func (c *crossing) eraseNote() {
 	ctx := c.t.Context()
-	_, err := c.first.EraseNote(ctx, repo.Call{Tool: "erase"}, secret)
+	_, err := c.first.EraseNote(ctx, eventlog.Call{Tool: "erase"}, secret)
 	require.NoError(c.t, err)
-	require.NoError(c.t, c.first.Compact(ctx, repo.Compaction{}))
+	require.NoError(c.t, c.first.Compact(ctx, eventlog.Compaction{}))
 }
 
 func (c *crossing) noteIsErased() {
 	ctx := c.t.Context()
 	require.True(c.t, c.err == nil || !errors.Is(c.err, context.Canceled), "%v", c.err)
-	c.place.clock.Move(repo.SweepAgain + time.Minute)
+	c.place.clock.Move(eventlog.SweepAgain + time.Minute)
 	for range 2 { // what a consumer put that slept is found by the next pass
-		require.NoError(c.t, c.first.Compact(ctx, repo.Compaction{All: true}))
+		require.NoError(c.t, c.first.Compact(ctx, eventlog.Compaction{All: true}))
 	}
 	fresh := c.open(c.place.Engine, 1)
 	_, err := fresh.Verify(ctx, nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
@@ -150,7 +151,7 @@ func (c *crowd) pass(t *testing.T, i int) {
 	if c.chosen(8) == 0 {
 		c.processes[i].Store(c.open(t, c.place.flakyEngine()))
 	}
-	folding := repo.Compaction{All: c.chosen(3) > 0}
+	folding := eventlog.Compaction{All: c.chosen(3) > 0}
 	if err := c.processes[i].Load().Compact(t.Context(), folding); !excused(err) {
 		t.Errorf("a pass: %v", err)
 	}
@@ -247,8 +248,8 @@ func (w *member) read(ctx context.Context, d *deed) error {
 
 // write does what a deed changes.
 func (w *member) write(ctx context.Context, d *deed) (repo.Receipt, error) {
-	call := repo.Call{
-		Who: repo.Who{Principal: "tester"}, Tool: d.word, Key: d.key, Request: []byte(d.word),
+	call := eventlog.Call{
+		Who: eventlog.Who{Principal: "tester"}, Tool: d.word, Key: d.key, Request: []byte(d.word),
 		DryRun: d.dry, IfVersion: d.ifVersion,
 	}
 	receipt, err := w.process().Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
@@ -201,7 +201,7 @@ func (r *runner) least(s step, err error) int {
 }
 
 // outcome is how many commits there may be of a call that ended so.
-func (r *runner) outcome(t *testing.T, s step, receipt repo.Receipt, err error) int {
+func (r *runner) outcome(t *testing.T, s step, receipt eventlog.Receipt, err error) int {
 	switch {
 	case s.replays != "" && err == nil:
 		require.Equal(t, `"`+s.replays+`"`, string(receipt.Replayed))

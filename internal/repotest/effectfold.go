@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
@@ -159,7 +159,7 @@ func (r *foldRunner) fold(t *testing.T, u subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r.giveUp.Store(&cancel)
-	err := u.(vaultSubject).Compact(ctx, repo.Compaction{All: true})
+	err := u.(vaultSubject).Compact(ctx, eventlog.Compaction{All: true})
 	r.broken.Store(false)
 	require.True(t, err == nil || excused && r.met.Load(), "%v", err)
 }
@@ -221,7 +221,7 @@ func (r *foldRunner) requireSwept(t *testing.T) {
 	c, err := r.used[0].(vaultSubject).Control(t.Context())
 	require.NoError(t, err)
 	for _, found := range r.place.images(t.Context(), t) {
-		named := slices.ContainsFunc(append(c.Images, *c.Image), func(i repo.Image) bool {
+		named := slices.ContainsFunc(append(c.Images, *c.Image), func(i eventlog.Image) bool {
 			return found.item == (i.Items > 0) && found.of(fmt.Sprintf("image/%d/%012d", i.Format, i.Seq))
 		})
 		require.True(t, named, found.key)

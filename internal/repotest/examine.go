@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -113,7 +114,7 @@ func (c *chronicle) examineAll(ctx context.Context) {
 		log = append(log, lines...)
 	}
 	require.Equal(c.t, string(audit), string(log))
-	done, err := v.Verify(ctx, &repo.AuditFile{Text: log, Cursor: repo.Cursor{Seq: seq}})
+	done, err := v.Verify(ctx, &repo.AuditFile{Text: log, Cursor: eventlog.Cursor{Seq: seq}})
 	require.NoError(c.t, err)
 	require.Equal(c.t, repo.Verification{Version: seq, Lines: bytes.Count(log, []byte("\n"))}, done)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -50,8 +51,8 @@ func (c *chronicle) burst(ctx context.Context) {
 
 // folding is how the next pass folds: for the follower, or for nobody, so that the image in force
 // may be one that the follower has not passed.
-func (c *chronicle) folding() repo.Compaction {
-	f := repo.Compaction{All: c.r.IntN(5) > 0}
+func (c *chronicle) folding() eventlog.Compaction {
+	f := eventlog.Compaction{All: c.r.IntN(5) > 0}
 	if c.r.IntN(3) > 0 {
 		f.Behind = []string{follower}
 	}
@@ -61,14 +62,14 @@ func (c *chronicle) folding() repo.Compaction {
 // fold moves the log outward, after the follower has come on some way.
 func (c *chronicle) fold(ctx context.Context, v *repo.Vault) {
 	to := c.version() - c.r.Uint64N(min(c.version(), 20))
-	require.NoError(c.t, c.live.Advance(ctx, follower, repo.Cursor{Seq: to}))
+	require.NoError(c.t, c.live.Advance(ctx, follower, eventlog.Cursor{Seq: to}))
 	require.NoError(c.t, v.Compact(ctx, c.folding()))
 }
 
 // foldTogether lets several processes fold at once, while others write.
 func (c *chronicle) foldTogether(ctx context.Context) {
 	folders := []*repo.Vault{c.live, c.fresh(), pick(c.r, c.others)}
-	how := []repo.Compaction{c.folding(), c.folding(), c.folding()}
+	how := []eventlog.Compaction{c.folding(), c.folding(), c.folding()}
 	changes := []change{c.draw(ctx), c.draw(ctx), c.draw(ctx)}
 	together(6, func(i int) {
 		if i >= 3 {
@@ -97,8 +98,8 @@ func (c *chronicle) restart(ctx context.Context) {
 // trash puts the vault in the trash and takes it out again. Meanwhile it is folded, and begun anew;
 // nothing is read or written.
 func (c *chronicle) trash(ctx context.Context) {
-	call, late := repo.Call{Who: repo.Who{Principal: "ann"}, Tool: "trash"}, c.draw(ctx)
-	require.NoError(c.t, c.live.SetStatus(ctx, call, repo.Trashed))
+	call, late := eventlog.Call{Who: eventlog.Who{Principal: "ann"}, Tool: "trash"}, c.draw(ctx)
+	require.NoError(c.t, c.live.SetStatus(ctx, call, eventlog.Trashed))
 	c.fold(ctx, c.live)
 	c.fold(ctx, c.fresh())
 	for _, v := range []*repo.Vault{c.live, c.others[0], c.others[1], c.fresh()} {
@@ -108,7 +109,7 @@ func (c *chronicle) trash(ctx context.Context) {
 		require.True(c.t, fault.Is(err, fault.NotFound), "%v", err)
 	}
 	call.Tool = "restore"
-	require.NoError(c.t, c.any().SetStatus(ctx, call, repo.Active))
+	require.NoError(c.t, c.any().SetStatus(ctx, call, eventlog.Active))
 	_, err := c.live.Read(ctx)
 	require.NoError(c.t, err)
 }

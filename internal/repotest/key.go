@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // idempotency holds what an idempotency key does (log.md §2.6).
@@ -30,18 +30,18 @@ func idempotency(t *testing.T, e Engine) {
 }
 
 // keyed is a call with a key that stores a text and answers it.
-func keyed(principal, key, text string) (repo.Call, func(
-	context.Context, *repo.Draft[*State]) (any, error),
+func keyed(principal, key, text string) (eventlog.Call, func(
+	context.Context, *eventlog.Draft[*State]) (any, error),
 ) {
-	c := repo.Call{
-		Who: repo.Who{Principal: principal}, Tool: "store", Key: key, Request: []byte(text),
+	c := eventlog.Call{
+		Who: eventlog.Who{Principal: principal}, Tool: "store", Key: key, Request: []byte(text),
 	}
-	return c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	return c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		return map[string]any{"text": text, "seq": d.Seq()}, d.Record("text", text, text)
 	}
 }
 
-func store(t *testing.T, l *repo.Log[*State], principal, key, text string) (repo.Receipt, error) {
+func store(t *testing.T, l *eventlog.Log[*State], principal, key, text string) (eventlog.Receipt, error) {
 	t.Helper()
 	c, fn := keyed(principal, key, text)
 	return l.Update(t.Context(), c, fn)
@@ -53,10 +53,10 @@ func keyReplay(t *testing.T, p *place) {
 	l := p.newLog(t)
 	first, err := store(t, l, "ann", "key", "<one> & only")
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 1, Changed: true}, first)
+	require.Equal(t, eventlog.Receipt{Seq: 1, Changed: true}, first)
 	_, err = store(t, l, "ann", "", "without")
 	require.NoError(t, err)
-	for _, process := range []*repo.Log[*State]{l, p.log(t, p.Engine), p.log(t, p.Engine)} {
+	for _, process := range []*eventlog.Log[*State]{l, p.log(t, p.Engine), p.log(t, p.Engine)} {
 		again, err := store(t, process, "ann", "key", "<one> & only")
 		require.NoError(t, err)
 		require.Equal(t, `{"seq":1,"text":"<one> & only"}`, string(again.Replayed))
@@ -74,9 +74,9 @@ func keyReplay(t *testing.T, p *place) {
 // keyTwins holds that calls with one key that run at once, in one process and in several, have one
 // effect and one answer.
 func keyTwins(t *testing.T, p *place) {
-	logs := []*repo.Log[*State]{p.newLog(t), p.log(t, p.Engine), p.log(t, p.Engine)}
+	logs := []*eventlog.Log[*State]{p.newLog(t), p.log(t, p.Engine), p.log(t, p.Engine)}
 	const twins = 24
-	receipts, failures := make([]repo.Receipt, twins), make([]error, twins)
+	receipts, failures := make([]eventlog.Receipt, twins), make([]error, twins)
 	together(twins, func(i int) {
 		text := "same"
 		if i%4 == 3 {
@@ -111,11 +111,11 @@ func keyTwins(t *testing.T, p *place) {
 func keyUnused(t *testing.T, p *place) {
 	l := p.newLog(t)
 	c, fn := keyed("ann", "key", "one")
-	_, err := l.Update(t.Context(), c, func(context.Context, *repo.Draft[*State]) (any, error) {
+	_, err := l.Update(t.Context(), c, func(context.Context, *eventlog.Draft[*State]) (any, error) {
 		return nil, errRefused
 	})
 	require.ErrorIs(t, err, errRefused)
-	_, err = l.Update(t.Context(), c, func(context.Context, *repo.Draft[*State]) (any, error) {
+	_, err = l.Update(t.Context(), c, func(context.Context, *eventlog.Draft[*State]) (any, error) {
 		panic("a bug")
 	})
 	require.ErrorContains(t, err, "panic")
@@ -124,15 +124,15 @@ func keyUnused(t *testing.T, p *place) {
 	require.NoError(t, err)
 	require.Zero(t, tried)
 	c.DryRun, c.Request = false, []byte("other")
-	nothing := func(context.Context, *repo.Draft[*State]) (any, error) { return "nothing", nil }
+	nothing := func(context.Context, *eventlog.Draft[*State]) (any, error) { return "nothing", nil }
 	r, err := l.Update(t.Context(), c, nothing)
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 1}, r)
+	require.Equal(t, eventlog.Receipt{Seq: 1}, r)
 	require.EqualValues(t, 1, l.Known().State.Seq, "the state has the version of the commit")
 	c.DryRun = true
 	r, err = l.Update(t.Context(), c, fn)
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 1}, r, "what is only tried is no replay")
+	require.Equal(t, eventlog.Receipt{Seq: 1}, r, "what is only tried is no replay")
 	c.DryRun = false
 	r, err = p.log(t, p.Engine).Update(t.Context(), c, nothing)
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func keyExpires(t *testing.T, p *place) {
 	_, err := store(t, l, "ann", "key", "one")
 	require.NoError(t, err)
 	p.clock.Move(24*time.Hour - time.Millisecond)
-	for _, process := range []*repo.Log[*State]{l, p.log(t, p.Engine)} {
+	for _, process := range []*eventlog.Log[*State]{l, p.log(t, p.Engine)} {
 		r, err := store(t, process, "ann", "key", "one")
 		require.NoError(t, err)
 		require.NotNil(t, r.Replayed)
@@ -157,7 +157,7 @@ func keyExpires(t *testing.T, p *place) {
 	p.clock.Move(time.Millisecond)
 	r, err := store(t, l, "ann", "key", "two")
 	require.NoError(t, err)
-	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, r)
+	require.Equal(t, eventlog.Receipt{Seq: 2, Changed: true}, r)
 	r, err = store(t, p.log(t, p.Engine), "ann", "key", "two")
 	require.NoError(t, err)
 	require.NotNil(t, r.Replayed)
@@ -169,7 +169,7 @@ func keyQuota(t *testing.T, p *place) {
 	require.NoError(t, p.log(t, p.Engine).Create(t.Context()))
 	o := LogOptions(p.Engine, p.clock.Now)
 	o.MaxKeys = 3
-	l, err := repo.NewLog(o, &State{})
+	l, err := eventlog.New(o, &State{})
 	require.NoError(t, err)
 	for i := range 3 {
 		_, err = store(t, l, "ann", fmt.Sprintf("key %d", i), fmt.Sprintf("text %d", i))
@@ -199,7 +199,7 @@ func keySkew(t *testing.T, p *place) {
 	ahead.clock.Move(30 * time.Hour)
 	_, err = store(t, ahead.log(t, p.Engine), "bob", "other", "two")
 	require.NoError(t, err)
-	for _, process := range []*repo.Log[*State]{l, p.log(t, p.Engine)} {
+	for _, process := range []*eventlog.Log[*State]{l, p.log(t, p.Engine)} {
 		r, err := store(t, process, "ann", "key", "one")
 		require.NoError(t, err)
 		require.NotNil(t, r.Replayed)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
@@ -31,7 +32,7 @@ func oneState(t *testing.T, e Engine) {
 func (c *chronicle) end(ctx context.Context) {
 	c.examine(ctx)
 	for range 3 {
-		require.NoError(c.t, c.live.Compact(ctx, repo.Compaction{All: true}))
+		require.NoError(c.t, c.live.Compact(ctx, eventlog.Compaction{All: true}))
 		c.clock.Move(2 * time.Hour)
 	}
 	control, err := c.live.Control(ctx)

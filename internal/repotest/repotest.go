@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
@@ -29,7 +29,7 @@ import (
 type Engine struct {
 	Table  table.Table
 	Bucket blob.Bucket
-	Items  bool // small images are items of Table; see repo.LogOptions
+	Items  bool // small images are items of Table; see eventlog.Options
 }
 
 // A testCase is one thing that must hold.
@@ -130,15 +130,15 @@ func newPlace(e Engine, name string, plan func(tabletest.Call) tabletest.Fault) 
 func (p *place) flakyEngine() Engine { return Engine{p.flaky, p.bucket, p.Items} }
 
 // log opens the log of the place, as a process of its own would.
-func (p *place) log(t *testing.T, e Engine) *repo.Log[*State] {
+func (p *place) log(t *testing.T, e Engine) *eventlog.Log[*State] {
 	t.Helper()
-	l, err := repo.NewLog(LogOptions(e, p.clock.Now), &State{})
+	l, err := eventlog.New(LogOptions(e, p.clock.Now), &State{})
 	require.NoError(t, err)
 	return l
 }
 
 // newLog makes the log of a place and opens it.
-func (p *place) newLog(t *testing.T) *repo.Log[*State] {
+func (p *place) newLog(t *testing.T) *eventlog.Log[*State] {
 	t.Helper()
 	require.NoError(t, p.log(t, p.Engine).Create(t.Context()))
 	return p.log(t, p.flakyEngine())

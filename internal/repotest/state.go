@@ -3,12 +3,11 @@ package repotest
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A State is a small state for a Log: texts by name, from records of the kind "text". It never
@@ -28,14 +27,14 @@ type Text struct {
 const Part = "log"
 
 // LogOptions are those of a Log of a State.
-func LogOptions(e Engine, now func() time.Time) repo.LogOptions[*State] {
-	return repo.LogOptions[*State]{
+func LogOptions(e Engine, now func() time.Time) eventlog.Options[*State] {
+	return eventlog.Options[*State]{
 		Table: e.Table, Bucket: e.Bucket, Part: Part, Apply: fold, Now: now,
 	}
 }
 
 // fold is the state after a commit.
-func fold(before *State, c *repo.Commit, _ repo.PartRef) *State {
+func fold(before *State, c *eventlog.Commit, _ eventlog.PartRef) *State {
 	s := &State{Seq: c.Seq, Texts: maps.Clone(before.Texts)}
 	if s.Texts == nil {
 		s.Texts = map[string]Text{}

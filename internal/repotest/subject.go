@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -32,32 +33,32 @@ type step struct {
 	replays   string // the tool of the step whose answer it gets
 }
 
-func (s step) call() repo.Call {
+func (s step) call() eventlog.Call {
 	request := s.tool
 	if s.replays != "" {
 		request = s.replays
 	}
-	return repo.Call{
-		Who: repo.Who{Principal: "tester"}, Tool: s.tool, Key: s.key, DryRun: s.dryRun,
+	return eventlog.Call{
+		Who: eventlog.Who{Principal: "tester"}, Tool: s.tool, Key: s.key, DryRun: s.dryRun,
 		Request: []byte(request), IfVersion: s.ifVersion,
 	}
 }
 
 // A subject is a log or a vault, as one process has it.
 type subject interface {
-	do(ctx context.Context, s step) (repo.Receipt, error)
-	Commits(ctx context.Context, from uint64) iter.Seq2[*repo.Commit, error]
+	do(ctx context.Context, s step) (eventlog.Receipt, error)
+	Commits(ctx context.Context, from uint64) iter.Seq2[*eventlog.Commit, error]
 	state(ctx context.Context) (string, error) // all that a reader sees
 	verify(ctx context.Context) error          // checks the chain and folds all anew
 }
 
 // A logSubject keeps the texts of the steps as records.
-type logSubject struct{ *repo.Log[*State] }
+type logSubject struct{ *eventlog.Log[*State] }
 
 var _ subject = logSubject{}
 
-func (l logSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
-	return l.Update(ctx, s.call(), func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+func (l logSubject) do(ctx context.Context, s step) (eventlog.Receipt, error) {
+	return l.Update(ctx, s.call(), func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		for name, text := range s.put {
 			old, ok := d.State().Texts[name]
 			if ok && old.Text == text {
@@ -109,8 +110,8 @@ type vaultSubject struct {
 
 var _ subject = vaultSubject{}
 
-func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
-	return v.Update(ctx, s.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+func (v vaultSubject) do(ctx context.Context, s step) (eventlog.Receipt, error) {
+	r, err := v.Update(ctx, s.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for name, text := range s.put {
 			if err := tx.Put(ctx, vault.Path(name+".md"), []byte(text)); err != nil {
 				return nil, err
@@ -145,6 +146,7 @@ func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
 		}
 		return s.tool, nil
 	})
+	return r.Receipt, err
 }
 
 // grow makes a note longer.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -132,7 +133,7 @@ func (s Store) replay(ctx context.Context, c Call) (json.RawMessage, error) {
 	case err != nil || !found:
 		return nil, err
 	case string(known.Request) != string(c.Request):
-		return nil, repo.KeyReused()
+		return nil, eventlog.KeyReused()
 	}
 	return known.Answer, nil
 }

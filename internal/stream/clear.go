@@ -7,6 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/job"
@@ -89,7 +90,7 @@ func removeOwn(ctx context.Context, at team.Followed) error {
 // everHad adds the digests of all texts that a vault had at the paths of files.
 func everHad(ctx context.Context, v *repo.Vault, files map[string]map[index.Digest]bool) error {
 	for after, ended := uint64(0), false; !ended; {
-		s, err := v.CommitsAfter(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
+		s, err := v.CommitsAfter(ctx, after, eventlog.Most{Commits: mostCommits, Bytes: mostBytes})
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func everHad(ctx context.Context, v *repo.Vault, files map[string]map[index.Dige
 }
 
 // addTexts adds the text that a commit wrote to a file, and the one that it ingested from it.
-func addTexts(known map[index.Digest]bool, n repo.Note) {
+func addTexts(known map[index.Digest]bool, n eventlog.Note) {
 	if !n.Deleted {
 		known[index.DigestOf(n.Text)] = true
 	}

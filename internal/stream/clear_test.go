@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -40,7 +41,7 @@ func trashed(t *testing.T) (*plant, *team.Team) {
 	}
 	own, err := p.calls.Team(t.Context(), "acme")
 	require.NoError(t, err)
-	_, err = own.Trash(t.Context(), repo.Call{Tool: "t"}, "main", func(team.Entry) any { return nil })
+	_, err = own.Trash(t.Context(), eventlog.Call{Tool: "t"}, "main", func(team.Entry) any { return nil })
 	require.NoError(t, err)
 	p.queue.take()
 	return p, own
@@ -67,7 +68,7 @@ func (p *plant) left(t *testing.T) map[string]string {
 // made makes the vault once more.
 func made(t *testing.T, own *team.Team) error {
 	t.Helper()
-	_, err := own.Create(t.Context(), repo.Call{Tool: "t"}, team.NewVault{Name: "main"}, func(team.Entry) any { return nil })
+	_, err := own.Create(t.Context(), eventlog.Call{Tool: "t"}, team.NewVault{Name: "main"}, func(team.Entry) any { return nil })
 	return err
 }
 
@@ -107,7 +108,7 @@ func TestClearWaits(t *testing.T) {
 	require.True(t, due)
 	before := p.left(t)
 	require.NoError(t, f.Vault.Change(t.Context(), func(c *repo.Control) bool {
-		c.Passing = &repo.Lease{Holder: "another", Until: p.now.Add(time.Minute)}
+		c.Passing = &eventlog.Lease{Holder: "another", Until: p.now.Add(time.Minute)}
 		return true
 	}))
 	require.NoError(t, p.clear(t))

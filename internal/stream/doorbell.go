@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
@@ -51,5 +51,5 @@ func (r Record) run() (seq uint64, ok bool) {
 	if r.Event != "INSERT" {
 		return 0, false
 	}
-	return repo.RunAt(r.Sort)
+	return eventlog.RunAt(r.Sort)
 }

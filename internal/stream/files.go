@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -86,8 +87,8 @@ func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error
 // A work is a stretch whose files a call writes.
 type work struct {
 	*repo.Stretch
-	seen  repo.Cursor // the cursor before any file was read
-	again bool        // the files are checked again
+	seen  eventlog.Cursor // the cursor before any file was read
+	again bool            // the files are checked again
 }
 
 // behind reads the commits after the cursor. If the doorbell is for the next commit, that takes one
@@ -123,13 +124,13 @@ func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) 
 
 // vaultBehind reads the commits after a version, from the table and from segments.
 func (f Followed) vaultBehind(ctx context.Context, after uint64) (*repo.Stretch, error) {
-	return f.Vault.CommitsAfter(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
+	return f.Vault.CommitsAfter(ctx, after, eventlog.Most{Commits: mostCommits, Bytes: mostBytes})
 }
 
 // pass queues a message for a pass if one is due, and moves the cursor after a stretch. It returns
 // w.seen if no other call has moved the cursor since, and otherwise the new cursor. A call that
 // checked files again changes the cursor too, so that other calls notice.
-func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) {
+func (f Followed) pass(ctx context.Context, w work) (at eventlog.Cursor, err error) {
 	folds, err := f.askToFold(ctx, w.Stretch)
 	if err != nil {
 		return at, err
@@ -140,7 +141,7 @@ func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) 
 			at = was
 			return false
 		}
-		next := repo.Cursor{Seq: max(was.Seq, w.Last()), Turn: was.Turn}
+		next := eventlog.Cursor{Seq: max(was.Seq, w.Last()), Turn: was.Turn}
 		if w.again {
 			next.Turn++
 		}
@@ -148,7 +149,7 @@ func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) 
 			at = next
 		}
 		if c.Cursors == nil {
-			c.Cursors = map[string]repo.Cursor{}
+			c.Cursors = map[string]eventlog.Cursor{}
 		}
 		c.Cursors[repo.FilesCursor] = next
 		if !folds.IsZero() {
@@ -229,7 +230,7 @@ func (f Followed) changes(ctx context.Context, s *repo.Stretch) ([]*change, erro
 }
 
 // begin returns the known state of a file before the first commit of a stretch that changes it.
-func (f Followed) begin(ctx context.Context, n repo.Note) (*change, error) {
+func (f Followed) begin(ctx context.Context, n eventlog.Note) (*change, error) {
 	was, there, err := f.Vault.Was(ctx, n)
 	if err != nil {
 		return nil, err
@@ -242,7 +243,7 @@ func (f Followed) begin(ctx context.Context, n repo.Note) (*change, error) {
 }
 
 // add adds the effect of one more commit on the file.
-func (c *change) add(n repo.Note) {
+func (c *change) add(n eventlog.Note) {
 	c.text = nil
 	if n.Deleted {
 		c.absent = true

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -122,7 +123,7 @@ func newBed(t *testing.T) *bed {
 	b.table, b.bucket = &counting{Table: db}, files
 	b.notes = &kept{Bucket: blob.Sub(files, "notes")}
 	b.writer = b.vault(t)
-	require.NoError(t, b.writer.Create(t.Context(), repo.Call{Tool: "create"}, nil))
+	require.NoError(t, b.writer.Create(t.Context(), eventlog.Call{Tool: "create"}, nil))
 	return b
 }
 
@@ -154,7 +155,7 @@ func (b *bed) followed(t *testing.T) stream.Followed {
 // write makes a commit of notes: path, text and so on; an empty text removes the note.
 func (b *bed) write(t *testing.T, pairs ...string) uint64 {
 	t.Helper()
-	r, err := b.writer.Update(t.Context(), repo.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
+	r, err := b.writer.Update(t.Context(), eventlog.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for i := 0; i < len(pairs); i += 2 {
 			path := vault.Path(pairs[i])
 			if pairs[i+1] == "" {
@@ -271,7 +272,7 @@ func TestNobodysEditIsOverwritten(t *testing.T) {
 	require.Equal(t, left, b.files(t))
 	require.Equal(t, last, b.control(t).Cursors["checkout"].Seq, "an edit never holds the cursor")
 
-	call := repo.Call{Tool: "reindex", Outside: true}
+	call := eventlog.Call{Tool: "reindex", Outside: true}
 	r, err := b.writer.Update(t.Context(), call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		return nil, tx.TakeIn(ctx, "a.md", repo.Outside{Text: []byte("merged\n"), Found: []byte("A of a person\n")})
 	})
@@ -290,7 +291,7 @@ func TestBehindSegments(t *testing.T) {
 		want = append(want, fmt.Sprintf("%03d.md: text %d\n", i, i))
 	}
 	for range 3 {
-		require.NoError(t, b.writer.Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, b.writer.Compact(t.Context(), eventlog.Compaction{All: true}))
 		b.now = b.now.Add(time.Hour + time.Minute)
 	}
 	require.Positive(t, b.control(t).Low)
@@ -305,7 +306,7 @@ func TestOlderCommits(t *testing.T) {
 	b := newBed(t)
 	seq := b.write(t, "a.md", "A\n")
 	v := b.vault(t)
-	for n, there := range map[*repo.Note]bool{
+	for n, there := range map[*eventlog.Note]bool{
 		{Path: "a.md", Prev: seq}: true, {Path: "a.md"}: false, {Path: "b.md", Prev: seq}: false,
 	} {
 		was, ok, err := v.Was(t.Context(), *n)
@@ -314,7 +315,7 @@ func TestOlderCommits(t *testing.T) {
 		require.Equal(t, there, was != (index.Digest{}))
 	}
 	last := b.write(t, "a.md", "A2\n")
-	s, err := v.CommitsAfter(t.Context(), last-1, repo.Most{Commits: 1, Bytes: 1})
+	s, err := v.CommitsAfter(t.Context(), last-1, eventlog.Most{Commits: 1, Bytes: 1})
 	require.NoError(t, err)
 	said := s.Commits[0].Notes[0]
 	require.NotNil(t, said.Was)
@@ -388,7 +389,7 @@ func TestFoldDue(t *testing.T) {
 	}
 	asked(0)
 	asked()
-	require.NoError(t, b.writer.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, b.writer.Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.NoError(t, b.writer.Change(t.Context(), func(c *repo.Control) bool { c.FoldDue = time.Time{}; return true }))
 	asked(time.Minute)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auditlog"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -55,7 +56,7 @@ func (f *Follower) hold(
 		if held = c.Passing == nil || !now.Before(c.Passing.Until); !held {
 			return false
 		}
-		c.FoldDue, c.Passing = time.Time{}, &repo.Lease{Holder: holder, Until: now.Add(passLife)}
+		c.FoldDue, c.Passing = time.Time{}, &eventlog.Lease{Holder: holder, Until: now.Add(passLife)}
 		control = *c
 		return true
 	})
@@ -76,7 +77,7 @@ func (f *Follower) hold(
 // catchUp appends the lines of commits that the audit log does not have.
 func catchUp(ctx context.Context, v *repo.Vault, audit *auditlog.Log) error {
 	for {
-		s, err := v.CommitsAfter(ctx, audit.Seq(), repo.Most{Commits: mostCommits, Bytes: mostBytes})
+		s, err := v.CommitsAfter(ctx, audit.Seq(), eventlog.Most{Commits: mostCommits, Bytes: mostBytes})
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -75,7 +76,7 @@ func newPlant(t *testing.T) *plant {
 	require.NoError(t, p.calls.Make(t.Context(), "acme"))
 	own, err := p.calls.Team(t.Context(), "acme")
 	require.NoError(t, err)
-	_, err = own.Create(t.Context(), repo.Call{Tool: "t"}, team.NewVault{Name: "main"},
+	_, err = own.Create(t.Context(), eventlog.Call{Tool: "t"}, team.NewVault{Name: "main"},
 		func(team.Entry) any { return nil })
 	require.NoError(t, err)
 	p.vault, err = own.Vault(t.Context(), "main")
@@ -108,7 +109,7 @@ func (p *plant) teams(t *testing.T, follows bool) *team.Teams {
 // write makes a commit of a note; an empty text removes it.
 func (p *plant) write(t *testing.T, path, text string) uint64 {
 	t.Helper()
-	call := repo.Call{Tool: "t", Who: repo.Who{Principal: "freya"}}
+	call := eventlog.Call{Tool: "t", Who: eventlog.Who{Principal: "freya"}}
 	r, err := p.vault.Update(t.Context(), call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		if text == "" {
 			return nil, tx.Remove(ctx, vault.Path(path))
@@ -229,7 +230,7 @@ func TestAuditIsMended(t *testing.T) {
 }
 
 // cursor is that of the audit log.
-func (p *plant) cursor(t *testing.T) (repo.Cursor, repo.Control) {
+func (p *plant) cursor(t *testing.T) (eventlog.Cursor, repo.Control) {
 	t.Helper()
 	c, err := p.vault.Control(t.Context())
 	require.NoError(t, err)
@@ -240,7 +241,7 @@ func (p *plant) cursor(t *testing.T) (repo.Cursor, repo.Control) {
 func TestOnePass(t *testing.T) {
 	p := newPlant(t)
 	require.NoError(t, p.vault.Change(t.Context(), func(c *repo.Control) bool {
-		c.Passing = &repo.Lease{Holder: "another", Until: p.now.Add(16 * time.Minute)}
+		c.Passing = &eventlog.Lease{Holder: "another", Until: p.now.Add(16 * time.Minute)}
 		return true
 	}))
 	p.write(t, "a.md", "A\n")
@@ -271,7 +272,7 @@ func TestErasedNote(t *testing.T) {
 	p.queue.take()
 	own, err := p.calls.Team(t.Context(), "acme")
 	require.NoError(t, err)
-	done, err := own.EraseNote(t.Context(), repo.Call{Tool: "t"}, "main", "secret.md")
+	done, err := own.EraseNote(t.Context(), eventlog.Call{Tool: "t"}, "main", "secret.md")
 	require.NoError(t, err)
 	require.Equal(t, job.Waiting, done.Job.State)
 	for range 5 {

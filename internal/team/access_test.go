@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 	"github.com/rookeryhq/rookery/internal/team"
 )
@@ -33,7 +33,7 @@ func mint(t testing.TB, a *team.Team, id string) {
 
 // revoke revokes a token and reports whether this call is the one that revoked it.
 func revoke(ctx context.Context, a *team.Team, id string) (revoked bool, err error) {
-	_, err = a.RevokeToken(ctx, repo.Call{}, id, func(_ team.Token, now bool) any {
+	_, err = a.RevokeToken(ctx, eventlog.Call{}, id, func(_ team.Token, now bool) any {
 		revoked = now
 		return "revoked"
 	})
@@ -41,18 +41,18 @@ func revoke(ctx context.Context, a *team.Team, id string) (revoked bool, err err
 }
 
 func setMember(ctx context.Context, a *team.Team, m team.Member) error {
-	_, err := a.SetMember(ctx, repo.Call{Who: repo.Who{Principal: "p"}}, m,
+	_, err := a.SetMember(ctx, eventlog.Call{Who: eventlog.Who{Principal: "p"}}, m,
 		func(team.Member, bool) any { return "set" })
 	return err
 }
 
 func removeMember(ctx context.Context, a *team.Team, m team.Member) error {
-	_, err := a.RemoveMember(ctx, repo.Call{}, m, func(team.Member) any { return "removed" })
+	_, err := a.RemoveMember(ctx, eventlog.Call{}, m, func(team.Member) any { return "removed" })
 	return err
 }
 
 func setIssuer(ctx context.Context, a *team.Team, i team.Issuer) error {
-	_, err := a.SetIssuer(ctx, repo.Call{}, i, func(team.Issuer, bool) any { return "set" })
+	_, err := a.SetIssuer(ctx, eventlog.Call{}, i, func(team.Issuer, bool) any { return "set" })
 	return err
 }
 
@@ -95,7 +95,7 @@ func TestAccessOverARestart(t *testing.T) {
 	}
 	require.NoError(t, setIssuer(t.Context(), a, ci))
 	require.NoError(t, setIssuer(t.Context(), a, team.Issuer{Name: "gone", URL: "https://g.test"}))
-	_, err = a.RemoveIssuer(t.Context(), repo.Call{}, "gone", func(team.Issuer) any { return "x" })
+	_, err = a.RemoveIssuer(t.Context(), eventlog.Call{}, "gone", func(team.Issuer) any { return "x" })
 	require.NoError(t, err)
 
 	want := stateOf(t, a)
@@ -433,42 +433,42 @@ func TestPrefixCannotChangeTheTenant(t *testing.T) {
 	require.NoError(t, setIssuer(t.Context(), a, team.Issuer{Name: "i", URL: "https://i.test"}))
 	before := stateOf(t, a)
 	on := true
-	for name, call := range map[string]func(repo.Call) (repo.Receipt, error){
-		"create": func(c repo.Call) (repo.Receipt, error) {
+	for name, call := range map[string]func(eventlog.Call) (eventlog.Receipt, error){
+		"create": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.Create(t.Context(), c, team.NewVault{Name: "x"}, told)
 		},
-		"trash":   func(c repo.Call) (repo.Receipt, error) { return a.Trash(t.Context(), c, "v", told) },
-		"restore": func(c repo.Call) (repo.Receipt, error) { return a.Restore(t.Context(), c, "w", toldChange) },
-		"set": func(c repo.Call) (repo.Receipt, error) {
+		"trash":   func(c eventlog.Call) (eventlog.Receipt, error) { return a.Trash(t.Context(), c, "v", told) },
+		"restore": func(c eventlog.Call) (eventlog.Receipt, error) { return a.Restore(t.Context(), c, "w", toldChange) },
+		"set": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.Set(t.Context(), c, team.Setting{Name: "v", ReadOnly: &on},
 				func(team.Entry, bool) any { return "set" })
 		},
-		"token": func(c repo.Call) (repo.Receipt, error) {
+		"token": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.CreateToken(t.Context(), c, team.Token{ID: "a_2"}, toldToken)
 		},
-		"revoke": func(c repo.Call) (repo.Receipt, error) {
+		"revoke": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.RevokeToken(t.Context(), c, "a_1", func(team.Token, bool) any { return "x" })
 		},
-		"member": func(c repo.Call) (repo.Receipt, error) {
+		"member": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.SetMember(t.Context(), c, member("cy", auth.Admin),
 				func(team.Member, bool) any { return "x" })
 		},
-		"remove member": func(c repo.Call) (repo.Receipt, error) {
+		"remove member": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.RemoveMember(t.Context(), c, member("ann", ""), func(team.Member) any { return "x" })
 		},
-		"issuer": func(c repo.Call) (repo.Receipt, error) {
+		"issuer": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.SetIssuer(t.Context(), c, team.Issuer{Name: "j"},
 				func(team.Issuer, bool) any { return "x" })
 		},
-		"remove issuer": func(c repo.Call) (repo.Receipt, error) {
+		"remove issuer": func(c eventlog.Call) (eventlog.Receipt, error) {
 			return a.RemoveIssuer(t.Context(), c, "i", func(team.Issuer) any { return "x" })
 		},
 	} {
 		for _, dry := range []bool{false, true} {
-			_, err := call(repo.Call{Prefix: "notes/", DryRun: dry})
+			_, err := call(eventlog.Call{Prefix: "notes/", DryRun: dry})
 			is(t, fault.PermissionDenied, err)
 		}
-		_, err := call(repo.Call{DryRun: true})
+		_, err := call(eventlog.Call{DryRun: true})
 		require.NoError(t, err, "%s without a prefix is sound", name)
 	}
 	require.Equal(t, before, stateOf(t, d.team(t, false)))
@@ -478,7 +478,7 @@ func TestPrefixCannotChangeTheTenant(t *testing.T) {
 // same key, at whatever call the first attempt failed, and that an acknowledged token exists.
 func TestTokenCrashes(t *testing.T) {
 	made := 0
-	mintAs := func(ctx context.Context, a *team.Team, id string) (repo.Receipt, error) {
+	mintAs := func(ctx context.Context, a *team.Team, id string) (eventlog.Receipt, error) {
 		return a.CreateToken(ctx, callOf("key"), team.Token{ID: id, Roles: everywhere(auth.Reader)},
 			func(tok team.Token) any { return tok.ID })
 	}

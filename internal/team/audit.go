@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -22,7 +22,7 @@ func (t *Team) Bucket() blob.Bucket { return t.opt.Bucket }
 // A History is one log of the tenant, for reading backwards. The tools of the audit log read all
 // histories of a tenant together.
 type History struct {
-	repo.History
+	eventlog.History
 	Vault string // name of the vault; empty: the tenant's own log
 	Part  string // unique name of the log, valid until it is erased
 }
@@ -38,7 +38,7 @@ func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 	all := []History{{t.log, "", ""}}
 	for _, e := range s.Vaults() {
 		part := partOf(e.Name, e.Incarnation)
-		all = append(all, History{t.histories.Of(repo.HistoryOf{
+		all = append(all, History{t.histories.Of(eventlog.HistoryOf{
 			Name: e.Name, Part: part, Table: t.opt.Table, Bucket: t.bucketOf(e.Name, e.Incarnation),
 		}), e.Name, part})
 	}
@@ -57,7 +57,7 @@ func (t *Team) VerifyLog(ctx context.Context) (version uint64, err error) {
 	}
 	if s.Seq < known {
 		return s.Seq, fault.New(fault.IndexError, "the tenant's log ends at %s, before %s",
-			repo.Version(s.Seq), repo.Version(known)).OnServer("doctor --full")
+			eventlog.Version(s.Seq), eventlog.Version(known)).OnServer("doctor --full")
 	}
 	return s.Seq, nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // clearEvery is the interval at which the deployment's operator process looks for vaults whose time
@@ -21,7 +21,7 @@ func (t *Team) keepsFiles(e Entry) bool {
 
 // uncleared reports whether a vault is in the trash and its files have not been removed.
 func (e Entry) uncleared() bool {
-	return e.Status == repo.Trashed && e.Erasure == nil && e.Cleared.IsZero()
+	return e.Status == eventlog.Trashed && e.Erasure == nil && e.Cleared.IsZero()
 }
 
 // ClearDue reports whether the files of a vault must be removed: its time in the trash is over, and
@@ -50,8 +50,8 @@ func (t *Team) Uncleared(ctx context.Context, name string, incarnation int) (f F
 // its name. It does nothing if another process was faster, or if the time of the vault in the trash
 // is not over. The author of the commit is rookery.
 func (t *Team) Cleared(ctx context.Context, name string, incarnation int) error {
-	call := repo.Call{Tool: "clear", Who: repo.Who{Principal: "rookery"}}
-	_, err := t.update(ctx, call, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	call := eventlog.Call{Tool: "clear", Who: eventlog.Who{Principal: "rookery"}}
+	_, err := t.update(ctx, call, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
 		if !ok || e.Incarnation != incarnation || !e.ClearDue(d.Now()) {
 			return nil, nil // another process was faster

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/team"
 )
@@ -41,8 +41,8 @@ func TestAnUncertainClock(t *testing.T) {
 	require.NoError(t, put(ctx, a, "v", "a.md", "one\n"))
 	_, err = a.Erase(ctx, callOf("erase"), "w")
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
-	require.NoError(t, a.Log().Compact(ctx, repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(ctx, eventlog.Compaction{All: true}))
+	require.NoError(t, a.Log().Compact(ctx, eventlog.Compaction{All: true}))
 	items := func() (all []string) {
 		for _, part := range []string{"v/1", ""} {
 			for it, err := range table.Sub(d.table, "a").Query(ctx, part, "log/0", "log/9") {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 	"github.com/rookeryhq/rookery/internal/team"
 )
@@ -184,7 +184,7 @@ func TestTrashCrashes(t *testing.T) {
 func requireBack(t *testing.T, d *deployment) {
 	t.Helper()
 	a := d.team(t, false)
-	_, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange)
+	_, err := a.Restore(t.Context(), eventlog.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"))

@@ -15,6 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -97,14 +98,14 @@ func (d *deployment) team(t *testing.T, folders bool) *team.Team {
 }
 
 // callOf returns a call with the given request, which is also its key.
-func callOf(request string) repo.Call {
-	return repo.Call{
-		Who: repo.Who{Principal: "p"}, Tool: "test", Key: request, Request: []byte(request),
+func callOf(request string) eventlog.Call {
+	return eventlog.Call{
+		Who: eventlog.Who{Principal: "p"}, Tool: "test", Key: request, Request: []byte(request),
 	}
 }
 
 // create makes a vault and returns the entry that the tool would report.
-func create(ctx context.Context, a *team.Team, c repo.Call, name string) (team.Entry, error) {
+func create(ctx context.Context, a *team.Team, c eventlog.Call, name string) (team.Entry, error) {
 	var made team.Entry
 	_, err := a.Create(ctx, c, team.NewVault{Name: name}, func(e team.Entry) any {
 		made = e
@@ -125,7 +126,7 @@ func toldChange(team.Entry, bool) any { return "done" }
 // trash moves a vault to the trash.
 func trash(t *testing.T, a *team.Team, name string) {
 	t.Helper()
-	_, err := a.Trash(t.Context(), repo.Call{}, name, told)
+	_, err := a.Trash(t.Context(), eventlog.Call{}, name, told)
 	require.NoError(t, err)
 }
 
@@ -135,7 +136,7 @@ func put(ctx context.Context, a *team.Team, name, path, text string) error {
 	if err != nil {
 		return err
 	}
-	_, err = v.Update(ctx, repo.Call{}, func(ctx context.Context, tx *repo.Tx) (any, error) {
+	_, err = v.Update(ctx, eventlog.Call{}, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		return nil, tx.Put(ctx, vault.Path(path), []byte(text))
 	})
 	return err

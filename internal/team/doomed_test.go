@@ -17,6 +17,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -149,7 +150,7 @@ func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) 
 			more--
 		default:
 		}
-		err := v.Compact(ctx, repo.Compaction{Behind: checkout.Cursors(), All: true})
+		err := v.Compact(ctx, eventlog.Compaction{Behind: checkout.Cursors(), All: true})
 		if err != nil {
 			return fmt.Errorf("a pass: %w", err)
 		}
@@ -164,7 +165,7 @@ func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) 
 // commits, and then once more an hour later, so that the commits leave the table.
 func (l *living) settle(ctx context.Context, v *repo.Vault) error {
 	for imaged := false; ; {
-		if err := v.Compact(ctx, repo.Compaction{Behind: checkout.Cursors(), All: true}); err != nil || imaged {
+		if err := v.Compact(ctx, eventlog.Compaction{Behind: checkout.Cursors(), All: true}); err != nil || imaged {
 			return err
 		}
 		c, err := v.Control(ctx)
@@ -240,8 +241,8 @@ func (l *living) do(ctx context.Context, v *repo.Vault, d deed) error {
 
 // do makes the call of a deed.
 func (d deed) do(ctx context.Context, v *repo.Vault) (repo.Receipt, error) {
-	call := repo.Call{
-		Who: repo.Who{Principal: "p"}, Tool: d.Word, Key: d.Key, Request: []byte(d.Word),
+	call := eventlog.Call{
+		Who: eventlog.Who{Principal: "p"}, Tool: d.Word, Key: d.Key, Request: []byte(d.Word),
 	}
 	return v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		before, _, err := tx.Text(ctx, vault.Path(d.Note))

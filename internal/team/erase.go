@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // The statuses of a vault whose erasure has begun. Its name is taken until Erasure.Done is set.
 const (
-	Erasing repo.Status = "erasing"
-	Erased  repo.Status = "erased"
+	Erasing eventlog.Status = "erasing"
+	Erased  eventlog.Status = "erased"
 )
 
 // An Erasure is the progress of an erasure, as the tenant's log stores it. Its times are set in
@@ -30,7 +30,7 @@ type Erasure struct {
 
 // A Receipt counts the data that an erasure destroyed.
 type Receipt struct {
-	repo.Erased
+	eventlog.Erased
 	Left int `json:"left"` // files in the folder that were in no version of the vault; they are kept
 }
 
@@ -54,7 +54,7 @@ type ErasedVault struct {
 // The order makes it safe to stop anywhere. First the tenant's log records that the erasure has
 // begun, with the id of its job; from then on the vault is NOT_FOUND and the erasure cannot be
 // undone. Then the job is created and runs. If the process dies in between, Work creates the job.
-func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
+func (t *Team) Erase(ctx context.Context, c eventlog.Call, name string) (ErasedVault, error) {
 	if t.opt.Served != nil {
 		return ErasedVault{}, oneFolder()
 	}
@@ -92,10 +92,10 @@ func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && 
 // an error; the channel, which has room for one answer, passes that of the last run to the caller
 // without a race.
 func (t *Team) beginErasure(
-	both *twofold, c repo.Call, name string,
-) (at erasureRef, r repo.Receipt, err error) {
+	both *twofold, c eventlog.Call, name string,
+) (at erasureRef, r eventlog.Receipt, err error) {
 	answered := make(chan erasureRef, 1)
-	r, err = t.update(both.ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err = t.update(both.ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		select {
 		case <-answered:
 		default:
@@ -118,7 +118,7 @@ func (t *Team) beginErasure(
 
 // draftErasure records the beginning of an erasure in a draft. An erasure that already has a job is
 // returned unchanged. A vault that does not exist, or is erased and gone, is NOT_FOUND.
-func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
+func draftErasure(d *eventlog.Draft[*State], name string) (erasureRef, error) {
 	e, ok := d.State().Vault(name)
 	if !ok || e.free() {
 		return erasureRef{}, fault.NoVault(name)
@@ -142,7 +142,7 @@ func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
 
 // erase continues an erasure that has begun, in its job. If the tenant's log says that everything
 // is destroyed already, it returns the stored result.
-func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRef) (ErasedVault, error) {
+func (t *Team) erase(ctx context.Context, c eventlog.Call, name string, at erasureRef) (ErasedVault, error) {
 	e, _ := t.log.Known().State.Vault(name)
 	if !at.of(e) || e.Status == Erased {
 		return t.wasErased(ctx, name, at)
@@ -202,9 +202,9 @@ func erasedVault(it job.Item) (ErasedVault, error) {
 // wouldErase returns the result that an erasure would have, with its counts. It reads the vault's
 // log and folder, and changes nothing. All incarnations of the name are counted, because earlier
 // ones may have data left from a crash.
-func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
+func (t *Team) wouldErase(ctx context.Context, c eventlog.Call, name string) (ErasedVault, error) {
 	var e Entry
-	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err := t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		_, err := draftErasure(d, name)
 		e, _ = d.State().Vault(name)
 		return nil, err
@@ -218,7 +218,7 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 		if err != nil {
 			return all, err
 		}
-		would, err := v.Erase(ctx, repo.Call{DryRun: true})
+		would, err := v.Erase(ctx, eventlog.Call{DryRun: true})
 		if err != nil {
 			return all, err
 		}
@@ -267,9 +267,9 @@ func (s *State) names() int {
 // beingErased returns the DUPLICATE_ID fault of a name that is not free because its vault is being
 // erased. It says when to try again: when the second sweep is due, an hour after the first.
 func beingErased(e Entry, now time.Time) error {
-	left := repo.SweepAgain
+	left := eventlog.SweepAgain
 	if !e.Erasure.Swept.IsZero() {
-		left = max(e.Erasure.Swept.Add(repo.SweepAgain).Sub(now), 0) + time.Minute // plus the delay until the job runs
+		left = max(e.Erasure.Swept.Add(eventlog.SweepAgain).Sub(now), 0) + time.Minute // plus the delay until the job runs
 	}
 	return fault.New(fault.DuplicateID, "the vault %q is being erased: its name is not free yet",
 		e.Name).With("id", e.Name).After(left).Fix("choose another name, or try again later")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/memory"
@@ -94,7 +95,7 @@ func remember(ctx context.Context, a *team.Team, name, id, goal string) error {
 	if err != nil {
 		return err
 	}
-	_, err = v.Update(ctx, repo.Call{Who: repo.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {
+	_, err = v.Update(ctx, eventlog.Call{Who: eventlog.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {
 		m := memory.Memory{V: memory.Format, Agent: "a", Principal: "ann", Created: 1, Intent: memory.Intent{Goal: goal}}
 		return nil, tx.PutItem(memory.KindMemory, id, m)
 	})
@@ -126,7 +127,7 @@ func furnish(t *testing.T, d *deployment, a *team.Team) {
 	require.NoError(t, err)
 	_, err = v.SearchableMemories(ctx)
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(ctx, eventlog.Compaction{All: true}))
 	require.NotEmpty(t, d.traces(t))
 }
 
@@ -172,13 +173,13 @@ func TestErase(t *testing.T) {
 			require.True(t, again.Replayed)
 			require.Equal(t, gone.Receipt, again.Receipt, "a replay")
 			require.Equal(t, gone.Job, again.Job)
-			again, err = a.Erase(t.Context(), repo.Call{}, "v")
+			again, err = a.Erase(t.Context(), eventlog.Call{}, "v")
 			require.NoError(t, err)
 			require.Equal(t, gone.Receipt, again.Receipt, "who comes after")
 			for _, gone := range []func() error{
 				func() error { _, err := a.Vault(t.Context(), "v"); return err },
-				func() error { _, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange); return err },
-				func() error { _, err := a.Trash(t.Context(), repo.Call{}, "v", told); return err },
+				func() error { _, err := a.Restore(t.Context(), eventlog.Call{}, "v", toldChange); return err },
+				func() error { _, err := a.Trash(t.Context(), eventlog.Call{}, "v", told); return err },
 				func() error { _, err := v.Read(t.Context()); return err },
 				func() error { _, err := checkedOut.Sweep(t.Context()); return err },
 			} {
@@ -190,9 +191,9 @@ func TestErase(t *testing.T) {
 			_, err = create(t.Context(), a, callOf("early"), "v")
 			is(t, fault.DuplicateID, err)
 
-			d.clock.pass(repo.SweepAgain)
+			d.clock.pass(eventlog.SweepAgain)
 			require.False(t, works(t, a))
-			_, err = a.Erase(t.Context(), repo.Call{}, "v")
+			_, err = a.Erase(t.Context(), eventlog.Call{}, "v")
 			is(t, fault.NotFound, err)
 			require.NoError(t, os.Remove(own))
 			e, err := create(t.Context(), a, callOf("next"), "v")
@@ -217,7 +218,7 @@ func TestEraseEarlier(t *testing.T) {
 	_, err := create(t.Context(), a, callOf("next"), "v")
 	require.NoError(t, err)
 	require.NotEmpty(t, d.traces(t), "the log of the first one is there")
-	_, err = a.Erase(t.Context(), repo.Call{}, "v")
+	_, err = a.Erase(t.Context(), eventlog.Call{}, "v")
 	require.NoError(t, err)
 	require.Empty(t, d.traces(t))
 }
@@ -232,7 +233,7 @@ func TestEraseCrashes(t *testing.T) {
 		require.NoError(t, put(t.Context(), a, "v", canary+".md", canary))
 		v, err := a.Vault(t.Context(), "v")
 		require.NoError(t, err)
-		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 		require.NoError(t, put(t.Context(), a, "v", "b.md", canary))
 	}
 	erase := func(ctx context.Context, a *team.Team) error {
@@ -255,7 +256,7 @@ func TestEraseCrashes(t *testing.T) {
 			works(t, a)
 		}
 		deliver()
-		d.clock.pass(repo.SweepAgain)
+		d.clock.pass(eventlog.SweepAgain)
 		require.False(t, works(t, a))
 		require.Empty(t, d.traces(t))
 		e, err := create(t.Context(), a, callOf("next"), "v")
@@ -280,7 +281,7 @@ func TestErasureGoesOn(t *testing.T) {
 	furnish(t, d, d.eraser(t, d.table, false))
 	ctx, plan := givesUp(t, dieAfter(12))
 	dying := tabletest.NewFlaky(d.table, plan)
-	_, err := d.eraser(t, dying, false).Erase(ctx, repo.Call{}, "v")
+	_, err := d.eraser(t, dying, false).Erase(ctx, eventlog.Call{}, "v")
 	require.Error(t, err)
 	require.NotEmpty(t, d.traces(t))
 	a := d.eraser(t, d.table, false)
@@ -421,7 +422,7 @@ func TestVerifyAnErasedNote(t *testing.T) {
 	_, err = v.EraseNote(t.Context(), callOf("erase"), "gone.md")
 	require.NoError(t, err)
 	folder.Save(t.Context())
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true, Behind: checkout.Cursors()}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true, Behind: checkout.Cursors()}))
 	require.True(t, v.AuditStale())
 	file, err := folder.AuditFile(t.Context())
 	require.NoError(t, err)
@@ -448,7 +449,7 @@ func TestEraseNoteThatWasSearched(t *testing.T) {
 			require.NoError(t, err)
 			_, err = v.Searchable(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+			require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 
 			warm := d.eraser(t, d.table, false)
 			slept, err := warm.Vault(t.Context(), "v")
@@ -495,7 +496,7 @@ func TestEraseNoteOfASegment(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, "v", "other.md", "stays\n"))
 	v, err := a.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.NotEmpty(t, d.traces(t))
 	_, err = a.EraseNote(t.Context(), callOf("erase"), "v", canary+".md")
 	require.NoError(t, err)
@@ -521,7 +522,7 @@ func TestEraseMemory(t *testing.T) {
 	v.Accessed(t.Context(), []string{ids[0], "mem_stays"})
 	_, err = v.SearchableMemories(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.NotEmpty(t, d.traces(t))
 
 	var both sync.WaitGroup
@@ -537,7 +538,7 @@ func TestEraseMemory(t *testing.T) {
 	both.Wait()
 	require.NoError(t, errors.Join(failed...))
 	require.Empty(t, d.traces(t))
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true, Behind: checkout.Cursors()}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true, Behind: checkout.Cursors()}))
 	c, err := v.Control(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, c.Image)

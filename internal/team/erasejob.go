@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -20,12 +21,12 @@ const stepsToSwept = 4
 
 // An erasureInput is the input of the job, in addition to its target.
 type erasureInput struct {
-	Who         repo.Who `json:"who"`
-	Incarnation int      `json:"incarnation"`
+	Who         eventlog.Who `json:"who"`
+	Incarnation int          `json:"incarnation"`
 }
 
 // erasureJob returns the request for the job of an erasure that has begun.
-func erasureJob(e Entry, who repo.Who) job.Request {
+func erasureJob(e Entry, who eventlog.Who) job.Request {
 	return job.Request{
 		ID: e.Erasure.Job, Kind: vaultErase, Target: job.Target{Vault: e.Name}, By: JobBy(who),
 		Input: erasureInput{who, e.Incarnation},
@@ -33,7 +34,7 @@ func erasureJob(e Entry, who repo.Who) job.Request {
 }
 
 // JobBy returns the author of a call in the form of a job's.
-func JobBy(who repo.Who) job.By {
+func JobBy(who eventlog.Who) job.By {
 	return job.By{Principal: who.Principal, Agent: who.Agent, Request: who.Request}
 }
 
@@ -77,7 +78,7 @@ func (t *Team) vaultErasing() job.Kind {
 type erasing struct {
 	team  *Team
 	entry Entry
-	call  repo.Call
+	call  eventlog.Call
 	done  Receipt
 	over  bool // nothing is left to do
 
@@ -101,7 +102,7 @@ func (t *Team) erasingOf(ctx context.Context, r *job.Run) (*erasing, error) {
 	var ok bool
 	e.entry, ok = s.Vault(r.Item.Target.Vault)
 	e.over = !ok || e.entry.Incarnation != in.Incarnation || e.entry.Erasure == nil || e.entry.free()
-	e.call = repo.Call{Who: in.Who, Tool: "team_vault_erase"}
+	e.call = eventlog.Call{Who: in.Who, Tool: "team_vault_erase"}
 	return e, nil
 }
 
@@ -187,7 +188,7 @@ func (e *erasing) compact(ctx context.Context) error {
 		return err
 	}
 	if rests := e.team.opt.Rests; rests != nil {
-		e.done.Add(repo.Erased{Expires: rests(e.team.opt.Now().UTC().Truncate(time.Millisecond))})
+		e.done.Add(eventlog.Erased{Expires: rests(e.team.opt.Now().UTC().Truncate(time.Millisecond))})
 	}
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Swept, now.Receipt = at, e.done })
 }
@@ -219,11 +220,11 @@ func (e *erasing) sweep(ctx context.Context) error {
 // may be due by a clock that is not known to be right.
 const sweepAsk = time.Minute
 
-// sweepDue returns nil if the second sweep is due: repo.SweepAgain after the first one, by a clock
+// sweepDue returns nil if the second sweep is due: eventlog.SweepAgain after the first one, by a clock
 // that is known to be right. Otherwise it returns a job.Later with the time of the next check.
 // known is the function that clocked returned at the beginning of the step.
 func (o Options) sweepDue(swept time.Time, known func() bool) error {
-	now, due := o.Now(), swept.Add(repo.SweepAgain)
+	now, due := o.Now(), swept.Add(eventlog.SweepAgain)
 	switch {
 	case now.Before(due):
 		return job.Later(due)
@@ -236,7 +237,7 @@ func (o Options) sweepDue(swept time.Time, known func() bool) error {
 // record commits the progress of the erasure to the tenant's log, unless another process has
 // recorded more. change sets the fields of a stage; its time is that of the commit.
 func (e *erasing) record(ctx context.Context, change func(*Erasure, time.Time)) error {
-	_, err := e.team.update(ctx, e.call, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	_, err := e.team.update(ctx, e.call, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		now, _ := d.State().Vault(e.entry.Name)
 		if now.Incarnation != e.entry.Incarnation || now.Status != e.entry.Status || now.free() {
 			return nil, nil // another process was faster
@@ -250,8 +251,8 @@ func (e *erasing) record(ctx context.Context, change func(*Erasure, time.Time)) 
 }
 
 // eraseLogs erases the logs of all incarnations of a name.
-func (t *Team) eraseLogs(ctx context.Context, c repo.Call, e Entry) (repo.Erased, error) {
-	var done repo.Erased
+func (t *Team) eraseLogs(ctx context.Context, c eventlog.Call, e Entry) (eventlog.Erased, error) {
+	var done eventlog.Erased
 	for i := 1; i <= e.Incarnation; i++ {
 		v, err := t.vaultOf(e.Name, i)
 		if err != nil {
@@ -277,7 +278,7 @@ func (t *Team) compact(ctx context.Context) error {
 // shut seals a vault and closes it in this process. If the vault is open, the open instance is
 // sealed, so that its writers learn of it at once, and its folder ends, so that no file is written
 // again. A vault that is being opened is waited for.
-func (t *Team) shut(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, error) {
+func (t *Team) shut(ctx context.Context, c eventlog.Call, e Entry) (*repo.Vault, error) {
 	part := partOf(e.Name, e.Incarnation)
 	t.mu.Lock()
 	o := t.open[part]
@@ -309,7 +310,7 @@ func (t *Team) shut(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, err
 
 // shutAgain is shut for a vault that an earlier step has sealed. If this process does not have the
 // vault open, its log is not read again.
-func (t *Team) shutAgain(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, error) {
+func (t *Team) shutAgain(ctx context.Context, c eventlog.Call, e Entry) (*repo.Vault, error) {
 	t.mu.Lock()
 	o := t.open[partOf(e.Name, e.Incarnation)]
 	t.mu.Unlock()

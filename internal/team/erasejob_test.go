@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/memory"
@@ -173,7 +174,7 @@ func TestEraseFromTwoProcesses(t *testing.T) {
 			}
 			_, err = v.Read(t.Context())
 			is(t, fault.NotFound, err)
-			_, err = asleep.Erase(t.Context(), repo.Call{}, "v")
+			_, err = asleep.Erase(t.Context(), eventlog.Call{}, "v")
 			require.NoError(t, err)
 			requireErased(t, d, asleep)
 		})
@@ -277,10 +278,10 @@ func furnishMemories(t *testing.T, a *team.Team) {
 	require.NoError(t, remember(ctx, a, "m", erasedMemory, "watch the "+heron))
 	v, err := a.Vault(ctx, "m")
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(ctx, eventlog.Compaction{All: true}))
 	require.NoError(t, remember(ctx, a, "m", erasedMemory, "watch the "+heron+" again"))
 	require.NoError(t, remember(ctx, a, "m", "mem_last", "stays"))
-	_, err = v.Update(ctx, repo.Call{Who: repo.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {
+	_, err = v.Update(ctx, eventlog.Call{Who: eventlog.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {
 		return nil, tx.PutItem(memory.KindLinks, erasedMemory, memory.Links{V: memory.Format, CausedBy: []string{"mem_first"}})
 	})
 	require.NoError(t, err)

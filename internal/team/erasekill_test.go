@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -200,7 +201,7 @@ func (e *end) finish(t *testing.T, d *deployment, teams *team.Teams) {
 		require.Empty(t, jobs)
 	}
 	require.NoError(t, e.erase(t.Context(), teams))
-	d.clock.pass(repo.SweepAgain)
+	d.clock.pass(eventlog.SweepAgain)
 	_, err := teams.WorkOf(t.Context(), "a")
 	require.NoError(t, err)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -49,14 +50,14 @@ const appendLife = 6 * time.Minute
 // errors. After that commit no reader gets any content of the note. The steps after it destroy the
 // stored bytes.
 func (t *Team) EraseNote(
-	ctx context.Context, c repo.Call, name string, path vault.Path,
+	ctx context.Context, c eventlog.Call, name string, path vault.Path,
 ) (ErasedNote, error) {
 	return t.eraseFrom(ctx, c, job.Target{Vault: name, Path: string(path)},
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseNote(ctx, c, path) })
 }
 
 // EraseMemory is EraseNote for a memory and everything that quotes it; see repo.Vault.EraseMemory.
-func (t *Team) EraseMemory(ctx context.Context, c repo.Call, name, id string) (ErasedNote, error) {
+func (t *Team) EraseMemory(ctx context.Context, c eventlog.Call, name, id string) (ErasedNote, error) {
 	return t.eraseFrom(ctx, c, job.Target{Vault: name, Item: id},
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseMemory(ctx, c, id) })
 }
@@ -65,7 +66,7 @@ func (t *Team) EraseMemory(ctx context.Context, c repo.Call, name, id string) (E
 // first and commit is its first step, so that a crash after the commit leaves a job which finds it;
 // see findErasure. A dry run commits nothing and has no job.
 func (t *Team) eraseFrom(
-	ctx context.Context, c repo.Call, target job.Target,
+	ctx context.Context, c eventlog.Call, target job.Target,
 	commit func(context.Context, *repo.Vault) (repo.ErasedNote, error),
 ) (ErasedNote, error) {
 	o, err := t.find(ctx, target.Vault)

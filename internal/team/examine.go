@@ -9,6 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -63,7 +64,7 @@ func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
 		return []repo.Finding{repo.Failure(check, err, "")}
 	}
 	all := []repo.Finding{repo.Good(check, fmt.Sprintf("at %s, vaults: %d",
-		repo.Version(seq), len(s.Vaults())))}
+		eventlog.Version(seq), len(s.Vaults())))}
 	for _, i := range t.DisabledIssuers(s) {
 		all = append(all, DisabledFinding(i.Name))
 	}

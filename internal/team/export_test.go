@@ -1,6 +1,6 @@
 package team
 
-import "github.com/rookeryhq/rookery/internal/repo"
+import "github.com/rookeryhq/rookery/internal/eventlog"
 
 // Open returns the number of open vaults and the number of bytes that they count.
 func (m *Memory) Open() (vaults int, held int64) {
@@ -27,4 +27,4 @@ func (m *Memory) SetMost(most int64) {
 }
 
 // Log returns the tenant's own log.
-func (t *Team) Log() *repo.Log[*State] { return t.log }
+func (t *Team) Log() *eventlog.Log[*State] { return t.log }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/checkout"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // folding returns the options of one pass that compacts the log of a vault. The pass must not trim
 // commits that followers of the log still need. It keeps images of an earlier format in use while
 // Options.Hold says so.
-func (t *Team) folding(ctx context.Context) repo.Compaction {
-	f := repo.Compaction{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
+func (t *Team) folding(ctx context.Context) eventlog.Compaction {
+	f := eventlog.Compaction{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
 		f.Behind = checkout.Cursors()
 	}
@@ -24,7 +24,7 @@ func (t *Team) folding(ctx context.Context) repo.Compaction {
 }
 
 // Rollback drops from the bucket the data that the tenant's own log does not have after the table
-// was restored to an earlier time; see repo.Log.Rollback.
+// was restored to an earlier time; see eventlog.Log.Rollback.
 func (t *Team) Rollback(ctx context.Context) (dropped int, err error) { return t.log.Rollback(ctx) }
 
 // clocked begins a pass and returns a function that reports whether Now is known to be right. A
@@ -51,12 +51,12 @@ func (t *Team) CompactVault(ctx context.Context, name string) error {
 // CompactTenant makes one pass over the tenant's own log, as CompactVault does over a vault's. With
 // Options.Background it runs from time to time.
 func (t *Team) CompactTenant(ctx context.Context) error {
-	return t.log.Compact(ctx, repo.Compaction{Clocked: t.opt.clocked()})
+	return t.log.Compact(ctx, eventlog.Compaction{Clocked: t.opt.clocked()})
 }
 
 // CompactDue reports whether CompactTenant has something to do, from the data that this process
 // already knows. It does no I/O, so it may be wrong if other processes have written since.
-func (t *Team) CompactDue() bool { return t.log.CompactDue(repo.Compaction{}) }
+func (t *Team) CompactDue() bool { return t.log.CompactDue(eventlog.Compaction{}) }
 
 // keepEvery is the interval at which the background checks whether the tenant's log must be
 // compacted. A check that finds nothing does no I/O.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // errGone is the error of an erased tenant: UNAUTHENTICATED, as for a tenant that never existed.
@@ -18,7 +18,7 @@ func (t *Team) Gone() bool { return t.gone.Load() }
 // orGone returns an error of the tenant's log, or errGone if the log no longer exists; then the
 // tenant is marked as gone, and all later calls fail without a read.
 func (t *Team) orGone(err error) error {
-	if !errors.Is(err, repo.ErrNoLog) {
+	if !errors.Is(err, eventlog.ErrNoLog) {
 		return err
 	}
 	t.gone.Store(true)
@@ -27,10 +27,10 @@ func (t *Team) orGone(err error) error {
 
 // latest reads the newest state of the tenant. It returns errGone if its log is sealed or erased.
 // It costs at least one read of the table; Current and Fresh bound how often that happens.
-func (t *Team) latest(ctx context.Context) (repo.Snapshot[*State], error) {
+func (t *Team) latest(ctx context.Context) (eventlog.Snapshot[*State], error) {
 	s, err := t.log.Read(ctx)
-	if err == nil && s.Status == repo.Sealed {
-		err = repo.ErrNoLog
+	if err == nil && s.Status == eventlog.Sealed {
+		err = eventlog.ErrNoLog
 	}
 	return s, t.orGone(err)
 }

@@ -3,8 +3,7 @@ package team
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // imageFormat is the version of a tenant's image. It must be raised for each new kind of record,
@@ -31,13 +30,13 @@ type at[T any] struct {
 
 // imaging returns the functions that encode and decode images of tenants. There is one version of
 // the format: a release that cannot read an image replays the log.
-func imaging() *repo.Imaging[*State] {
-	return &repo.Imaging[*State]{Draw: drawImage, Read: readImage}
+func imaging() *eventlog.Imaging[*State] {
+	return &eventlog.Imaging[*State]{Draw: drawImage, Read: readImage}
 }
 
 // drawImage returns the image of a state. Its size is that of the entries, which the limits of a
 // tenant bound; map keys are sorted in JSON, so equal states have equal images.
-func drawImage(s *State) repo.Drawing {
+func drawImage(s *State) eventlog.Drawing {
 	text, err := json.Marshal(image{
 		Format:  imageFormat,
 		Vaults:  stored(s.vaults, func(e *Entry) *uint64 { return &e.Changed }),
@@ -48,7 +47,7 @@ func drawImage(s *State) repo.Drawing {
 	if err != nil {
 		panic(err) // cannot happen: the entries were decoded from JSON
 	}
-	return repo.Drawn(text)
+	return eventlog.Drawn(text)
 }
 
 // readImage decodes an image. It returns an error for another format.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -89,7 +89,7 @@ func TestTenantImages(t *testing.T) {
 func TestTenantOfALostTable(t *testing.T) {
 	d := deploy(t)
 	a := populated(t, d)
-	require.NoError(t, a.Log().Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, a.Log().Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.NotEmpty(t, d.files(t, "tenants/a/tenant/segment"))
 	fresh := deploy(t)
 	fresh.bucket, fresh.dir = d.bucket, d.dir
@@ -110,7 +110,7 @@ func TestTenantOfALostTable(t *testing.T) {
 	require.Empty(t, d.files(t, "tenants/a/tenant/segment"))
 	require.Empty(t, stateOf(t, b).Tokens())
 	require.NoError(t, setMember(t.Context(), b, member("m", auth.Admin)))
-	require.NoError(t, b.Log().Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, b.Log().Compact(t.Context(), eventlog.Compaction{All: true}))
 	require.Equal(t, stateOf(t, b), stateOf(t, fresh.team(t, false)))
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // An Issuer is a rule of the tenant: tokens of an issuer that meet its conditions are accepted.
@@ -129,9 +129,9 @@ func (t *Team) CheckKeys(i Issuer) error {
 // rule existed. A rule that is equal to the present one makes no commit. More than MaxIssuers are
 // QUOTA_EXCEEDED.
 func (t *Team) SetIssuer(
-	ctx context.Context, c repo.Call, i Issuer, answer func(i Issuer, created bool) any,
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, i Issuer, answer func(i Issuer, created bool) any,
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		was, there := d.State().Issuer(i.Name)
 		if err := d.Touch(was.Changed); err != nil {
 			return nil, err
@@ -156,9 +156,9 @@ func same(a, b Issuer) bool {
 // RemoveIssuer removes a rule: its tokens are no longer accepted. A rule that does not exist is
 // NOT_FOUND.
 func (t *Team) RemoveIssuer(
-	ctx context.Context, c repo.Call, name string, answer func(Issuer) any,
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, name string, answer func(Issuer) any,
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		was, there := d.State().Issuer(name)
 		if !there {
 			return nil, fault.New(fault.NotFound, "there is no issuer of that name").

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // Jobs returns the jobs of the tenant.
@@ -18,9 +18,9 @@ func (t *Team) Jobs() *job.Jobs { return t.jobs }
 // key; it then returns the answer of that call. The function may run twice and must be idempotent.
 // A call with IfVersion is refused if the tenant has changed since, whatever the change was.
 func (t *Team) Once(
-	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, do func(context.Context, *State) (any, error),
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(ctx context.Context, d *eventlog.Draft[*State]) (any, error) {
 		// The change has no version of its own, so the whole state counts as touched.
 		if err := d.Touch(d.Seq() - 1); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (t *Team) adoptErasures(ctx context.Context) error {
 		if e.Erasure == nil || e.free() {
 			continue
 		}
-		who := repo.Who{Principal: "rookery"}
+		who := eventlog.Who{Principal: "rookery"}
 		ask := erasureJob(e, who)
 		_, failed := t.jobs.Add(ctx, ask)
 		if fault.Is(failed, fault.DuplicateID) { // the job has ended, but the erasure has not

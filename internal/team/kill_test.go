@@ -21,6 +21,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
@@ -90,9 +91,9 @@ type scene struct {
 
 func newScene(t *testing.T, r *rand.Rand) *scene {
 	s := &scene{dir: t.TempDir(), r: r, deeds: map[string]*deed{}}
-	var files []repo.Note
+	var files []eventlog.Note
 	for _, path := range standing {
-		files = append(files, repo.Note{Path: path, Text: []byte("# begin\n\n")})
+		files = append(files, eventlog.Note{Path: path, Text: []byte("# begin\n\n")})
 	}
 	s.open(t, func(teams *team.Teams) {
 		require.NoError(t, teams.Make(t.Context(), "a"))
@@ -336,7 +337,7 @@ func (s *scene) end(t *testing.T) {
 		s.open(t, func(teams *team.Teams) {
 			v, folder := s.vault(t, teams)
 			require.NoError(t, v.Compact(t.Context(),
-				repo.Compaction{Behind: checkout.Cursors(), All: true}))
+				eventlog.Compaction{Behind: checkout.Cursors(), All: true}))
 			file, err := folder.AuditFile(t.Context())
 			require.NoError(t, err)
 			_, err = v.Verify(t.Context(), file)

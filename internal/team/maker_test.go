@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // mintBy makes a token in the name of a principal.
 func mintBy(ctx context.Context, a *team.Team, by, id string) error {
-	_, err := a.CreateToken(ctx, repo.Call{
-		Who: repo.Who{Principal: by}, Tool: "test", Key: id, Request: []byte(id),
+	_, err := a.CreateToken(ctx, eventlog.Call{
+		Who: eventlog.Who{Principal: by}, Tool: "test", Key: id, Request: []byte(id),
 	}, team.Token{ID: id, Name: "n", Digest: "d", Roles: everywhere(auth.Admin)}, toldToken)
 	return err
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A Member is a person to whom the tenant itself assigns roles. They replace those in the person's
@@ -78,9 +78,9 @@ const MaxMembers = 10_000
 // to the present one makes no commit. The last admin of the tenant as a whole must remain one,
 // otherwise SetMember returns CONFLICT. More than MaxMembers are QUOTA_EXCEEDED.
 func (t *Team) SetMember(
-	ctx context.Context, c repo.Call, m Member, answer func(m Member, created bool) any,
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, m Member, answer func(m Member, created bool) any,
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		m := m
 		was, there := d.State().Member(m.Issuer, m.Subject)
 		if err := d.Touch(was.Changed); err != nil {
@@ -105,9 +105,9 @@ func (t *Team) SetMember(
 // Subject of m are used. The last admin of the tenant as a whole cannot be removed: CONFLICT. A
 // member that does not exist is NOT_FOUND.
 func (t *Team) RemoveMember(
-	ctx context.Context, c repo.Call, m Member, answer func(Member) any,
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, m Member, answer func(Member) any,
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		was, there := d.State().Member(m.Issuer, m.Subject)
 		if !there {
 			return nil, fault.New(fault.NotFound, "there is no such member").
@@ -147,9 +147,9 @@ func (s *State) HasAdmin() bool {
 // tenant; By is "rookery" then.
 func (t *Team) Begin(ctx context.Context, m Member) error {
 	m.Roles = map[string]auth.Role{auth.AllVaults: auth.Admin}
-	_, err := t.update(ctx, repo.Call{
-		Who: repo.Who{Principal: "rookery"}, Tool: "begin",
-	}, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	_, err := t.update(ctx, eventlog.Call{
+		Who: eventlog.Who{Principal: "rookery"}, Tool: "begin",
+	}, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		if d.State().HasAdmin() {
 			return nil, nil
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -232,7 +233,7 @@ func TestAVaultThatDoesNotFit(t *testing.T) {
 	o := d.options(d.table, false) // whose size a process that starts later knows from its image
 	v, err := d.team(t, false).Vault(t.Context(), "large")
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	o.Memory = team.NewMemory(1 << 20)
 	teams := team.NewTeams(o)
 	t.Cleanup(teams.Close)

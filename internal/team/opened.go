@@ -9,6 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -127,7 +128,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		o.reading.Store(o.folder)
 	}
 	if t.opt.Background {
-		o.keeper = v.StartCompactor(repo.CompactorOptions{Log: t.opt.Log, Folding: func() repo.Compaction {
+		o.keeper = v.StartCompactor(repo.CompactorOptions{Log: t.opt.Log, Folding: func() eventlog.Compaction {
 			f := t.folding(context.Background())
 			f.Later = f.Later || o.isReading() // an image of a part of the folder has no use
 			return f
@@ -179,7 +180,7 @@ func (t *Team) folderOf(name string) (checkout.Options, error) {
 		return t.served(), nil
 	}
 	o := checkout.Options{
-		Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
+		Log: t.opt.Log, Now: t.opt.Now, Who: eventlog.Who{Principal: auth.Local},
 	}
 	if t.opt.Watch != nil {
 		o.Watch = func(enter func(string) bool) (blob.Watch, error) {

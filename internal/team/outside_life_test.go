@@ -19,6 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -375,7 +376,7 @@ func (l *serving) stroke(ctx context.Context, s *servedVault, k stroke) error {
 
 // do writes a stroke to the log. It reports whether that changed anything.
 func (k stroke) do(ctx context.Context, v *repo.Vault) (bool, error) {
-	call := repo.Call{Who: repo.Who{Principal: "p"}, Tool: k.Word}
+	call := eventlog.Call{Who: eventlog.Who{Principal: "p"}, Tool: k.Word}
 	done, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		before, exists, err := tx.Text(ctx, vault.Path(k.Note))
 		switch {

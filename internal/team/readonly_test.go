@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
 // readOnly makes a vault read-only, or writable again.
 func readOnly(ctx context.Context, a *team.Team, name string, on bool) error {
-	_, err := a.Set(ctx, repo.Call{}, team.Setting{Name: name, ReadOnly: &on},
+	_, err := a.Set(ctx, eventlog.Call{}, team.Setting{Name: name, ReadOnly: &on},
 		func(team.Entry, bool) any { return "set" })
 	return err
 }
@@ -80,14 +80,14 @@ func TestReadOnlyThroughTheTrash(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
 	secrets := team.Refuse
-	_, err = a.Set(t.Context(), repo.Call{}, team.Setting{Name: "v", Secrets: &secrets},
+	_, err = a.Set(t.Context(), eventlog.Call{}, team.Setting{Name: "v", Secrets: &secrets},
 		func(team.Entry, bool) any { return "set" })
 	require.NoError(t, err)
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"), "the other setting does not matter")
 	require.NoError(t, readOnly(t.Context(), a, "v", true))
 	trash(t, a, "v")
 	is(t, fault.NotFound, readOnly(t.Context(), a, "v", false))
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
+	_, err = a.Restore(t.Context(), eventlog.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	for _, process := range []*team.Team{a, d.team(t, false)} {
 		is(t, fault.ReadOnly, put(t.Context(), process, "v", "a.md", "three\n"))
@@ -117,7 +117,7 @@ func TestEraseOfAReadOnlyVault(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, d.traces(t))
 	is(t, fault.NotFound, readOnly(t.Context(), a, "v", false))
-	d.clock.pass(repo.SweepAgain)
+	d.clock.pass(eventlog.SweepAgain)
 	works(t, a)
 	is(t, fault.NotFound, readOnly(t.Context(), a, "v", true))
 	_, err = create(t.Context(), a, callOf("2"), "v")
@@ -170,13 +170,13 @@ func TestRebuildOfATrashedVault(t *testing.T) {
 			}
 		}
 		trash(t, a, name)
-		_, err = a.Restore(t.Context(), repo.Call{}, name, toldChange)
+		_, err = a.Restore(t.Context(), eventlog.Call{}, name, toldChange)
 		require.NoError(t, err)
 		fold(t, a, name)
 		v, err := a.Vault(t.Context(), name)
 		require.NoError(t, err)
 		trash(t, a, name)
-		require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 	}
 	a.Close()
 	d.clock.pass(time.Hour)
@@ -186,9 +186,9 @@ func TestRebuildOfATrashedVault(t *testing.T) {
 	require.Len(t, made, 4)
 	for name, shut := range map[string]bool{"never": false, "shut": true, "opened": false, "again": true} {
 		e := entryOf(t, b, name)
-		require.Equal(t, repo.Trashed, e.Status, name)
+		require.Equal(t, eventlog.Trashed, e.Status, name)
 		require.Equal(t, shut, e.ReadOnly, name)
-		_, err := b.Restore(t.Context(), repo.Call{}, name, toldChange)
+		_, err := b.Restore(t.Context(), eventlog.Call{}, name, toldChange)
 		require.NoError(t, err)
 		require.Equal(t, shut, entryOf(t, b, name).ReadOnly, name)
 		err = put(t.Context(), b, name, "b.md", "two\n")

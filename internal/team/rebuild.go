@@ -13,6 +13,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -99,7 +100,7 @@ func (t *Team) stored(ctx context.Context) iter.Seq2[blob.Object, error] {
 //
 // If one vault cannot be rebuilt, Rebuild returns the error with the vaults that were rebuilt
 // before.
-func (t *Team) Rebuild(ctx context.Context, c repo.Call) ([]Rebuilt, error) {
+func (t *Team) Rebuild(ctx context.Context, c eventlog.Call) ([]Rebuilt, error) {
 	c.Key, c.IfVersion = "", 0
 	names, err := t.Lost(ctx)
 	if err != nil {
@@ -124,10 +125,10 @@ func (t *Team) Rebuild(ctx context.Context, c repo.Call) ([]Rebuilt, error) {
 // comes first, so that after a crash in between, the vault is still lost for the tenant and is
 // rebuilt again.
 func (t *Team) rebuild(
-	ctx context.Context, c repo.Call, name string, incarnation int,
+	ctx context.Context, c eventlog.Call, name string, incarnation int,
 ) (Rebuilt, error) {
 	r := Rebuilt{Name: name}
-	e := Entry{Name: name, Incarnation: max(incarnation, 1), Status: repo.Active}
+	e := Entry{Name: name, Incarnation: max(incarnation, 1), Status: eventlog.Active}
 	v, err := t.vaultOf(name, e.Incarnation)
 	if err != nil {
 		return r, err
@@ -137,7 +138,7 @@ func (t *Team) rebuild(
 		return r, err
 	}
 	if last > 0 {
-		r.FromSegments = repo.Version(last)
+		r.FromSegments = eventlog.Version(last)
 	}
 	if r.Adopted, err = t.adopt(ctx, c, v); err != nil && !fault.Is(err, fault.NotFound) {
 		return r, err
@@ -145,7 +146,7 @@ func (t *Team) rebuild(
 	if e, r.Version, err = t.newest(ctx, v, e); err != nil {
 		return r, err
 	}
-	_, err = t.log.Update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	_, err = t.log.Update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		return nil, d.Record(kindVault, name, e)
 	})
 	return r, err
@@ -153,12 +154,12 @@ func (t *Team) rebuild(
 
 // recover creates the log of a vault: from its segments, up to the version returned, or an empty
 // one, with version 0.
-func (t *Team) recover(ctx context.Context, c repo.Call, v *repo.Vault) (uint64, error) {
+func (t *Team) recover(ctx context.Context, c eventlog.Call, v *repo.Vault) (uint64, error) {
 	last, err := v.Recover(ctx)
 	switch {
-	case errors.Is(err, repo.ErrNoLog):
+	case errors.Is(err, eventlog.ErrNoLog):
 		return 0, v.Create(ctx, c, nil)
-	case errors.Is(err, repo.ErrLogExists):
+	case errors.Is(err, eventlog.ErrLogExists):
 		return last, nil // an earlier call got this far
 	}
 	return last, err
@@ -168,7 +169,7 @@ func (t *Team) recover(ctx context.Context, c repo.Call, v *repo.Vault) (uint64,
 // nothing without folders. The commit is possible also if the vault is read-only, because it only
 // repairs the log.
 func (t *Team) adopt(
-	ctx context.Context, c repo.Call, v *repo.Vault,
+	ctx context.Context, c eventlog.Call, v *repo.Vault,
 ) (checkout.Adopted, error) {
 	files, err := t.files(v.Name)
 	if files == nil || err != nil {
@@ -179,7 +180,7 @@ func (t *Team) adopt(
 		return checkout.Adopted{}, err
 	}
 	c.Tool, c.Key = "reindex", ""
-	c.Outside = s.Status == repo.ReadOnly // allow the write although the vault is read-only
+	c.Outside = s.Status == eventlog.ReadOnly // allow the write although the vault is read-only
 	return checkout.Adopt(ctx, v, files, c)
 }
 
@@ -194,15 +195,15 @@ func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, strin
 	if err != nil {
 		return e, "", err
 	}
-	e.Status, e.ReadOnly = s.Status, s.Status == repo.ReadOnly
+	e.Status, e.ReadOnly = s.Status, s.Status == eventlog.ReadOnly
 	if e.ReadOnly {
-		e.Status = repo.Active
+		e.Status = eventlog.Active
 	}
-	if e.Status == repo.Trashed {
+	if e.Status == eventlog.Trashed {
 		e.Trashed = s.Time
 		e.ReadOnly, err = wasReadOnly(ctx, v, s.Seq)
 	}
-	return e, repo.Version(s.Seq), err
+	return e, eventlog.Version(s.Seq), err
 }
 
 // wasReadOnly reports whether a vault in the trash was read-only before, and must be again when it
@@ -212,8 +213,8 @@ func wasReadOnly(ctx context.Context, v *repo.Vault, last uint64) (bool, error) 
 		if err != nil {
 			return false, err
 		}
-		if c.Status != "" && c.Status != repo.Trashed {
-			return c.Status == repo.ReadOnly, nil
+		if c.Status != "" && c.Status != eventlog.Trashed {
+			return c.Status == eventlog.ReadOnly, nil
 		}
 	}
 	return false, nil

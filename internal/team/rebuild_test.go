@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/team"
 )
@@ -34,7 +34,7 @@ func fold(t *testing.T, a *team.Team, name string) {
 	t.Helper()
 	v, err := a.Vault(t.Context(), name)
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(t.Context(), eventlog.Compaction{All: true}))
 }
 
 // indexOf returns the newest index of a vault.
@@ -95,7 +95,7 @@ func TestRebuildFromSegments(t *testing.T) {
 	made, err := b.Rebuild(t.Context(), callOf("rebuild"))
 	require.NoError(t, err)
 	require.Len(t, made, 1)
-	require.Equal(t, repo.Version(folded.Version()), made[0].FromSegments)
+	require.Equal(t, eventlog.Version(folded.Version()), made[0].FromSegments)
 	require.Equal(t, []string{"n1.md"}, made[0].Replaced)
 	require.Equal(t, []string{"late.md"}, made[0].Created)
 	require.Empty(t, made[0].Left)

@@ -8,8 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A Served is a folder that is served in place as a vault. Vault and Files are required. The folder
@@ -30,7 +30,7 @@ type Served struct {
 func (t *Team) served() checkout.Options {
 	s := t.opt.Served
 	return checkout.Options{
-		Files: s.Files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
+		Files: s.Files, Log: t.opt.Log, Now: t.opt.Now, Who: eventlog.Who{Principal: auth.Local},
 		Watch: s.Watch, Away: s.Away, ReadOnly: s.ReadOnly, Progress: s.Progress,
 	}
 }

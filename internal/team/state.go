@@ -30,12 +30,11 @@ package team
 
 import (
 	"encoding/json"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"iter"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A State is a tenant at one version. It is immutable, and derived from the tenant's log alone, so
@@ -60,15 +59,15 @@ const (
 // An Entry is the record of a tenant about one of its vaults. Of an erased name, the entry stays
 // until a new vault has the name, because it has the number of the last incarnation.
 type Entry struct {
-	Name        string      `json:"name"`
-	Incarnation int         `json:"incarnation"` // number of this vault among those with this name, from 1
-	Status      repo.Status `json:"status"`
-	Created     time.Time   `json:"created"`
-	Trashed     time.Time   `json:"trashed,omitzero"`
-	Cleared     time.Time   `json:"cleared,omitzero"`   // when its files were removed after its time in the trash
-	Erasure     *Erasure    `json:"erasure,omitempty"`  // nil: no erasure has begun
-	ReadOnly    bool        `json:"readonly,omitempty"` // as in the vault's own log
-	Secrets     Secrets     `json:"secrets,omitempty"`  // empty: Flag
+	Name        string          `json:"name"`
+	Incarnation int             `json:"incarnation"` // number of this vault among those with this name, from 1
+	Status      eventlog.Status `json:"status"`
+	Created     time.Time       `json:"created"`
+	Trashed     time.Time       `json:"trashed,omitzero"`
+	Cleared     time.Time       `json:"cleared,omitzero"`   // when its files were removed after its time in the trash
+	Erasure     *Erasure        `json:"erasure,omitempty"`  // nil: no erasure has begun
+	ReadOnly    bool            `json:"readonly,omitempty"` // as in the vault's own log
+	Secrets     Secrets         `json:"secrets,omitempty"`  // empty: Flag
 
 	Changed uint64 `json:"-"` // seq of the tenant's commit that last changed the entry
 
@@ -88,9 +87,9 @@ const (
 )
 
 // status returns the status that the vault's own log must have.
-func (e Entry) status() repo.Status {
-	if e.Status == repo.Active && e.ReadOnly {
-		return repo.ReadOnly
+func (e Entry) status() eventlog.Status {
+	if e.Status == eventlog.Active && e.ReadOnly {
+		return eventlog.ReadOnly
 	}
 	return e.Status
 }
@@ -100,7 +99,7 @@ const TrashLife = 30 * 24 * time.Hour
 
 // Gone reports whether the vault has ended: it is erased, or it was in the trash for TrashLife.
 func (e Entry) Gone(now time.Time) bool {
-	return e.free() || e.Status == repo.Trashed && now.Sub(e.Trashed) >= TrashLife
+	return e.free() || e.Status == eventlog.Trashed && now.Sub(e.Trashed) >= TrashLife
 }
 
 // Vault returns the entry with a name.
@@ -123,14 +122,14 @@ func (s *State) Vaults() []Entry {
 
 // fold returns the state after one more commit. It does not change before. It is the Apply function
 // of the tenant's log, and must not fail: records of later releases are ignored.
-func fold(before *State, c *repo.Commit, _ repo.PartRef) *State {
+func fold(before *State, c *eventlog.Commit, _ eventlog.PartRef) *State {
 	f := folding{after: *before}
 	f.add(c)
 	return f.done()
 }
 
 // build returns the state after many commits. It does not change from.
-func build(from *State, commits iter.Seq2[*repo.Commit, repo.PartRef]) *State {
+func build(from *State, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef]) *State {
 	f := folding{after: *from}
 	for c := range commits {
 		f.add(c)
@@ -148,7 +147,7 @@ type folding struct {
 }
 
 // add applies the records of a commit.
-func (f *folding) add(c *repo.Commit) {
+func (f *folding) add(c *eventlog.Commit) {
 	for _, r := range c.Records {
 		switch r.Kind {
 		case kindVault:
@@ -175,7 +174,7 @@ func (f *folding) done() *State {
 // folded applies a record to the entries of its kind and returns them. mark sets the Changed field
 // of an entry. A record without a value deletes the entry. A record that cannot be decoded, such as
 // one of a later release, is ignored.
-func folded[T any](f *folding, all map[string]T, r repo.Record, mark func(*T)) map[string]T {
+func folded[T any](f *folding, all map[string]T, r eventlog.Record, mark func(*T)) map[string]T {
 	var entry T
 	if r.Value != nil && json.Unmarshal(r.Value, &entry) != nil {
 		return all

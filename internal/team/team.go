@@ -13,6 +13,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -31,9 +32,9 @@ import (
 // the fields below it and is never held during I/O.
 type Team struct {
 	opt Options
-	log *repo.Log[*State]
+	log *eventlog.Log[*State]
 
-	histories *repo.Histories // of the vaults
+	histories *eventlog.Histories // of the vaults
 
 	mu     sync.Mutex
 	open   map[string]*opened // by partition
@@ -76,7 +77,7 @@ type Options struct {
 	Memory *Memory             // nil: vaults stay open
 	Limits repo.Limits         // of each vault
 	Named  int                 // number of files of each kind that a control item names; 0: repo.MaxNamed
-	Items  bool                // store images of small logs as items of Table; see repo.LogOptions
+	Items  bool                // store images of small logs as items of Table; see eventlog.Options
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -97,7 +98,7 @@ type Options struct {
 	// it always is.
 	Clocked func() (known func() bool)
 
-	// Hold reports whether images of an earlier format stay in use; see repo.Compaction. Nil: they
+	// Hold reports whether images of an earlier format stay in use; see eventlog.Compaction. Nil: they
 	// do not.
 	Hold func(ctx context.Context) bool
 
@@ -160,7 +161,7 @@ type Options struct {
 
 	// Rests returns the copies of data erased at a time that remain elsewhere, such as backups,
 	// until they expire. Nil: none.
-	Rests func(time.Time) []repo.Rest
+	Rests func(time.Time) []eventlog.Rest
 
 	// NoLocal says that the tenant auth.Local cannot exist: no caller is trusted because of its
 	// address, and no claim may name that tenant.
@@ -192,12 +193,12 @@ func (t *Team) begin(ctx context.Context) error {
 
 // makeLog creates the log of a tenant if there is none. It discards segments left from a lost
 // table: they may lack the revocation of a token.
-func makeLog(ctx context.Context, l *repo.Log[*State]) error {
+func makeLog(ctx context.Context, l *eventlog.Log[*State]) error {
 	err := l.Discard(ctx)
 	if err == nil {
 		err = l.Create(ctx)
 	}
-	if err != nil && !errors.Is(err, repo.ErrLogExists) {
+	if err != nil && !errors.Is(err, eventlog.ErrLogExists) {
 		return fmt.Errorf("make a tenant: %w", err)
 	}
 	return nil
@@ -223,8 +224,8 @@ func (t *Team) later(do func()) {
 
 // newLog returns the tenant's own log without reading it. Replay runs in bulk, because no follower
 // needs each commit, and begins with the tail, because the logs of most tenants are short.
-func newLog(o Options) (*repo.Log[*State], error) {
-	return repo.NewLog(repo.LogOptions[*State]{
+func newLog(o Options) (*eventlog.Log[*State], error) {
+	return eventlog.New(eventlog.Options[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Apply: fold, Now: o.Now,
 		Build: build, SilentUpTo: func() uint64 { return math.MaxInt64 }, TailFirst: true, Imaging: imaging(),
 		ImageItems: o.Items,
@@ -246,7 +247,7 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 		o.notes = o.Bucket
 	}
 	t := &Team{opt: o, log: l, open: map[string]*opened{}, agents: newAgents(o.Table), used: o.Now()}
-	if t.histories, err = repo.NewHistories(); err != nil {
+	if t.histories, err = eventlog.NewHistories(); err != nil {
 		return nil, err
 	}
 	t.jobs = t.newJobs()
@@ -353,11 +354,11 @@ func (t *Team) refresh(ctx context.Context) error {
 // more than once, each time on the newest state. A caller restricted to a prefix is refused,
 // because such a commit changes no note. A tenant that was erased is errGone.
 func (t *Team) update(
-	ctx context.Context, c repo.Call,
-	fn func(context.Context, *repo.Draft[*State]) (any, error),
-) (repo.Receipt, error) {
+	ctx context.Context, c eventlog.Call,
+	fn func(context.Context, *eventlog.Draft[*State]) (any, error),
+) (eventlog.Receipt, error) {
 	if err := c.Whole(); err != nil {
-		return repo.Receipt{}, err
+		return eventlog.Receipt{}, err
 	}
 	r, err := t.log.Update(ctx, c, fn)
 	return r, t.orGone(err)
@@ -366,8 +367,8 @@ func (t *Team) update(
 // Refuse refuses a call with the error why because of the current state. A repetition of a call
 // that was not refused gets the answer of that call instead: the state may have changed because of
 // it.
-func (t *Team) Refuse(ctx context.Context, c repo.Call, why error) (repo.Receipt, error) {
-	return t.update(ctx, c, func(context.Context, *repo.Draft[*State]) (any, error) {
+func (t *Team) Refuse(ctx context.Context, c eventlog.Call, why error) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(context.Context, *eventlog.Draft[*State]) (any, error) {
 		return nil, why
 	})
 }
@@ -421,7 +422,7 @@ func (t *Team) entry(ctx context.Context, name string) (Entry, error) {
 		if err != nil {
 			return Entry{}, err
 		}
-		if e, ok := s.Vault(name); ok && e.Status == repo.Active {
+		if e, ok := s.Vault(name); ok && e.Status == eventlog.Active {
 			return e, nil
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -34,7 +34,7 @@ func TestLifeOfAVault(t *testing.T) {
 	e, err := create(t.Context(), a, callOf("1"), "v")
 	require.NoError(t, err)
 	require.Equal(t, team.Entry{
-		Name: "v", Incarnation: 1, Status: repo.Active, Created: d.clock.time(),
+		Name: "v", Incarnation: 1, Status: eventlog.Active, Created: d.clock.time(),
 	}, e)
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
 	_, err = create(t.Context(), a, callOf("2"), "v")
@@ -47,15 +47,15 @@ func TestLifeOfAVault(t *testing.T) {
 	is(t, fault.NotFound, err)
 	_, err = a.Folder(t.Context(), "v")
 	is(t, fault.NotFound, err)
-	_, err = a.Trash(t.Context(), repo.Call{}, "v", told)
+	_, err = a.Trash(t.Context(), eventlog.Call{}, "v", told)
 	is(t, fault.NotFound, err)
 	_, err = create(t.Context(), a, callOf("4"), "v")
 	require.Contains(t, is(t, fault.DuplicateID, err).Fixes, `team_vault_restore {"name":"v"}`)
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
+	_, err = a.Restore(t.Context(), eventlog.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"))
-	r, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange)
+	r, err := a.Restore(t.Context(), eventlog.Call{}, "v", toldChange)
 	require.NoError(t, err, "what is not in the trash stays as it is")
 	require.False(t, r.Changed)
 
@@ -64,13 +64,13 @@ func TestLifeOfAVault(t *testing.T) {
 	_, err = create(t.Context(), a, callOf("5"), "v")
 	is(t, fault.DuplicateID, err)
 	d.clock.pass(time.Second)
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
+	_, err = a.Restore(t.Context(), eventlog.Call{}, "v", toldChange)
 	is(t, fault.NotFound, err)
 	e, err = create(t.Context(), a, callOf("6"), "v")
 	require.NoError(t, err)
 	require.Equal(t, 2, e.Incarnation)
 	require.Empty(t, notes(t, a, "v"), "the new one begins empty")
-	_, err = a.Restore(t.Context(), repo.Call{}, "none", toldChange)
+	_, err = a.Restore(t.Context(), eventlog.Call{}, "none", toldChange)
 	is(t, fault.NotFound, err)
 }
 
@@ -94,7 +94,7 @@ func TestTrashOfAnotherProcess(t *testing.T) {
 		"as of v1":    second(v.At(t.Context(), 1)),
 		"a write":     put(t.Context(), warm, "v", "b.md", "two\n"),
 		"an erasure":  second(warm.EraseNote(t.Context(), callOf("2"), "v", "a.md")),
-		"a dry run":   second(v.EraseNote(t.Context(), repo.Call{DryRun: true}, "a.md")),
+		"a dry run":   second(v.EraseNote(t.Context(), eventlog.Call{DryRun: true}, "a.md")),
 		"the control": third(v.ReadControl(t.Context())),
 	} {
 		got := is(t, fault.NotFound, err)
@@ -113,7 +113,7 @@ func TestRestoredUntilTheEnd(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
 	trash(t, a, "v")
 	d.clock.pass(team.TrashLife - time.Second)
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
+	_, err = a.Restore(t.Context(), eventlog.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 }
@@ -307,7 +307,7 @@ func TestTenants(t *testing.T) {
 	s, _, err := b.State(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, s.Vaults())
-	_, err = b.Trash(t.Context(), repo.Call{}, "v", told)
+	_, err = b.Trash(t.Context(), eventlog.Call{}, "v", told)
 	is(t, fault.NotFound, err)
 	_, err = create(t.Context(), b, callOf("1"), "v")
 	require.NoError(t, err, "a name, and a key, are a tenant's own")

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // An ErasedTenant is the result of erasing a tenant. The erasure may still be running as a job.
@@ -33,7 +33,7 @@ type ErasedTenant struct {
 //
 // The idempotency key of the call is stored in the registry, as a digest, because the tenant's own
 // log, which has the keys of all other calls, is destroyed.
-func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTenant, error) {
+func (t *Teams) Erase(ctx context.Context, c eventlog.Call, tenant string) (ErasedTenant, error) {
 	if err := c.Whole(); err != nil {
 		return ErasedTenant{}, err
 	}
@@ -69,7 +69,7 @@ func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTe
 
 // byCall returns the erasure that a call with the same principal and key began, or nil. If that
 // call was a different request, the error is IDEMPOTENCY_KEY_REUSED.
-func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
+func (r registration) byCall(c eventlog.Call) (*TenantErasure, error) {
 	if c.Key == "" {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
 			continue
 		}
 		if at.Request != "" && at.Request != digest(string(c.Request)) {
-			return nil, repo.KeyReused()
+			return nil, eventlog.KeyReused()
 		}
 		return at, nil
 	}
@@ -87,7 +87,7 @@ func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
 }
 
 // keyOf returns a digest of the principal and the key of a call, or "" if it has no key.
-func keyOf(c repo.Call) string {
+func keyOf(c eventlog.Call) string {
 	if c.Key == "" {
 		return ""
 	}
@@ -106,7 +106,7 @@ var errUnused = errors.New("the key was not used")
 // mayErase returns a fault if the tenant has changed after the version that the call expects, or if
 // the tenant's log has another call with its key (IDEMPOTENCY_KEY_REUSED). It reads the log with a
 // call that is always refused, so it writes nothing.
-func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error {
+func (t *Teams) mayErase(ctx context.Context, c eventlog.Call, tenant string) error {
 	own, err := t.Team(ctx, tenant)
 	if err != nil || c.IfVersion == 0 && c.Key == "" {
 		return err
@@ -114,7 +114,7 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 	_, err = own.Once(ctx, c, func(context.Context, *State) (any, error) { return nil, errUnused })
 	switch {
 	case err == nil: // an earlier call used the key for something else
-		return repo.KeyReused()
+		return eventlog.KeyReused()
 	case errors.Is(err, errUnused):
 		return nil
 	}
@@ -126,7 +126,7 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 // erasure without a job for longer than necessary. It returns the erasure that is under way: this
 // call's, that of an earlier call with the same key, or that of another caller.
 func (t *Teams) beginErasure(
-	ctx context.Context, c repo.Call, tenant string,
+	ctx context.Context, c eventlog.Call, tenant string,
 ) (*TenantErasure, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobPatience)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -72,7 +73,7 @@ func furnishTenant(t *testing.T, d *deployment, teams *team.Teams) {
 	require.NotEmpty(t, d.traces(t))
 }
 
-func erasing() repo.Call {
+func erasing() eventlog.Call {
 	c := callOf("end")
 	c.Who.Principal = "ann"
 	return c
@@ -179,7 +180,7 @@ func TestEraseTenant(t *testing.T) {
 
 			require.NoError(t, teams.Make(ctx, "a"))
 			requireAnew(t, d, teams)
-			d.clock.pass(repo.SweepAgain)
+			d.clock.pass(eventlog.SweepAgain)
 			next, err := teams.WorkOf(ctx, "a")
 			require.NoError(t, err)
 			require.Zero(t, next)

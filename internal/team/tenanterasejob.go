@@ -11,6 +11,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -117,7 +118,7 @@ type ending struct {
 	*eraser
 	at   TenantErasure // as in the registry
 	job  string
-	call repo.Call
+	call eventlog.Call
 	done Receipt
 
 	known func() bool // reports whether the clock is known to be right
@@ -134,8 +135,8 @@ func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
 	if at == nil || !at.Done.IsZero() {
 		return nil, nil
 	}
-	d := &ending{eraser: e, at: *at, job: r.Item.ID, known: clocked, call: repo.Call{
-		Who:  repo.Who{Principal: at.By.Principal, Agent: at.By.Agent, Request: at.By.Request},
+	d := &ending{eraser: e, at: *at, job: r.Item.ID, known: clocked, call: eventlog.Call{
+		Who:  eventlog.Who{Principal: at.By.Principal, Agent: at.By.Agent, Request: at.By.Request},
 		Tool: "team_tenant_erase",
 	}}
 	if !at.Swept.IsZero() {
@@ -153,7 +154,7 @@ func (d *ending) seal(ctx context.Context) error {
 	d.teams.shut(d.own.opt.Tenant, d.own.opt.life)
 	for {
 		s, err := d.own.log.Read(ctx)
-		whole := s.Status == repo.Sealed || unreadable(err)
+		whole := s.Status == eventlog.Sealed || unreadable(err)
 		if err != nil && !whole {
 			return err
 		}
@@ -336,7 +337,7 @@ func (d *ending) emptyBucket(ctx context.Context) error {
 		if err := d.own.opt.Bucket.Delete(ctx, o.Key); err != nil {
 			return fmt.Errorf("delete an object of a tenant: %w", err)
 		}
-		d.done.Add(repo.Erased{Objects: 1, Bytes: o.Size})
+		d.done.Add(eventlog.Erased{Objects: 1, Bytes: o.Size})
 	}
 	return nil
 }
@@ -350,10 +351,10 @@ func (d *ending) compact(ctx context.Context) error {
 	}
 	now := d.own.opt.Now().UTC().Truncate(time.Millisecond)
 	if rests := d.own.opt.Rests; rests != nil {
-		d.done.Add(repo.Erased{Expires: rests(now)})
+		d.done.Add(eventlog.Erased{Expires: rests(now)})
 	}
-	d.done.Add(repo.Erased{Expires: []repo.Rest{
-		{What: "receipt", Until: now.Add(repo.SweepAgain + job.Kept)},
+	d.done.Add(eventlog.Erased{Expires: []eventlog.Rest{
+		{What: "receipt", Until: now.Add(eventlog.SweepAgain + job.Kept)},
 	}})
 	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now, d.done }); err != nil {
 		return err
@@ -409,14 +410,14 @@ func (o Options) parts() []string { return append([]string{owners, uses, job.Par
 // exclude it by returning false; nil includes all.
 func (o Options) kept(
 	ctx context.Context, part string, each func(table.Item) bool,
-) (repo.Erased, error) {
-	var all repo.Erased
+) (eventlog.Erased, error) {
+	var all eventlog.Erased
 	for it, err := range o.Table.Query(ctx, part, "", "\U0010FFFF") {
 		if err != nil {
 			return all, fmt.Errorf("list the objects of a tenant outside its logs: %w", err)
 		}
 		if each == nil || each(it) {
-			all.Add(repo.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})
+			all.Add(eventlog.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})
 		}
 	}
 	return all, nil

@@ -2,9 +2,8 @@ package team
 
 import (
 	"context"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"strings"
-
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // wouldErase returns the result that the erasure of a tenant would have, with its counts. It
@@ -43,7 +42,7 @@ func (t *Team) countVaults(ctx context.Context, all *Receipt) error {
 			if err != nil {
 				return err
 			}
-			would, err := v.Erase(ctx, repo.Call{DryRun: true})
+			would, err := v.Erase(ctx, eventlog.Call{DryRun: true})
 			all.Add(would)
 			if err != nil {
 				return err
@@ -60,7 +59,7 @@ func (t *Team) countVaults(ctx context.Context, all *Receipt) error {
 
 // countLog counts the tenant's own log.
 func (t *Team) countLog(ctx context.Context, all *Receipt) error {
-	would, err := t.log.Erase(ctx, repo.Call{DryRun: true})
+	would, err := t.log.Erase(ctx, eventlog.Call{DryRun: true})
 	all.Add(would)
 	return err
 }
@@ -82,7 +81,7 @@ func (t *Team) countOthers(ctx context.Context, all *Receipt) error {
 	objects, err := t.opt.objects(ctx)
 	for _, o := range objects {
 		if !strings.HasPrefix(o.Key, "vaults/") && !strings.HasPrefix(o.Key, "tenant/") {
-			all.Add(repo.Erased{Objects: 1, Bytes: o.Size})
+			all.Add(eventlog.Erased{Objects: 1, Bytes: o.Size})
 		}
 	}
 	return err

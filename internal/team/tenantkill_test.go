@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -37,7 +38,7 @@ func little(t *testing.T, d *deployment, teams *team.Teams) {
 	}
 	v, err := a.Vault(ctx, "v")
 	require.NoError(t, err)
-	require.NoError(t, v.Compact(ctx, repo.Compaction{All: true}))
+	require.NoError(t, v.Compact(ctx, eventlog.Compaction{All: true}))
 	require.NoError(t, put(ctx, a, "v", "b.md", canary))
 	_, err = a.CreateToken(ctx, callOf("token"), team.Token{ID: "t1", Name: canary},
 		func(team.Token) any { return canary })
@@ -59,7 +60,7 @@ func requireEnded(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	ctx := t.Context()
 	requireNoTenant(t, d)
-	d.clock.pass(repo.SweepAgain)
+	d.clock.pass(eventlog.SweepAgain)
 	for range 3 {
 		_, err := teams.WorkOf(ctx, "a")
 		require.NoError(t, err)
@@ -197,7 +198,7 @@ func TestEraseTenantLate(t *testing.T) {
 		Listed: table.Key{Part: "~vaults", Sort: "late/1"}, Texts: repo.NewTexts(1 << 20), Now: d.clock.time,
 	})
 	require.NoError(t, err)
-	require.NoError(t, orphan.Create(ctx, callOf("late"), []repo.Note{{Path: "a.md", Text: []byte(canary)}}))
+	require.NoError(t, orphan.Create(ctx, callOf("late"), []eventlog.Note{{Path: "a.md", Text: []byte(canary)}}))
 	is(t, fault.Unauthenticated, second(d.ending(t, d.table, false).Team(ctx, "a")))
 	require.NoError(t, teams.Make(ctx, "a"))
 	next, err := teams.Team(ctx, "a")
@@ -206,7 +207,7 @@ func TestEraseTenantLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.Vaults())
 	require.Empty(t, s.Tokens())
-	d.clock.pass(repo.SweepAgain)
+	d.clock.pass(eventlog.SweepAgain)
 	_, err = teams.WorkOf(ctx, "a")
 	require.NoError(t, err)
 	require.Empty(t, d.traces(t))

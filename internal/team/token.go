@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -133,9 +133,9 @@ func endings(tokens map[string]Token) map[string]time.Time {
 // that is a minute old. answer returns the answer to store for the call; it must not contain the
 // secret.
 func (t *Team) CreateToken(
-	ctx context.Context, c repo.Call, made Token, answer func(Token) any,
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, made Token, answer func(Token) any,
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		made := made
 		if err := d.Touch(0); err != nil {
 			return nil, err
@@ -173,9 +173,9 @@ func (s *State) makes(t Token) error {
 // itself is written; the others follow from State.ended. A token that does not exist is NOT_FOUND;
 // a token that has already ended is not changed.
 func (t *Team) RevokeToken(
-	ctx context.Context, c repo.Call, id string, answer func(t Token, revoked bool) any,
-) (repo.Receipt, error) {
-	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	ctx context.Context, c eventlog.Call, id string, answer func(t Token, revoked bool) any,
+) (eventlog.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *eventlog.Draft[*State]) (any, error) {
 		tok, ok := d.State().Token(id)
 		if !ok {
 			return nil, fault.New(fault.NotFound, "there is no token with that id").

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -17,15 +17,15 @@ import (
 // is repeated after a crash in between finds the log and continues (log.md §6). A name whose vault
 // is in the trash, or being erased, is DUPLICATE_ID, and more than MaxVaults are QUOTA_EXCEEDED.
 func (t *Team) Create(
-	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
-) (repo.Receipt, error) {
+	ctx context.Context, c eventlog.Call, v NewVault, answer func(Entry) any,
+) (eventlog.Receipt, error) {
 	if err := vault.CheckName(v.Name); err != nil {
-		return repo.Receipt{}, err
+		return eventlog.Receipt{}, err
 	}
 	if t.opt.Served != nil && v.Name != t.opt.Served.Vault {
-		return repo.Receipt{}, oneFolder()
+		return eventlog.Receipt{}, oneFolder()
 	}
-	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+	return t.update(ctx, c, func(ctx context.Context, d *eventlog.Draft[*State]) (any, error) {
 		old, taken := d.State().Vault(v.Name)
 		if err := d.Touch(old.Changed); err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func (t *Team) Create(
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)
 		}
 		e := Entry{
-			Name: v.Name, Incarnation: old.Incarnation + 1, Status: repo.Active, Created: d.Now(),
+			Name: v.Name, Incarnation: old.Incarnation + 1, Status: eventlog.Active, Created: d.Now(),
 		}
 		if !d.DryRun() {
 			var err error
@@ -58,7 +58,7 @@ func (t *Team) Create(
 // A NewVault is the name and the initial contents of a vault.
 type NewVault struct {
 	Name  string
-	Files []repo.Note // initial files
+	Files []eventlog.Note // initial files
 }
 
 // MaxVaults is the maximum number of vaults of a tenant (CONTRACT §9).
@@ -72,7 +72,7 @@ func nameTaken(old Entry, now time.Time) error {
 	}
 	f := fault.New(fault.DuplicateID, "there is a vault %q already", old.Name).
 		With("id", old.Name)
-	if old.Status == repo.Trashed {
+	if old.Status == eventlog.Trashed {
 		return f.Try("team_vault_restore", fault.Args{"name": old.Name})
 	}
 	return f
@@ -104,14 +104,14 @@ func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 // another call, and returns that incarnation. Such a log exists if a process died after it had
 // created it; its number is then skipped. A log that an interrupted run of the same call created is
 // completed.
-func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation int) (int, error) {
+func (t *Team) make(ctx context.Context, c eventlog.Call, v NewVault, incarnation int) (int, error) {
 	for ; ; incarnation++ {
 		made, err := t.vaultOf(v.Name, incarnation)
 		if err != nil {
 			return 0, err
 		}
 		err = made.Create(ctx, c, v.Files)
-		if !errors.Is(err, repo.ErrLogExists) {
+		if !errors.Is(err, eventlog.ErrLogExists) {
 			return incarnation, err
 		}
 	}
@@ -121,38 +121,38 @@ func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation in
 // process at once, and in others when they read either log. After TrashLife it cannot be restored
 // any more, and its name is free. A served folder cannot be trashed.
 func (t *Team) Trash(
-	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
-) (repo.Receipt, error) {
+	ctx context.Context, c eventlog.Call, name string, answer func(Entry) any,
+) (eventlog.Receipt, error) {
 	if t.opt.Served != nil {
-		return repo.Receipt{}, oneFolder()
+		return eventlog.Receipt{}, oneFolder()
 	}
-	return t.turn(ctx, c, name, repo.Trashed, func(e Entry, _ bool) any { return answer(e) })
+	return t.turn(ctx, c, name, eventlog.Trashed, func(e Entry, _ bool) any { return answer(e) })
 }
 
 // Restore takes a vault out of the trash, with the settings that it had before. changed is false if
 // the vault was active already. A vault whose time in the trash is over is NOT_FOUND.
 func (t *Team) Restore(
-	ctx context.Context, c repo.Call, name string, answer func(e Entry, changed bool) any,
-) (repo.Receipt, error) {
-	return t.turn(ctx, c, name, repo.Active, answer)
+	ctx context.Context, c eventlog.Call, name string, answer func(e Entry, changed bool) any,
+) (eventlog.Receipt, error) {
+	return t.turn(ctx, c, name, eventlog.Active, answer)
 }
 
 // turn changes the status of a vault, first in its own log, so that no write can follow. The vault
 // is opened for that, also if it is in the trash. A vault that does not exist, or has ended, is
 // NOT_FOUND, and so is one to be trashed that is in the trash.
 func (t *Team) turn(
-	ctx context.Context, c repo.Call, name string, to repo.Status,
+	ctx context.Context, c eventlog.Call, name string, to eventlog.Status,
 	answer func(e Entry, changed bool) any,
-) (repo.Receipt, error) {
+) (eventlog.Receipt, error) {
 	both := newTwofold(ctx)
 	defer both.close()
-	return t.update(both.ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+	return t.update(both.ctx, c, func(ctx context.Context, d *eventlog.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
 		if err := d.Touch(e.Changed); err != nil {
 			return nil, err
 		}
 		gone := e.Gone(d.Now()) || e.Erasure != nil
-		if !ok || gone || e.Status == repo.Trashed && to == repo.Trashed {
+		if !ok || gone || e.Status == eventlog.Trashed && to == eventlog.Trashed {
 			return nil, fault.NoVault(name)
 		}
 		was := e.Status
@@ -166,7 +166,7 @@ func (t *Team) turn(
 			return answer(e, false), nil // after a crash its own log may have differed
 		}
 		e.Trashed = time.Time{}
-		if to == repo.Trashed {
+		if to == eventlog.Trashed {
 			e.Trashed = d.Now()
 		}
 		return answer(e, true), d.Record(kindVault, name, e)
@@ -184,16 +184,16 @@ type Setting struct {
 // Set changes the settings of a vault. ReadOnly is first committed to the vault's own log, so that
 // no write can follow (log.md §2.8). changed is false if nothing differed.
 func (t *Team) Set(
-	ctx context.Context, c repo.Call, s Setting, answer func(e Entry, changed bool) any,
-) (repo.Receipt, error) {
+	ctx context.Context, c eventlog.Call, s Setting, answer func(e Entry, changed bool) any,
+) (eventlog.Receipt, error) {
 	both := newTwofold(ctx)
 	defer both.close()
-	return t.update(both.ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+	return t.update(both.ctx, c, func(ctx context.Context, d *eventlog.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(s.Name)
 		if err := d.Touch(e.Changed); err != nil {
 			return nil, err
 		}
-		if !ok || e.Status != repo.Active {
+		if !ok || e.Status != eventlog.Active {
 			return nil, fault.NoVault(s.Name)
 		}
 		was := e
@@ -217,7 +217,7 @@ func (t *Team) Set(
 
 // both begins the change of two logs with that of the vault. From here until the tenant's commit
 // the change no longer ends with the call's context.
-func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) error {
+func (t *Team) both(ctx context.Context, change *twofold, c eventlog.Call, e Entry) error {
 	if err := change.begin(); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) 
 
 // become sets the status of a vault's own log to that of the entry. It does nothing if the log has
 // it already.
-func (t *Team) become(ctx context.Context, c repo.Call, e Entry) error {
+func (t *Team) become(ctx context.Context, c eventlog.Call, e Entry) error {
 	o, err := t.opened(ctx, e)
 	if err != nil {
 		return err

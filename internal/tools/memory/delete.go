@@ -5,6 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -133,7 +134,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (del
 		return deletedOut{}, err
 	}
 	out := deletedOut{Deleted: true, DryRun: in.DryRun, Job: done.Job, Erased: &erased{done.Parts}}
-	out.Note("version", repo.Version(done.Seq))
+	out.Note("version", eventlog.Version(done.Seq))
 	if done.Replayed != nil {
 		out.Note("replayed", true)
 	}

@@ -8,8 +8,8 @@ import (
 	"iter"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
@@ -80,7 +80,7 @@ func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (
 		return out, err
 	}
 	if at.version > 0 { // all pages are of one version
-		in.AsOf = tool.AsOf{AsOf: repo.Version(at.version)}
+		in.AsOf = tool.AsOf{AsOf: eventlog.Version(at.version)}
 	}
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {

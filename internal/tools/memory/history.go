@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -89,7 +90,7 @@ func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) 
 		if more = len(out.Items) == in.Limit || !out.Fits(r); more {
 			break
 		}
-		last, _ = repo.ParseVersion(r.Version)
+		last, _ = eventlog.ParseVersion(r.Version)
 		out.Items = append(out.Items, r)
 	}
 	if len(out.Items) == 0 && after == "" {
@@ -189,7 +190,7 @@ func (c *chain) on() bool { return c.here || c.err != nil }
 // in that commit, it describes both. a is the chain of the memory, b that of its links; one of them
 // must have a current change.
 func merged(a, b *chain) revision {
-	var of *repo.Commit
+	var of *eventlog.Commit
 	if a.here {
 		of = a.now.Commit
 	}
@@ -197,7 +198,7 @@ func merged(a, b *chain) revision {
 		of = b.now.Commit
 	}
 	r := revision{
-		Version: repo.Version(of.Seq), TS: of.Time.UnixMilli(), Op: "link", Tool: of.Tool,
+		Version: eventlog.Version(of.Seq), TS: of.Time.UnixMilli(), Op: "link", Tool: of.Tool,
 		Principal: of.Who.Principal, Agent: of.Who.Agent,
 	}
 	if a.here && a.now.Seq == of.Seq {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -28,9 +29,9 @@ type Mutation interface {
 
 // Call returns the description of a call for the log. A malformed if_version is a fault with the
 // family's Malformed code.
-func Call(c auth.Caller, m Mutation, f *tool.Family) (repo.Call, error) {
+func Call(c auth.Caller, m Mutation, f *tool.Family) (eventlog.Call, error) {
 	digest := m.Request()
-	call := repo.Call{
+	call := eventlog.Call{
 		Who:  Who(c),
 		Tool: m.Operation(), Key: m.Key(), Request: digest[:], DryRun: m.Dry(),
 		Prefix: c.Prefix, Began: c.Began,
@@ -38,7 +39,7 @@ func Call(c auth.Caller, m Mutation, f *tool.Family) (repo.Call, error) {
 	if m.Version() == "" {
 		return call, nil
 	}
-	v, ok := repo.ParseVersion(m.Version())
+	v, ok := eventlog.ParseVersion(m.Version())
 	if !ok {
 		return call, fault.New(f.Malformed, "if_version must be a version such as %q", "v42").
 			With("argument", "if_version")
@@ -52,8 +53,8 @@ func Call(c auth.Caller, m Mutation, f *tool.Family) (repo.Call, error) {
 
 // Who returns the identity that a log records for the caller of a mutation. The issuer and the
 // subject are empty if the principal is a user: its name already contains them.
-func Who(c auth.Caller) repo.Who {
-	who := repo.Who{
+func Who(c auth.Caller) eventlog.Who {
+	who := eventlog.Who{
 		Principal: c.Principal, Agent: c.Agent, Request: c.RequestID, Token: c.TokenID,
 	}
 	if c.Principal != auth.User(c.Issuer, c.Subject) {
@@ -78,7 +79,7 @@ type Change[Out any] struct {
 }
 
 // expect returns CONFLICT if a file that About returns changed after the call's if_version.
-func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call repo.Call) error {
+func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call eventlog.Call) error {
 	if c.About == nil || call.IfVersion == 0 {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call repo.Call) er
 // errors are those of c and of repo.Vault.Update; with an error the output is empty, except as
 // Change describes.
 func Vault[Out any](
-	ctx context.Context, v *repo.Vault, call repo.Call, c Change[Out],
+	ctx context.Context, v *repo.Vault, call eventlog.Call, c Change[Out],
 ) (Out, error) {
 	var out Out
 	r, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -147,7 +148,7 @@ func (u *unwritten[Out]) Unwrap() error { return u.error }
 // function must pass its output to keep each time that it drafts the change, and store the result
 // of keep with the commit for repeated calls; the last output counts. With an error the output is
 // empty.
-func Tenant[Out any](change func(keep func(Out) any) (repo.Receipt, error)) (Out, error) {
+func Tenant[Out any](change func(keep func(Out) any) (eventlog.Receipt, error)) (Out, error) {
 	var out Out
 	r, err := change(func(o Out) any {
 		out = o
@@ -157,7 +158,7 @@ func Tenant[Out any](change func(keep func(Out) any) (repo.Receipt, error)) (Out
 		var none Out
 		return none, err
 	}
-	return Finish(r, out, nil)
+	return Finish(repo.Receipt{Receipt: r}, out, nil)
 }
 
 // Finish returns the output of a call, or err if it is not nil. If the receipt has a stored answer
@@ -185,7 +186,7 @@ func noteReceipt(out any, r repo.Receipt) error {
 	if !ok {
 		return nil
 	}
-	a.Note("version", repo.Version(r.Seq))
+	a.Note("version", eventlog.Version(r.Seq))
 	for _, f := range r.Unread {
 		a.Warn(fileUnread, unread(f), map[string]any{"path": f.Path})
 	}

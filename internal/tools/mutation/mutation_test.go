@@ -10,6 +10,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -30,11 +31,11 @@ func TestCallThatGaveUp(t *testing.T) {
 		Texts: repo.NewTexts(1 << 20), Now: time.Now,
 	})
 	require.NoError(t, err)
-	require.NoError(t, v.Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	require.NoError(t, v.Create(t.Context(), eventlog.Call{Request: []byte("r")}, nil))
 
 	ctx, giveUp := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	out, err := mutation.Vault(ctx, v, repo.Call{}, mutation.Change[[64]int]{
+	out, err := mutation.Vault(ctx, v, eventlog.Call{}, mutation.Change[[64]int]{
 		Draft: func(_ context.Context, _ *repo.Tx, out *[64]int) error {
 			defer close(ended)
 			giveUp()
@@ -46,7 +47,7 @@ func TestCallThatGaveUp(t *testing.T) {
 		require.Zero(t, out)
 	}
 	<-ended
-	_, err = mutation.Vault(t.Context(), v, repo.Call{}, mutation.Change[[64]int]{
+	_, err = mutation.Vault(t.Context(), v, eventlog.Call{}, mutation.Change[[64]int]{
 		Draft: func(context.Context, *repo.Tx, *[64]int) error { return nil },
 	})
 	require.NoError(t, err, "the worker is done with the first")

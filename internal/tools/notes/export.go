@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/search"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
@@ -96,7 +96,7 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 		return out, err
 	}
 	if from.version > 0 { // all pages are of one version
-		in.AsOf = tool.AsOf{AsOf: repo.Version(from.version)}
+		in.AsOf = tool.AsOf{AsOf: eventlog.Version(from.version)}
 	}
 	v, found, err := f.chosen(ctx, c, in)
 	if err != nil {

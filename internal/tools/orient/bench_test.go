@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/bench/corpus"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // BenchmarkAnswers measures the five answers in process, at 10,000 notes or as many as ROOKERY_BENCH_NOTES says.
@@ -33,7 +33,7 @@ func BenchmarkAnswers(b *testing.B) {
 		}
 	}
 	p.write(b, "main", texts)
-	require.NoError(b, p.vault(b, "main").Compact(b.Context(), repo.Compaction{All: true}))
+	require.NoError(b, p.vault(b, "main").Compact(b.Context(), eventlog.Compaction{All: true}))
 	for name, in := range map[string]args{
 		"vault_overview": {}, "vault_tree": {"depth": 10, "limit": 500}, "vault_tags": {"limit": 200}, "vault_facets": {"limit": 200},
 		"vault_status": {},

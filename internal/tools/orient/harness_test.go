@@ -14,6 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -119,7 +120,7 @@ func (p *place) write(t require.TestingT, name string, texts map[string]string) 
 }
 
 func (p *place) update(t require.TestingT, name string, fn func(context.Context, *repo.Tx) error) {
-	_, err := p.vault(t, name).Update(context.Background(), repo.Call{Who: repo.Who{Principal: "user:ada"}, Tool: "test"},
+	_, err := p.vault(t, name).Update(context.Background(), eventlog.Call{Who: eventlog.Who{Principal: "user:ada"}, Tool: "test"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) { return nil, fn(ctx, tx) })
 	require.NoError(t, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -96,7 +97,7 @@ func TestAnswersAreARecount(t *testing.T) {
 			h.check(t, args{"vault": h.name}, h.texts)
 		}
 		version := rapid.SampledFrom(slices.Sorted(maps.Keys(h.past))).Draw(t, "as of")
-		h.check(t, args{"vault": h.name, "as_of": repo.Version(version)}, h.past[version])
+		h.check(t, args{"vault": h.name, "as_of": eventlog.Version(version)}, h.past[version])
 	})
 }
 
@@ -118,7 +119,7 @@ func (h *history) step(t *rapid.T) {
 	case 0:
 		h.serve(t)
 	case 1:
-		require.NoError(t, v.Compact(context.Background(), repo.Compaction{All: true}))
+		require.NoError(t, v.Compact(context.Background(), eventlog.Compaction{All: true}))
 		h.serve(t)
 	case 2:
 		_, err := v.Rebuild(context.Background(), true)
@@ -225,7 +226,7 @@ func (h *history) undo(t *rapid.T) {
 		return
 	}
 	last := versions[len(versions)-1]
-	raw, err := h.call("raven_undo", args{"vault": h.name, "version": repo.Version(last)})
+	raw, err := h.call("raven_undo", args{"vault": h.name, "version": eventlog.Version(last)})
 	if fault.Is(err, fault.InvalidPath) { // it would write where raven.yaml excludes notes now
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/mcptool"
@@ -229,7 +230,7 @@ var states = []struct {
 		[]any{
 			`raven_reindex {"vault":"main","pending":"accept"}`, `raven_reindex {"vault":"main","pending":"discard"}`,
 		}},
-	{"a reindex", "updating", "INDEX_UPDATING", func(c *repo.Control) { c.Lease = &repo.Lease{Until: noon.Add(time.Minute)} }, nil},
+	{"a reindex", "updating", "INDEX_UPDATING", func(c *repo.Control) { c.Lease = &eventlog.Lease{Until: noon.Add(time.Minute)} }, nil},
 }
 
 var five = []string{"vault_overview", "vault_tree", "vault_tags", "vault_facets", "vault_status"}
@@ -245,7 +246,10 @@ func TestFreshness(t *testing.T) {
 	p.write(t, "main", many)
 	for _, s := range states {
 		p.control(t, "main", func(c *repo.Control) {
-			*c = repo.Control{Format: c.Format, Rev: c.Rev, Made: c.Made, Cursors: c.Cursors, Sweep: &repo.Sweep{At: noon, Version: 1}}
+			*c = repo.Control{
+				Control:   eventlog.Control{Format: c.Format, Rev: c.Rev, Made: c.Made, Cursors: c.Cursors},
+				FileState: repo.FileState{Sweep: &repo.Sweep{At: noon, Version: 1}},
+			}
 			s.change(c)
 		})
 		for _, name := range five {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -99,15 +100,15 @@ func (c *StatusCounts) files(control repo.Control) {
 		c.Pending = control.Noticed.Count
 	}
 	if s := control.Sweep; s != nil {
-		c.SweptAt, c.SweptVersion = &s.At, repo.Version(s.Version)
+		c.SweptAt, c.SweptVersion = &s.At, eventlog.Version(s.Version)
 	}
 	c.Cursors = &Cursors{
-		Checkout: repo.Version(control.Cursors[repo.FilesCursor].Seq),
-		Image:    repo.Version(0),
-		Segments: repo.Version(control.Cursors["segments"].Seq),
-		Audit:    repo.Version(control.Cursors[repo.AuditCursor].Seq),
+		Checkout: eventlog.Version(control.Cursors[repo.FilesCursor].Seq),
+		Image:    eventlog.Version(0),
+		Segments: eventlog.Version(control.Cursors["segments"].Seq),
+		Audit:    eventlog.Version(control.Cursors[repo.AuditCursor].Seq),
 	}
 	if control.Image != nil {
-		c.Cursors.Image = repo.Version(control.Image.Seq)
+		c.Cursors.Image = eventlog.Version(control.Image.Seq)
 	}
 }

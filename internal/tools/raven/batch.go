@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -348,7 +349,7 @@ func (b *batch) end(ctx context.Context, tx *repo.Tx, out *batchOut, failed *fau
 // unwritten returns why, after it has recorded in the meta the version that an answer without a
 // commit refers to.
 func (o *batchOut) unwritten(tx *repo.Tx, why error) error {
-	o.Note("version", repo.Version(tx.Before().Version()))
+	o.Note("version", eventlog.Version(tx.Before().Version()))
 	return why
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -34,7 +34,7 @@ func (f tools) undoable(
 		if tried == maxUndoable || len(out.Items) == in.Limit {
 			return nil
 		}
-		version := repo.Version(commit.Seq)
+		version := eventlog.Version(commit.Seq)
 		if tried++; !strings.HasPrefix(version, in.Prefix) {
 			continue
 		}
@@ -57,7 +57,7 @@ func (f tools) undoable(
 }
 
 // about returns a short description of a commit: tool, notes, principal and time.
-func about(c *repo.Commit) string {
+func about(c *eventlog.Commit) string {
 	var paths []string
 	for _, n := range c.Notes {
 		if !strings.HasPrefix(n.Path, ".") {

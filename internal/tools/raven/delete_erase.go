@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -48,7 +48,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 		return mutated{Job: done.Job}, nil
 	}
 	out.Erased = &erasedParts{done.Parts, done.Copies}
-	out.Note("version", repo.Version(done.Seq))
+	out.Note("version", eventlog.Version(done.Seq))
 	if done.Replayed != nil {
 		out.Note("replayed", true)
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -35,7 +36,7 @@ type entry struct {
 func eventsOf(r *repo.Revision) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		unread := func(err error) {
-			yield(event{}, fmt.Errorf("read the events of %s: %w", repo.Version(r.Seq), err))
+			yield(event{}, fmt.Errorf("read the events of %s: %w", eventlog.Version(r.Seq), err))
 		}
 		if len(r.Events) == 0 || string(r.Events) == "null" {
 			return

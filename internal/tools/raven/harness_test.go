@@ -16,6 +16,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -111,7 +112,7 @@ func (p *place) write(t testing.TB, texts map[string]string) {
 	if len(texts) == 0 {
 		return
 	}
-	_, err := p.vault(t).Update(context.Background(), repo.Call{Who: repo.Who{Principal: "user:ada"}, Tool: "test"},
+	_, err := p.vault(t).Update(context.Background(), eventlog.Call{Who: eventlog.Who{Principal: "user:ada"}, Tool: "test"},
 		func(ctx context.Context, tx *repo.Tx) (any, error) {
 			for path, text := range texts {
 				var err error

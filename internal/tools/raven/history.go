@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
@@ -195,14 +196,14 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 		return s, nil
 	}
 	var err error
-	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), []string{file, note}, func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), []string{file, note}, func(n *eventlog.Note) bool {
 		return (n.Path == file || n.Path == note) && n.Path[0] != '.'
 	})
 	if err != nil || s.from > 0 {
 		return s, err
 	}
 	s = subject{id: id, trait: true}
-	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), []string{id}, func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), []string{id}, func(n *eventlog.Note) bool {
 		return slices.Contains(n.Traits, id)
 	})
 	if err == nil && s.from == 0 {
@@ -312,7 +313,7 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 		return nil
 	}
 	item := revision{
-		Version: repo.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
+		Version: eventlog.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
 		Agent: r.Who.Agent, Path: r.Path, told: told{Changes: map[string]any{}},
 		Op: s.became(r, before),
 	}

@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"iter"
 	"slices"
 	"strings"
-
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A commitLog contains the entries of a commit in the order of their ids. A note can have 20,000 of
@@ -62,10 +61,10 @@ func (n *noteEvents) one(at int) (json.RawMessage, error) {
 //
 // An erasure has one entry without an id; it says only that a history was erased. The events are
 // sorted stably: those of one id keep the order in which the commit made them.
-func entriesOf(c *repo.Commit, ids []string) (commitLog, error) {
+func entriesOf(c *eventlog.Commit, ids []string) (commitLog, error) {
 	l := commitLog{same: logEntry{
 		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
-		RequestID: c.Who.Request, Version: repo.Version(c.Seq),
+		RequestID: c.Who.Request, Version: eventlog.Version(c.Seq),
 	}}
 	for _, n := range c.Notes {
 		if err := l.add(&noteEvents{path: n.Path, text: n.Events}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -128,7 +129,7 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 
 // pass moves the position behind an entry.
 func (r *logReader) pass(e *logged) {
-	seq, _ := repo.ParseVersion(e.Version)
+	seq, _ := eventlog.ParseVersion(e.Version)
 	if e.Imported {
 		r.at.TS, r.at.Version, r.at.Imported = e.TS.UnixMilli(), seq, e.number
 		return
@@ -168,8 +169,8 @@ func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
 // before reports whether an imported entry comes before one of the vault's own: it is older or, at
 // the same time, has a smaller version.
 func (e *logged) before(own *logged) bool {
-	brought, _ := repo.ParseVersion(e.Version)
-	made, _ := repo.ParseVersion(own.Version)
+	brought, _ := eventlog.ParseVersion(e.Version)
+	made, _ := eventlog.ParseVersion(own.Version)
 	return cmp.Or(e.TS.Compare(own.TS), cmp.Compare(brought, made)) < 0
 }
 
@@ -181,7 +182,7 @@ func (r *logReader) isPassed(e *logged) bool {
 	if r.at.Version == 0 {
 		return e.TS.Before(r.window.from)
 	}
-	version, _ := repo.ParseVersion(e.Version)
+	version, _ := eventlog.ParseVersion(e.Version)
 	return cmp.Or(cmp.Compare(e.TS.UnixMilli(), r.at.TS), cmp.Compare(version, r.at.Version),
 		cmp.Compare(e.number, r.at.Imported)) <= 0
 }
@@ -216,8 +217,8 @@ func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 
 // commits yields the commits of the period, oldest first, starting at the position. With a subject,
 // they contain only the subject's note.
-func (r *logReader) commits(ctx context.Context) iter.Seq2[*repo.Commit, error] {
-	return func(yield func(*repo.Commit, error) bool) {
+func (r *logReader) commits(ctx context.Context) iter.Seq2[*eventlog.Commit, error] {
+	return func(yield func(*eventlog.Commit, error) bool) {
 		first, err := r.first(ctx)
 		if err != nil {
 			yield(nil, err)
@@ -257,9 +258,9 @@ func (r *logReader) first(ctx context.Context) (uint64, error) {
 // A history can only be read from the newest commit back, so all its commits since `first` are in
 // memory before the first one is yielded; their texts are not. The subject had other ids before its
 // file was moved, and the entries of that time have those.
-func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.Commit, error] {
-	return func(yield func(*repo.Commit, error) bool) {
-		var all []*repo.Commit
+func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*eventlog.Commit, error] {
+	return func(yield func(*eventlog.Commit, error) bool) {
+		var all []*eventlog.Commit
 		s := r.subject
 		for rev, err := range r.view.Vault.Revisions(ctx, s.path, s.from) {
 			if err != nil {
@@ -273,7 +274,7 @@ func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.C
 				r.filter.ids = append(r.filter.ids, id)
 			}
 			c := *rev.Commit
-			c.Notes = []repo.Note{rev.Note}
+			c.Notes = []eventlog.Note{rev.Note}
 			all = append(all, &c)
 		}
 		for _, c := range slices.Backward(all) {
@@ -318,8 +319,8 @@ func (r *logReader) readImported(ctx context.Context) error {
 		}
 	}
 	slices.SortStableFunc(r.imported, func(a, b logged) int {
-		one, _ := repo.ParseVersion(a.Version)
-		other, _ := repo.ParseVersion(b.Version)
+		one, _ := eventlog.ParseVersion(a.Version)
+		other, _ := eventlog.ParseVersion(b.Version)
 		return cmp.Or(a.TS.Compare(b.TS), cmp.Compare(one, other))
 	})
 	for i := range r.imported {
@@ -370,7 +371,7 @@ func (r *logReader) takeImported(rev *repo.Revision, told map[string]int) {
 		if fields.Decode(&e) != nil || e.Time == nil || e.Time.IsZero() || e.Op == "" {
 			continue
 		}
-		e.TS, e.Imported, e.Version = e.Time.UTC(), true, repo.Version(rev.Seq)
+		e.TS, e.Imported, e.Version = e.Time.UTC(), true, eventlog.Version(rev.Seq)
 		entry := logged{logEntry: e.logEntry}
 		entry.path = pathOf(&entry.logEntry)
 		r.imported = append(r.imported, entry)

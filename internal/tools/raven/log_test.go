@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -73,7 +74,7 @@ func history(t testing.TB, seed uint64, steps int) *place {
 		case 5:
 			_, _ = p.call("raven_batch", args{"operations": operations("ww"), "agent_id": "local", "atomic": false})
 		default:
-			_, err := p.vault(t).Update(t.Context(), repo.Call{Who: repo.Who{Principal: "user:ada", Agent: "ed"}, Tool: "raven_reindex", Outside: true},
+			_, err := p.vault(t).Update(t.Context(), eventlog.Call{Who: eventlog.Who{Principal: "user:ada", Agent: "ed"}, Tool: "raven_reindex", Outside: true},
 				outside(id+".md", fmt.Sprintf("# %d\n\n- @due(2026-03-0%d) found\n", i, 1+i%9)))
 			require.NoError(t, err)
 		}
@@ -96,7 +97,7 @@ func naive(t testing.TB, p *place) (all []entry) {
 			if e["version"] == nil {
 				if !seen[line] {
 					seen[line] = true
-					e["imported"], e["version"] = true, repo.Version(c.Seq)
+					e["imported"], e["version"] = true, eventlog.Version(c.Seq)
 					all = append(all, e)
 				}
 				continue
@@ -152,7 +153,7 @@ func TestLogIsWhole(t *testing.T) {
 		_, err := p.vault(t).Rebuild(t.Context(), true)
 		require.NoError(t, err)
 		require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "after a rebuild")
-		require.NoError(t, p.vault(t).Compact(t.Context(), repo.Compaction{All: true}))
+		require.NoError(t, p.vault(t).Compact(t.Context(), eventlog.Compaction{All: true}))
 		p.serve(t)
 		require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "from segments and an image")
 	}
@@ -166,11 +167,11 @@ func TestLogOfThen(t *testing.T) {
 	for then := uint64(1); then <= p.version(t); then += 3 {
 		var want []entry
 		for _, e := range all {
-			if made, _ := repo.ParseVersion(e["version"].(string)); made <= then {
+			if made, _ := eventlog.ParseVersion(e["version"].(string)); made <= then {
 				want = append(want, e)
 			}
 		}
-		require.Equal(t, same(want), same(pages(t, p, 5, args{"all": true, "as_of": repo.Version(then)})), "v%d", then)
+		require.Equal(t, same(want), same(pages(t, p, 5, args{"all": true, "as_of": eventlog.Version(then)})), "v%d", then)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -90,7 +91,7 @@ func (p planned) check(ctx context.Context, tx *repo.Tx) (token string, err erro
 		return "", err
 	}
 	if version, _, plan, ok := readPlanToken(p.token); ok && !bytes.Equal(plan, sum) {
-		latest := repo.Version(tx.Before().Version())
+		latest := eventlog.Version(tx.Before().Version())
 		return "", fault.New(fault.Conflict, "the result of the call would differ from the plan").
 			With("latest_version", latest).With("changed", changedAfter(tx.Before(), version)).
 			Fix("call with dry_run again, and check the new plan")

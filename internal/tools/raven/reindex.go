@@ -7,6 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/ingest"
@@ -201,7 +202,7 @@ func (r *reindexing) once(
 type reindexing struct {
 	team   *team.Team
 	in     reindexIn
-	call   repo.Call
+	call   eventlog.Call
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil: the vault has no folder
 	bucket *ingest.Vault      // nil: the files are not in a bucket that others can write to
@@ -235,7 +236,7 @@ func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
 // It runs in an update that is a dry run, which commits nothing. The index in use is replaced only
 // if the rebuild succeeds.
 func (r *reindexing) rebuild(ctx context.Context) error {
-	_, err := r.vault.Update(ctx, repo.Call{DryRun: true}, func(
+	_, err := r.vault.Update(ctx, eventlog.Call{DryRun: true}, func(
 		ctx context.Context, _ *repo.Tx,
 	) (any, error) {
 		_, err := r.vault.Rebuild(ctx, r.in.Full)

@@ -3,8 +3,8 @@ package raven
 import (
 	"context"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -20,9 +20,9 @@ const mostErrors = 200
 // It is stored with the job, which may continue in another process, as JSON; fields can be added
 // but not renamed.
 type reindexInput struct {
-	Who     repo.Who `json:"who"`
-	Prefix  string   `json:"prefix,omitempty"`
-	Pending string   `json:"pending,omitempty"`
+	Who     eventlog.Who `json:"who"`
+	Prefix  string       `json:"prefix,omitempty"`
+	Pending string       `json:"pending,omitempty"`
 }
 
 // Jobs returns the kinds of jobs of the family, for a tenant.
@@ -67,7 +67,7 @@ func reindexingOf(ctx context.Context, t *team.Team, run *job.Run) (*reindexing,
 	}
 	r := &reindexing{
 		team: t, in: reindexIn{Full: true, Pending: in.Pending},
-		call: repo.Call{Who: in.Who, Prefix: in.Prefix, Tool: "raven_reindex"},
+		call: eventlog.Call{Who: in.Who, Prefix: in.Prefix, Tool: "raven_reindex"},
 	}
 	return r, r.open(ctx, run.Item.Target.Vault)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -105,7 +106,7 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 	if s := control.Sweep; s != nil {
 		out.Edited = s.Count
 		out.EditedFiles, out.Missing = s.Edited, s.Missing
-		out.SweptAt, out.SweptVersion = &s.At, repo.Version(s.Version)
+		out.SweptAt, out.SweptVersion = &s.At, eventlog.Version(s.Version)
 	}
 	if n := control.Noticed; n != nil {
 		out.Pending, out.PendingFiles = n.Count, n.Paths

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -77,7 +78,7 @@ func (f tools) trashList() *tool.Tool {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		key := func(file *index.File) string { return repo.Version(file.Version) + " " + file.Path }
+		key := func(file *index.File) string { return eventlog.Version(file.Version) + " " + file.Path }
 		page, err := state.PageOf(pager(&out.Aside, in.Page), files, key, func(after string) (int, bool) {
 			i := slices.IndexFunc(files, func(file *index.File) bool { return key(file) == after })
 			return i + 1, i >= 0
@@ -191,7 +192,7 @@ func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, er
 		return item, err
 	}
 	if deletes(c, f.Path, note, item.origin.id != "") {
-		item.commit, item.Version, item.DeletedAt = c.Seq, repo.Version(c.Seq), &c.Time
+		item.commit, item.Version, item.DeletedAt = c.Seq, eventlog.Version(c.Seq), &c.Time
 		item.Principal, item.Agent = c.Who.Principal, c.Who.Agent
 	}
 	return item, nil
@@ -208,7 +209,7 @@ func sectionOrigin(head *markdown.Frontmatter) (string, bool) {
 
 // deletes reports whether a commit created a file in the trash and deleted a note, or changed the
 // note of a section.
-func deletes(c *repo.Commit, trash, note string, section bool) bool {
+func deletes(c *eventlog.Commit, trash, note string, section bool) bool {
 	made, changed := false, false
 	for _, n := range c.Notes {
 		made = made || n.Path == trash && !n.Deleted

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -82,7 +83,7 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 	if problem != nil {
 		return out, problem
 	}
-	version, _ := repo.ParseVersion(strings.TrimSpace(in.Version))
+	version, _ := eventlog.ParseVersion(strings.TrimSpace(in.Version))
 	r, problem := v.Reversal(ctx, version)
 	if problem != nil {
 		return out, problem
@@ -97,7 +98,7 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 // the commit left them. Protected paths may be reversed, because the commit has changed them
 // already. A dry run reports the same faults.
 func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
-	version, ok := repo.ParseVersion(strings.TrimSpace(in.Version))
+	version, ok := eventlog.ParseVersion(strings.TrimSpace(in.Version))
 	if !ok {
 		return undoOut{}, fault.New(fault.InvalidValue, "version must be a version such as v42").
 			With("argument", "version")
@@ -139,7 +140,7 @@ func mayReverse(c auth.Caller, vault string, r *repo.Reversal) error {
 		return nil
 	}
 	return fault.New(fault.PermissionDenied, "%s changed memories of another principal; that principal or an admin "+
-		"can undo it", repo.Version(r.Of.Seq)).With("argument", "version")
+		"can undo it", eventlog.Version(r.Of.Seq)).With("argument", "version")
 }
 
 // A changeSince is a commit that prevents an undo, because it changed one of the files.
@@ -157,19 +158,19 @@ const maxSince = 50
 // The fix names the first of the commits that must be undone before, if undoing them in turn would
 // make this undo possible; otherwise it names the history of a changed note.
 func explained(ctx context.Context, v *repo.Vault, r *repo.Reversal, f *fault.Fault) error {
-	o, err := v.Obstacles(ctx, r, func(c *repo.Commit) bool { return c.Tool == undoName })
+	o, err := v.Obstacles(ctx, r, func(c *eventlog.Commit) bool { return c.Tool == undoName })
 	if err != nil {
 		return err
 	}
 	since := []changeSince{}
 	for _, c := range firstOf(o.Since, maxSince) {
-		since = append(since, changeSince{repo.Version(c.Seq), c.Tool})
+		since = append(since, changeSince{eventlog.Version(c.Seq), c.Tool})
 	}
 	f = f.With("changed_after", since)
 	if undone, _ := f.Details["undone"].(bool); !undone && len(o.First) > 0 {
 		var first []string
 		for _, c := range o.First {
-			first = append(first, repo.Version(c.Seq))
+			first = append(first, eventlog.Version(c.Seq))
 		}
 		f = f.With("undo_first", first).Try(undoName, fault.Args{"version": first[0]})
 	}
@@ -189,7 +190,7 @@ func isAnswer(err error) bool {
 // fill fills the output.
 func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error {
 	o.Undone = undone{
-		repo.Version(r.Of.Seq), r.Of.Time, r.Of.Tool, r.Of.Who.Principal, r.Of.Who.Agent,
+		eventlog.Version(r.Of.Seq), r.Of.Time, r.Of.Tool, r.Of.Who.Principal, r.Of.Who.Agent,
 	}
 	staged, err := tx.Staged(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -60,7 +61,7 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 	if err != nil {
 		return validateOut{}, err
 	}
-	call := repo.Call{Who: mutation.Who(c), Tool: "raven_validate", DryRun: true, AllowInactive: true, Prefix: c.Prefix}
+	call := eventlog.Call{Who: mutation.Who(c), Tool: "raven_validate", DryRun: true, AllowInactive: true, Prefix: c.Prefix}
 	// The result is passed through a channel, because Update may return before its function does.
 	made := make(chan validateOut, 1)
 	_, err = v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -69,7 +70,7 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 			return nil, err
 		}
 		out.end()
-		out.Note("version", repo.Version(tx.Before().Version()))
+		out.Note("version", eventlog.Version(tx.Before().Version()))
 		select {
 		case <-made: // discard the result of an earlier run
 		default:

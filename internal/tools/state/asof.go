@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -19,7 +19,7 @@ import (
 // fault with the family's Malformed code.
 func (v View) VersionAt(ctx context.Context, text string) (uint64, error) {
 	text = strings.TrimSpace(text)
-	if version, ok := repo.ParseVersion(text); ok {
+	if version, ok := eventlog.ParseVersion(text); ok {
 		return version, nil
 	}
 	i, err := vault.ParseTime(text, v.Clock)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -143,7 +144,7 @@ func (s Source) searchable(
 }
 
 // Version returns the version of the state in the form v42, for the meta of an answer.
-func (v View) Version() string { return repo.Version(v.Index.Version()) }
+func (v View) Version() string { return eventlog.Version(v.Index.Version()) }
 
 // mostAhead is the maximum number of bytes of texts that Prefetch reads.
 const mostAhead = 8 << 20

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/audit"
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -83,7 +83,7 @@ func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditO
 		return out, err
 	}
 	out.Entries = page.Entries
-	out.Note("version", repo.Version(page.Version))
+	out.Note("version", eventlog.Version(page.Version))
 	out.Note("count", len(page.Entries))
 	out.Note("has_more", page.More)
 	if page.Partial {

@@ -5,8 +5,8 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -84,7 +84,7 @@ func (f tools) verifyAudit(
 	}
 	var out auditVerifyOut
 	if out.VerifiedHistory, out.Job, err = mutation.JobResult[VerifiedHistory](it); out.VerifiedHistory != nil {
-		out.Note("version", repo.Version(out.Commits))
+		out.Note("version", eventlog.Version(out.Commits))
 	}
 	return out, err
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -39,7 +39,7 @@ func (f tools) completeName(
 	return f.completed(ctx, c, in.Completing, func(t *team.Team, s *team.State) ([]string, error) {
 		var names []string
 		for _, e := range visible(c, s.Vaults(), t.Now()) {
-			if e.Status == repo.Active {
+			if e.Status == eventlog.Active {
 				names = append(names, e.Name)
 			}
 		}

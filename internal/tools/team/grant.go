@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -142,7 +142,7 @@ func unknown(s *team.State, roles map[string]auth.Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		e, ok := s.Vault(name)
-		if name != auth.AllVaults && (!ok || e.Status != repo.Active) {
+		if name != auth.AllVaults && (!ok || e.Status != eventlog.Active) {
 			names = append(names, name)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -40,7 +40,7 @@ func (f tools) removeIssuer(
 	if err != nil {
 		return issuerOut{}, err
 	}
-	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
 		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
 			row := rowOfIssuer(t, i)
 			if in.DryRun {

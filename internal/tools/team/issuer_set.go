@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -80,7 +80,7 @@ func (f tools) setIssuer(
 	case err != nil:
 		return refuse[issuerOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
 			row, out := rowOfIssuer(t, i), issuerOut{}
 			out.UnknownVaults = unknown(s, i.Roles)

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -57,7 +57,7 @@ func (f tools) cancelJob(
 	if err != nil {
 		return refuse[jobCancelOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(jobCancelOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(jobCancelOut) any) (eventlog.Receipt, error) {
 		return t.Once(ctx, call, func(ctx context.Context, _ *team.State) (any, error) {
 			it, err := jobs.Cancel(ctx, in.ID, in.DryRun)
 			if err != nil {

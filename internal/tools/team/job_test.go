@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // jobs are those of the tenant "acme".
@@ -130,7 +130,7 @@ func TestEraseAVault(t *testing.T) {
 		`{"job":{"kind":"vault_erase","state":"waiting","target":{"vault":"v"},"progress":{"step":"sweep","done":4,"total":5}}}`)
 	p.refused(t, fault.Conflict, admin(), "team_job_cancel", args{"id": done.Job.ID})
 
-	p.clock.pass(repo.SweepAgain)
+	p.clock.pass(eventlog.SweepAgain)
 	own, err := p.teams.Team(t.Context(), "acme")
 	require.NoError(t, err)
 	_, err = own.Work(context.WithoutCancel(t.Context()))

@@ -5,8 +5,8 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -60,7 +60,7 @@ func (f tools) removeMember(
 	if err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
 		return t.RemoveMember(ctx, call, m, func(m team.Member) any {
 			row := rowOfMember(m)
 			if in.DryRun {

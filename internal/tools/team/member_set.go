@@ -5,8 +5,8 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -87,7 +87,7 @@ func (f tools) setMember(
 	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
 		return t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
 			row, out := rowOfMember(m), memberOut{}
 			out.UnknownVaults = unknown(s, m.Roles)

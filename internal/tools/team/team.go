@@ -33,6 +33,7 @@ import (
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
@@ -114,7 +115,7 @@ func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.Stat
 // it: it would show them the activity of others.
 func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 	if c.Role(auth.AllVaults).Allows(auth.Admin) {
-		out.Note("version", repo.Version(seq))
+		out.Note("version", eventlog.Version(seq))
 	}
 }
 
@@ -122,7 +123,7 @@ func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 // the log. A malformed if_version is INVALID_PARAMETER.
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,
-) (*team.Team, repo.Call, error) {
+) (*team.Team, eventlog.Call, error) {
 	call, err := mutation.Call(c, m, Family)
 	if err != nil {
 		return nil, call, err
@@ -139,11 +140,11 @@ func (f tools) mutation(
 // have passed: the earlier attempt changed the state, or another call did. A check that depends on
 // the arguments alone returns its fault directly.
 func refuse[Out any](
-	ctx context.Context, t *team.Team, call repo.Call, why error,
+	ctx context.Context, t *team.Team, call eventlog.Call, why error,
 ) (Out, error) {
 	var none Out
 	r, err := t.Refuse(ctx, call, why)
-	return mutation.Finish(r, none, err)
+	return mutation.Finish(repo.Receipt{Receipt: r}, none, err)
 }
 
 // A listIn is the input of a list without filters: the limit of the page and its token.
@@ -173,7 +174,7 @@ func lists[T, Row any](
 			return out, err
 		}
 		out.Items, err = entries(t, s).page(&out.Aside, in.Page)
-		out.Note("version", repo.Version(seq))
+		out.Note("version", eventlog.Version(seq))
 		return out, err
 	})
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/audit"
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -114,7 +114,7 @@ func (f tools) exportTenant(
 	if err := page(ctx); err != nil {
 		return tenantExportOut{}, err
 	}
-	out.Note("version", repo.Version(e.at.Tenant))
+	out.Note("version", eventlog.Version(e.at.Tenant))
 	out.Note("count", len(out.Files))
 	if !e.more {
 		return out, nil
@@ -179,7 +179,7 @@ func (e *tenantExporting) described() ([]byte, error) {
 		Issuers []*issuerRow `json:"issuers"`
 		Tokens  []TokenRow   `json:"tokens"`
 	}{
-		Tenant: e.team.Name(), Version: repo.Version(e.at.Tenant),
+		Tenant: e.team.Name(), Version: eventlog.Version(e.at.Tenant),
 		Vaults: []*vaultRow{}, Members: []*memberRow{}, Issuers: []*issuerRow{}, Tokens: []TokenRow{},
 	}
 	for _, v := range e.state.Vaults() {
@@ -284,7 +284,7 @@ func auditLines(entries []audit.Entry) (lines []byte, fit int, err error) {
 // follows.
 func (e *tenantExporting) following(name string) (string, bool) {
 	for _, v := range e.state.Vaults() {
-		if v.Status == repo.Active && v.Name > name {
+		if v.Status == eventlog.Active && v.Name > name {
 			return v.Name, true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -110,7 +111,7 @@ func TestTenantExportHasMemories(t *testing.T) {
 	v, err := own.Vault(t.Context(), "a")
 	require.NoError(t, err)
 	for i := range 3 {
-		_, err = v.Update(t.Context(), repo.Call{Who: repo.Who{Principal: "ann"}, Tool: "t"},
+		_, err = v.Update(t.Context(), eventlog.Call{Who: eventlog.Who{Principal: "ann"}, Tool: "t"},
 			func(_ context.Context, tx *repo.Tx) (any, error) {
 				m := memory.Memory{
 					V: memory.Format, Agent: "a", Principal: "ann", Created: int64(i + 1),

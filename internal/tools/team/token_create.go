@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -80,7 +80,7 @@ func (f tools) createToken(
 	}
 	secret := auth.NewSecret(c.Tenant)
 	made.ID, made.Digest = secret.ID, secret.Digest()
-	out, err := mutation.Tenant(func(keep func(tokenCreateOut) any) (repo.Receipt, error) {
+	out, err := mutation.Tenant(func(keep func(tokenCreateOut) any) (eventlog.Receipt, error) {
 		return t.CreateToken(ctx, call, made, func(entry team.Token) any {
 			row := rowOfToken(entry, entry.Created, time.Time{})
 			out := tokenCreateOut{UnknownVaults: unknown(s, entry.Roles)}

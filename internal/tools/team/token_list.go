@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -80,7 +80,7 @@ func (f tools) listTokens(
 		}
 	}
 	out.Items, err = l.page(&out.Aside, in.Page)
-	out.Note("version", repo.Version(seq))
+	out.Note("version", eventlog.Version(seq))
 	return out, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -52,7 +52,7 @@ func (f tools) revokeToken(
 	if err != nil {
 		return tokenRevokeOut{}, err
 	}
-	return mutation.Tenant(func(keep func(tokenRevokeOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(tokenRevokeOut) any) (eventlog.Receipt, error) {
 		return t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
 			row := rowOfToken(entry, entry.Revoked, time.Time{})
 			out := tokenRevokeOut{Action: "unchanged", TokenRow: &row}

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/limit"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -85,7 +85,7 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 		return out, err
 	}
 	seen := slices.DeleteFunc(visible(c, s.Vaults(), t.Now()), func(e team.Entry) bool {
-		return e.Status != repo.Active
+		return e.Status != eventlog.Active
 	})
 	rows, err := ofEach(seen, func(e team.Entry) (vaultUsage, error) { return f.usageOf(ctx, t, e.Name) })
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -84,11 +84,11 @@ func (f tools) createVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		made := team.NewVault{Name: in.Name, Files: files}
 		return t.Create(ctx, call, made, func(e team.Entry) any {
 			row := entryRow(e)
-			row.Version = repo.Version(1)
+			row.Version = eventlog.Version(1)
 			if in.DryRun {
 				return keep(vaultOut{DryRun: true, WouldCreate: row})
 			}
@@ -99,7 +99,7 @@ func (f tools) createVault(
 
 // files returns the first files of a vault with these settings, or nil if there are no settings. It
 // returns a fault if a setting is invalid. c can be nil.
-func (c *vaultConfig) files() ([]repo.Note, error) {
+func (c *vaultConfig) files() ([]eventlog.Note, error) {
 	if c == nil || *c == (vaultConfig{}) {
 		return nil, nil
 	}
@@ -107,5 +107,5 @@ func (c *vaultConfig) files() ([]repo.Note, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	return []repo.Note{{Path: vault.ConfigRookery, Text: s.Text()}}, nil
+	return []eventlog.Note{{Path: vault.ConfigRookery, Text: s.Text()}}, nil
 }

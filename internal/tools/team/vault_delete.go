@@ -5,7 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -43,7 +43,7 @@ func (f tools) deleteVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Trash(ctx, call, in.Name, func(e team.Entry) any {
 			if in.DryRun {
 				return keep(vaultOut{DryRun: true, WouldDelete: entryRow(e)})
@@ -72,7 +72,7 @@ func (f tools) restoreVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Restore(ctx, call, in.Name, func(e team.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "restored"))
 		})

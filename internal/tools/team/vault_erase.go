@@ -5,9 +5,9 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -43,18 +43,18 @@ type vaultEraseOut struct {
 // that no version of the vault had, which are kept. Expires lists the data that remains for a time,
 // with the end of that time; none of it is text.
 type receipt struct {
-	Items   int         `json:"items" jsonschema:"of the database"`
-	Objects int         `json:"objects" jsonschema:"of the store: segments, images and payloads"`
-	Files   int         `json:"files" jsonschema:"in the folder of the vault"`
-	Bytes   int64       `json:"bytes" jsonschema:"in all of these"`
-	Left    int         `json:"left" jsonschema:"files in the folder that were in no version of the vault: they stay"`
-	Expires []repo.Rest `json:"expires" jsonschema:"what remains for a time; it contains no text"`
+	Items   int             `json:"items" jsonschema:"of the database"`
+	Objects int             `json:"objects" jsonschema:"of the store: segments, images and payloads"`
+	Files   int             `json:"files" jsonschema:"in the folder of the vault"`
+	Bytes   int64           `json:"bytes" jsonschema:"in all of these"`
+	Left    int             `json:"left" jsonschema:"files in the folder that were in no version of the vault: they stay"`
+	Expires []eventlog.Rest `json:"expires" jsonschema:"what remains for a time; it contains no text"`
 }
 
 // receiptOf converts a receipt. Expires is never nil, so that it is a JSON array.
 func receiptOf(r team.Receipt) *receipt {
 	return &receipt{
-		r.Items, r.Objects, r.Files, r.Bytes, r.Left, append([]repo.Rest{}, r.Expires...),
+		r.Items, r.Objects, r.Files, r.Bytes, r.Left, append([]eventlog.Rest{}, r.Expires...),
 	}
 }
 
@@ -103,7 +103,7 @@ func (f tools) eraseVault(
 	case done.Swept:
 		out.Action, out.Name, out.Receipt = "deleted", in.Name, receiptOf(done.Receipt)
 	}
-	out.Note("version", repo.Version(done.Seq))
+	out.Note("version", eventlog.Version(done.Seq))
 	if done.Replayed {
 		out.Note("replayed", true)
 	}

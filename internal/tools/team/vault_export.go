@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -141,7 +142,7 @@ func (e *export) files(ctx context.Context, after string) error {
 	if err != nil {
 		return err
 	}
-	e.out.Note("version", repo.Version(idx.Version()))
+	e.out.Note("version", eventlog.Version(idx.Version()))
 	at, err := readFilePlace(after)
 	if err != nil {
 		return err
@@ -189,7 +190,7 @@ func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full b
 		return false, badPlace()
 	}
 	text := string(data[at.skip:])
-	n := exportNote{Path: f.Path, Text: text, Version: repo.Version(f.Version), Part: at.part}
+	n := exportNote{Path: f.Path, Text: text, Version: eventlog.Version(f.Version), Part: at.part}
 	if e.out.Fits(n) {
 		e.add(n)
 		return false, nil
@@ -311,14 +312,14 @@ func (e *export) audit(ctx context.Context, place string) error {
 		}
 		at.version = idx.Version()
 	}
-	e.out.Note("version", repo.Version(at.version))
+	e.out.Note("version", eventlog.Version(at.version))
 	text, next, err := e.lines(ctx, at)
 	if err != nil {
 		return err
 	}
 	if len(text) > 0 {
 		e.add(exportNote{
-			Path: vault.AuditLog, Text: string(text), Version: repo.Version(at.version),
+			Path: vault.AuditLog, Text: string(text), Version: eventlog.Version(at.version),
 			Part: at.part,
 		})
 		next.part++

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -155,7 +156,7 @@ func (n importNote) check() (importFile, error) {
 	f := importFile{path: path, text: []byte(n.Text)}
 	if n.IfVersion != "" {
 		var ok bool
-		if f.base, ok = repo.ParseVersion(n.IfVersion); !ok {
+		if f.base, ok = eventlog.ParseVersion(n.IfVersion); !ok {
 			return f, fault.New(fault.InvalidParameter,
 				"if_version of %s must be a version such as %q", path, "v42")
 		}
@@ -219,9 +220,9 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 	}
 	quarantined(tx, j.files, out)
 	out.DryRun = tx.DryRun()
-	out.Version = repo.Version(tx.Seq())
+	out.Version = eventlog.Version(tx.Seq())
 	if out.Created+out.Replaced == 0 || out.DryRun {
-		out.Version = repo.Version(tx.Before().Version())
+		out.Version = eventlog.Version(tx.Before().Version())
 	}
 	return nil
 }
@@ -264,8 +265,8 @@ func unchangedSince(tx *repo.Tx, f importFile) error {
 		return nil
 	}
 	return fault.New(fault.Conflict, "%s changed after %s: its latest version is %s",
-		f.path, repo.Version(f.base), repo.Version(now.Version)).
-		With("latest_version", repo.Version(now.Version))
+		f.path, eventlog.Version(f.base), eventlog.Version(now.Version)).
+		With("latest_version", eventlog.Version(now.Version))
 }
 
 // markTold marks the audit logs among the files whose lines are all in the vault's own audit log

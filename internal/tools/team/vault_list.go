@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -21,14 +21,14 @@ var vaultListDoc string
 // such as one in the trash. Refused is the reason why an active vault could not be opened, or
 // empty. Until is the time until which a vault in the trash can be restored.
 type vaultRow struct {
-	Name     string      `json:"name"`
-	Version  string      `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
-	Notes    *int        `json:"notes,omitempty" jsonschema:"number of notes"`
-	ReadOnly bool        `json:"readonly"`
-	Secrets  string      `json:"secrets" jsonschema:"handling of text that looks like a secret: flag, refuse or off"`
-	State    repo.Status `json:"state" jsonschema:"active, or trashed"`
-	Refused  string      `json:"refused,omitempty" jsonschema:"why the vault cannot be read now: memory, it does not fit into that of the server"`
-	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"for a vault in the trash: the end of the time in which it can be restored; then its name is free"`
+	Name     string          `json:"name"`
+	Version  string          `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
+	Notes    *int            `json:"notes,omitempty" jsonschema:"number of notes"`
+	ReadOnly bool            `json:"readonly"`
+	Secrets  string          `json:"secrets" jsonschema:"handling of text that looks like a secret: flag, refuse or off"`
+	State    eventlog.Status `json:"state" jsonschema:"active, or trashed"`
+	Refused  string          `json:"refused,omitempty" jsonschema:"why the vault cannot be read now: memory, it does not fit into that of the server"`
+	Until    *string         `json:"restorable_until,omitempty" format:"date-time" jsonschema:"for a vault in the trash: the end of the time in which it can be restored; then its name is free"`
 }
 
 // refused reports whether the vault could not be opened because of the memory limit.
@@ -83,7 +83,7 @@ func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 	var seen []team.Entry
 	for _, e := range all {
 		need := auth.Reader
-		if e.Status != repo.Active {
+		if e.Status != eventlog.Active {
 			need = auth.Admin
 		}
 		if c.Role(e.Name).Allows(need) && !e.Gone(now) {
@@ -98,7 +98,7 @@ func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 // as trashed.
 func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	row := *entryRow(e)
-	if e.Status != repo.Active {
+	if e.Status != eventlog.Active {
 		return row, nil
 	}
 	idx, err := readOf(ctx, t, e.Name)
@@ -107,13 +107,13 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 		row.Refused = team.ReasonMemory
 		return row, nil
 	case fault.Is(err, fault.NotFound): // the log of the vault is in the trash; that of the tenant follows
-		row.State = repo.Trashed
+		row.State = eventlog.Trashed
 		return row, nil
 	case err != nil:
 		return row, err
 	}
 	notes := idx.Totals().Notes
-	row.Version, row.Notes = repo.Version(idx.Version()), &notes
+	row.Version, row.Notes = eventlog.Version(idx.Version()), &notes
 	return row, nil
 }
 

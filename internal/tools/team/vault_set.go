@@ -5,8 +5,8 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
@@ -54,7 +54,7 @@ func (f tools) setVault(
 			With("available", []string{"readonly", "secrets"})
 	}
 	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
-	return mutation.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "updated"))
 		})

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/limit"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
@@ -198,7 +198,7 @@ func TestHalfDeletedVault(t *testing.T) {
 	require.NoError(t, err)
 	v, err := acme.Vault(t.Context(), "one")
 	require.NoError(t, err)
-	require.NoError(t, v.SetStatus(t.Context(), repo.Call{Tool: "team_vault_delete"}, repo.Trashed))
+	require.NoError(t, v.SetStatus(t.Context(), eventlog.Call{Tool: "team_vault_delete"}, eventlog.Trashed))
 	p.must(t, admin(), "team_vault_list", nil,
 		`{"items":[{"name":"one","state":"trashed"},{"name":"two","state":"active"}]}`)
 	p.must(t, admin(), "team_usage", nil, `{"items":[{"name":"two"}]}`)

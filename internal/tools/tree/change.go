@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -112,7 +113,7 @@ func since(newest uint64, token string) (uint64, error) {
 	if token == "" {
 		return 0, conflict(newest, "a change needs a versionToken")
 	}
-	seq, ok := repo.ParseVersion(token)
+	seq, ok := eventlog.ParseVersion(token)
 	switch {
 	case !ok:
 		return 0, conflict(newest, "the versionToken is not from an answer")
@@ -124,7 +125,7 @@ func since(newest uint64, token string) (uint64, error) {
 
 // conflict returns a CONFLICT fault with the latest version.
 func conflict(newest uint64, message string) *fault.Fault {
-	latest := repo.Version(newest)
+	latest := eventlog.Version(newest)
 	return fault.New(fault.Conflict, "%s; the latest version is %s", message, latest).
 		With("latestVersion", latest).With("latest_version", latest).
 		Fix("read the nodes again, and repeat the call with the versionToken %s", latest)

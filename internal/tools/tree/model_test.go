@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
@@ -80,7 +80,7 @@ var everything = []string{
 }
 
 func (m *model) seq() uint64 {
-	seq, ok := repo.ParseVersion(m.token(m.T))
+	seq, ok := eventlog.ParseVersion(m.token(m.T))
 	require.True(m, ok)
 	return seq
 }
@@ -95,7 +95,7 @@ func (m *model) learn() {
 		n := m.root.find(shape["nodeId"].(string))
 		require.NotNil(m, n, shape["nodeId"])
 		n.uid = shape["uid"].(string)
-		n.version, _ = repo.ParseVersion(shape["version"].(string))
+		n.version, _ = eventlog.ParseVersion(shape["version"].(string))
 		children, _ := shape["children"].([]any)
 		for _, child := range children {
 			take(child.(args))
@@ -161,7 +161,7 @@ func (m *model) shape(n *naive) args {
 	shape := args{
 		"nodeId": n.id(), "uid": n.uid, "kind": n.kind, "payloadType": n.payloadType(), "name": n.name(), "title": n.name(),
 		"depth": n.depth(), "childrenCount": len(n.children), "isExpanded": true, "payload": n.payload(),
-		"version": repo.Version(n.version), "body": n.text(),
+		"version": eventlog.Version(n.version), "body": n.text(),
 	}
 	if n.path != "" || n.kind == "section" {
 		shape["path"] = n.file().path
@@ -197,7 +197,7 @@ func (m *model) view(v *naiveView, n *naive) args {
 	shape := n.payload()
 	maps.Copy(shape, args{
 		"nodeId": n.id(), "uid": n.uid, "kind": n.kind, "payloadType": n.payloadType(), "name": n.name(), "title": n.name(),
-		"childrenCount": len(n.children), "isExpanded": !v.collapsed[n], "version": repo.Version(n.version),
+		"childrenCount": len(n.children), "isExpanded": !v.collapsed[n], "version": eventlog.Version(n.version),
 	})
 	if n.kind != "vault" {
 		shape["bodyBytes"] = len(n.text())
@@ -274,7 +274,7 @@ func (m *model) carryOut(d deed) {
 	if len(d.touches) == 0 {
 		covers = m.newest
 	}
-	in := args{"versionToken": repo.Version(covers + m.Uint64N(m.newest-covers+1))}
+	in := args{"versionToken": eventlog.Version(covers + m.Uint64N(m.newest-covers+1))}
 	maps.Copy(in, d.in)
 	what := fmt.Sprint(d.tool, " ", in)
 	if m.IntN(8) == 0 {
@@ -288,7 +288,7 @@ func (m *model) carryOut(d deed) {
 	m.commit(before)
 	m.touchFolders(sets)
 	answer := m.data(m.T, d.tool, in)
-	require.Equal(m, repo.Version(m.newest), answer["versionToken"], what)
+	require.Equal(m, eventlog.Version(m.newest), answer["versionToken"], what)
 	m.meet()
 	moved, there := args{}, m.root.all()
 	for n, was := range ids {
@@ -433,7 +433,7 @@ func (m *model) edit() {
 
 // refuse makes a call that is refused.
 func (m *model) refuse() {
-	n, newest := m.node("note", "section"), repo.Version(m.newest)
+	n, newest := m.node("note", "section"), eventlog.Version(m.newest)
 	id := m.name(n)
 	sound := args{"nodeId": id, "propertyName": "prio", "newValue": -1, "versionToken": newest}
 	tool, code, in := "update_payload_property", fault.InvalidParameter, args{}
@@ -441,9 +441,9 @@ func (m *model) refuse() {
 	case 0:
 		code, in = fault.Conflict, args{"versionToken": ""}
 	case 1:
-		code, in = fault.Conflict, args{"versionToken": repo.Version(m.newest + 1)}
+		code, in = fault.Conflict, args{"versionToken": eventlog.Version(m.newest + 1)}
 	case 2:
-		code, in = fault.Conflict, args{"versionToken": repo.Version(n.version - 1)}
+		code, in = fault.Conflict, args{"versionToken": eventlog.Version(n.version - 1)}
 	case 3:
 		code, in = fault.NotFound, args{"nodeId": n.file().id() + "#absent"}
 	case 4:
@@ -460,7 +460,7 @@ func (m *model) refuse() {
 		tool, sound = "update_nodes", args{"filter": "made = here AND", "versionToken": newest, "patch": args{"prio": -1}}
 	case 10:
 		tool, code = "collapse_node", fault.Conflict
-		sound = args{"nodeId": id, "versionToken": repo.Version(m.newest + 1)}
+		sound = args{"nodeId": id, "versionToken": eventlog.Version(m.newest + 1)}
 	}
 	maps.Copy(sound, in)
 	what := fmt.Sprint(tool, " ", sound)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -19,7 +20,7 @@ func (p *place) draft(t testing.TB, fn func(ctx context.Context, tx *repo.Tx) er
 	t.Helper()
 	v, err := state.Source{Teams: p.teams}.Vault(t.Context(), auth.LocalCaller(), "v")
 	require.NoError(t, err)
-	call := repo.Call{Who: repo.Who{Principal: "ann"}, Tool: "x"}
+	call := eventlog.Call{Who: eventlog.Who{Principal: "ann"}, Tool: "x"}
 	_, err = v.Update(t.Context(), call, func(ctx context.Context, tx *repo.Tx) (any, error) { return nil, fn(ctx, tx) })
 	require.NoError(t, err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/audit"
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -118,7 +119,7 @@ func alter[Out any, P settled[Out]](
 		if err := fn(ctx, t, &fresh); err != nil {
 			return nil, err
 		}
-		P(&fresh).at(repo.Version(x.Version()))
+		P(&fresh).at(eventlog.Version(x.Version()))
 		out = fresh
 		return tool.EncodeReplay(&out), nil
 	})
@@ -133,7 +134,7 @@ func alter[Out any, P settled[Out]](
 // call returns the call in the form that the store expects, with its audit entry.
 func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	digest := in.sessionMutation.Request()
-	version := repo.Version(x.Version())
+	version := eventlog.Version(x.Version())
 	entry, err := audit.Done(audit.Deed{
 		Caller: in.caller, Operation: in.sessionMutation.Operation(), Vault: v.Name, Targets: in.targets,
 		Version: version, At: v.Now(),

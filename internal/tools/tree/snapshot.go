@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	kept "github.com/rookeryhq/rookery/internal/session"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
@@ -44,7 +44,7 @@ type snapshot struct {
 // snapshotOf converts a stored snapshot for an answer.
 func snapshotOf(s kept.Snapshot) snapshot {
 	return snapshot{
-		s.ID, s.Label, s.NodeID, s.Name, repo.Version(s.Seq), s.NodeCount, s.CreatedAt, s.Owner.Agent, s.Automatic,
+		s.ID, s.Label, s.NodeID, s.Name, eventlog.Version(s.Seq), s.NodeCount, s.CreatedAt, s.Owner.Agent, s.Automatic,
 	}
 }
 

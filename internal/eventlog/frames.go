@@ -1,0 +1,100 @@
+package eventlog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// frameBytes is the size at which a frame is closed. Reading one text unpacks one frame.
+const frameBytes = 128 << 10
+
+// A payload consists of one or more zstd frames, each of whole parts. If there are several, a
+// skippable frame (RFC 8878 §3.1.2) precedes them. It contains for each frame the number of its
+// parts and of its bytes, as varints, so that one frame can be unpacked without the others. A
+// decoder that ignores it unpacks them all.
+
+// A frame is a group of parts of a payload that are packed together.
+type frame struct {
+	first, parts int // number of the first part, and how many
+	off, end     int // offsets in the packed payload
+}
+
+// pack encodes parts, each as salt, length and data, and compresses them in frames. size is the
+// number of bytes before compression.
+func (c *codec) pack(parts []Part) (packed []byte, size int) {
+	var table, frames, raw []byte
+	begun, several := 0, false
+	for i, p := range parts {
+		raw = append(raw, p.salt[:]...)
+		raw = binary.AppendUvarint(raw, uint64(len(p.Data)))
+		raw = append(raw, p.Data...)
+		if len(raw) < frameBytes && i < len(parts)-1 {
+			continue
+		}
+		before := len(frames)
+		frames = c.enc.EncodeAll(raw, frames)
+		table = binary.AppendUvarint(table, uint64(i+1-begun))
+		table = binary.AppendUvarint(table, uint64(len(frames)-before))
+		several = begun > 0
+		size, begun, raw = size+len(raw), i+1, raw[:0]
+	}
+	// A payload with a single frame has no table.
+	if !several {
+		return frames, size
+	}
+	h := zstd.Header{Skippable: true, SkippableSize: uint32(len(table))}
+	packed, err := h.AppendTo(make([]byte, 0, len(table)+len(frames)+zstd.HeaderMaxSize))
+	if err != nil {
+		panic(err) // never happens: a skippable frame can have any size
+	}
+	return append(append(packed, table...), frames...), size
+}
+
+// framesOf returns the frames of a payload; nil if it has a single frame, and no table of frames.
+func framesOf(packed []byte) ([]frame, error) {
+	var h zstd.Header
+	if err := h.Decode(packed); err != nil {
+		return nil, fmt.Errorf("read a payload's first frame: %w", err)
+	}
+	if !h.Skippable || h.SkippableID != 0 {
+		return nil, nil
+	}
+	off := h.HeaderSize + int(h.SkippableSize)
+	if off > len(packed) {
+		return nil, errTable
+	}
+	var all []frame
+	first := 0
+	for table := bytes.NewReader(packed[h.HeaderSize:off]); table.Len() > 0; {
+		parts, err := binary.ReadUvarint(table)
+		if err != nil || parts == 0 || parts > uint64(len(packed)) {
+			return nil, errTable
+		}
+		size, err := binary.ReadUvarint(table)
+		if err != nil || size > uint64(len(packed)-off) {
+			return nil, errTable
+		}
+		all = append(all, frame{first, int(parts), off, off + int(size)})
+		first, off = first+int(parts), off+int(size)
+	}
+	if off != len(packed) {
+		return nil, errTable
+	}
+	return all, nil
+}
+
+// errTable is the error of a payload that does not match its table of frames.
+var errTable = errors.New("a payload's table of frames is wrong")
+
+// unpackFrame unpacks the parts of one frame of a payload.
+func (c *codec) unpackFrame(packed []byte, f frame) ([]Part, error) {
+	parts, err := c.unpack(packed[f.off:f.end])
+	if err == nil && len(parts) != f.parts {
+		err = errTable
+	}
+	return parts, err
+}

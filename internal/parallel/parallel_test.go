@@ -1,0 +1,49 @@
+package parallel_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/parallel"
+)
+
+// TestForEach checks that every value is used once, by no more calls at a time than allowed, and that
+// all errors are returned.
+func TestForEach(t *testing.T) {
+	for _, atOnce := range []int{1, 3, 100} {
+		var mu sync.Mutex
+		var seen []int
+		running, most := 0, 0
+		all := make([]int, 40)
+		for i := range all {
+			all[i] = i
+		}
+		err := parallel.ForEach(atOnce, all, func(i int) error {
+			mu.Lock()
+			seen, running = append(seen, i), running+1
+			most = max(most, running)
+			mu.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
+			running--
+			if i%20 == 7 {
+				return fmt.Errorf("%d: %w", i, errOdd)
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, errOdd)
+		require.ErrorContains(t, err, "7:")
+		require.ErrorContains(t, err, "27:")
+		require.LessOrEqual(t, most, atOnce)
+		slices.Sort(seen)
+		require.Equal(t, all, seen)
+	}
+	require.NoError(t, parallel.ForEach(2, nil, func(int) error { return errOdd }))
+}
+
+var errOdd = errors.New("odd")
