@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rookeryhq/rookery"
@@ -65,7 +66,8 @@ func queryFiles(seed uint64, n int) []corpus.File {
 		}
 		text := files[i].Text
 		if i%10 < 3 {
-			text += fmt.Sprintf("\n\nSee [[%s]], [the site](https://example.test/%d) and ![](img/%d.png).\n", muchNote, i, i)
+			text += fmt.Sprintf("\n\nSee [[%s]], [the site](https://example.test/%d) and ![](img/%d.png).\n",
+				muchNote, i, i)
 		}
 		if i%10 < 2 {
 			text += fmt.Sprintf("\nAnd [[%s|it]] again, [plan](plan.pdf), <mailto:a@example.test>.\n", muchNote)
@@ -82,7 +84,9 @@ func queryFiles(seed uint64, n int) []corpus.File {
 		files[i].Text = text
 	}
 	for _, id := range []string{muchNote, fewNote, partNote, shortNote} {
-		files = append(files, corpus.File{Path: id + ".md", Text: "# " + id + "\n\nText.\n\n## Piece\n\nMore.\n"})
+		// No title is like an id: a reference that leads to a title need not change when its note moves.
+		title := "The " + strings.TrimPrefix(id, "bench/") + " note"
+		files = append(files, corpus.File{Path: id + ".md", Text: "# " + title + "\n\nText.\n\n## Piece\n\nMore.\n"})
 	}
 	return files
 }
@@ -161,8 +165,10 @@ func queryKinds() []noted {
 		query("what has links", 15, "type:project links(.ext==pdf)"),
 		d.kind("a page of the log by time", "raven_log", [2]float64{5, 0}, always(in{"since": "today"})),
 		d.kind("the log of a note", "raven_log", [2]float64{5, 0}, always(in{"id": muchNote})),
-		d.kind("a filter of the log that holds for none", "raven_log", [2]float64{500, 0}, always(in{"all": true, "op": "delete"})),
-		d.kind("a check of the vault", "raven_check", [2]float64{2000, 10_000}, always(in{"issues": []string{"unknown_type"}})),
+		d.kind("a filter of the log that holds for none", "raven_log", [2]float64{500, 0},
+			always(in{"all": true, "op": "delete"})),
+		d.kind("a check of the vault", "raven_check", [2]float64{2000, 10_000},
+			always(in{"issues": []string{"unknown_type"}})),
 	}
 }
 
@@ -200,11 +206,15 @@ func (s *suite) acts(ctx context.Context, r *rookery.Rookery) ([]acted, error) {
 		call  func(n int) (time.Duration, error)
 	}{
 		{acted{"a batch of 100 operations", "raven_batch", 100, link{}}, s.cfg.times, a.batch},
-		{acted{"a value set in a tenth of the notes, at most 1,000, with its plan made before", "raven_set", 1000, link{}}, s.cfg.times, a.bulk},
+		{acted{"a value set in a tenth of the notes, at most 1,000, with its plan made before", "raven_set", 1000, link{}},
+			s.cfg.times, a.bulk},
 		{acted{"a note that 10 references lead to moves", "raven_move", 10, link{}}, s.cfg.times, a.move(fewNote)},
-		{acted{"a note that half as many references as notes, at most 5,000, lead to moves", "raven_move", 2000, link{}}, s.cfg.times, a.move(muchNote)},
-		{acted{"a section that a tenth of the notes, at most 1,000, refers to is renamed", "raven_section", 500, link{}}, s.cfg.times, a.rename},
-		{acted{"short references in a tenth of the notes, at most 1,000, are written in full", "raven_check_fix", 1000, link{}}, 1, a.fix},
+		{acted{"a note that half as many references as notes, at most 5,000, lead to moves", "raven_move", 2000, link{}},
+			s.cfg.times, a.move(muchNote)},
+		{acted{"a section that a tenth of the notes, at most 1,000, refers to is renamed", "raven_section", 500, link{}},
+			s.cfg.times, a.rename},
+		{acted{"short references in a tenth of the notes, at most 1,000, are written in full", "raven_check_fix", 1000, link{}},
+			1, a.fix},
 		{acted{"a trait is added to the schema", "raven_schema_add", 5, link{}}, s.cfg.times, a.define},
 		{acted{"a field of a type is changed", "raven_schema_update", 1000, link{}}, s.cfg.times, a.redefine},
 	} {
@@ -236,7 +246,8 @@ func (a actor) batch(n int) (time.Duration, error) {
 	for i := range batchNotes {
 		id := fmt.Sprintf("bench/batch/%d-%d", n, i)
 		all = append(all, in{"op": "create", "entity": "object", "data": in{"type": "page", "path": id}},
-			in{"op": "create", "entity": "trait", "data": in{"trait_type": "due", "value": "today", "parent_id": id, "content": "x"}})
+			in{"op": "create", "entity": "trait",
+				"data": in{"trait_type": "due", "value": "today", "parent_id": id, "content": "x"}})
 	}
 	return a.timed("raven_batch", in{"operations": all})
 }
@@ -277,7 +288,8 @@ func (a actor) rename(n int) (time.Duration, error) {
 	if n > 0 {
 		from = fmt.Sprintf("piece-%d", n-1)
 	}
-	return a.timed("raven_section", in{"op": "rename", "id": partNote + "#" + from, "title": fmt.Sprintf("Piece %d", n)})
+	return a.timed("raven_section",
+		in{"op": "rename", "id": partNote + "#" + from, "title": fmt.Sprintf("Piece %d", n)})
 }
 
 // fix writes short references in full.

@@ -72,10 +72,33 @@ func (tx *Tx) settle() {
 	}
 }
 
-// adoptIDs sets the ids of traits and nodes in the staged notes to those in the index.
+// manyFresh is the number of staged notes from which foldMany applies the draft as a whole.
+const manyFresh = 32
+
+// foldMany applies the draft as a whole if most of the staged notes are not in the index yet and
+// earlier steps have applied the others. That costs at most twice as much as another step, and
+// settle then need not apply everything again.
+func (tx *Tx) foldMany() {
+	fresh := len(tx.fresh)
+	if tx.folds == 0 || tx.again || tx.stale || fresh < manyFresh || 2*fresh < len(tx.commit.Notes) {
+		return
+	}
+	tx.adoptIDs()
+	tx.whole()
+}
+
+// adoptIDs sets the ids of traits and nodes in the staged notes to those in the index. Notes that
+// the index does not reflect yet are left as they are.
 func (tx *Tx) adoptIDs() {
 	after := tx.after
+	fresh := make(map[int]bool, len(tx.fresh))
+	for _, i := range tx.fresh {
+		fresh[i] = true
+	}
 	for i := range tx.commit.Notes {
+		if fresh[i] {
+			continue
+		}
 		n := &tx.commit.Notes[i]
 		if note, ok := after.Kept(n.Path); ok && !n.Erased {
 			n.Traits = note.TraitIDs()
